@@ -32,7 +32,7 @@ from kept.memories.person import create_memory
 from kept.paths import Paths
 from kept.store.values import Draft
 from kept.web import create_app, open_socket
-from kept.web.room import WebContext
+from kept.web.context import WebContext
 from kept.web.server import WebServer, server_config
 from kept.workspace import open_workspace
 from store import NOW, event, memory, sentence
@@ -112,13 +112,13 @@ def commands(home: str, rounds: int) -> None:
 @contextmanager
 def served(home: Paths) -> Iterator[tuple[int, str]]:
     own = open_socket(0)
-    room = WebContext(open_desk=partial(open_workspace, home), home=home, key="k" * 43, port=own.getsockname()[1])
+    web = WebContext(open_own=partial(open_workspace, home), home=home, key="k" * 43, port=own.getsockname()[1])
     ready = threading.Event()
-    running = WebServer(server_config(create_app(room)), ready.set)
+    running = WebServer(server_config(create_app(web)), ready.set)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [own]}, daemon=True)
     thread.start()
     ready.wait()
-    yield room.port, room.key
+    yield web.port, web.key
     running.should_exit = True
     thread.join()
 

@@ -120,14 +120,14 @@ def serve_page(home: Path) -> Iterator[tuple[str, str]]:
     """Serve the page for a home in this process; yields its address and key."""
     from kept.paths import find_paths  # noqa: PLC0415 - the home is set before
     from kept.web import create_app, open_socket  # noqa: PLC0415 - as above
-    from kept.web.room import WebContext  # noqa: PLC0415 - as above
+    from kept.web.context import WebContext  # noqa: PLC0415 - as above
     from kept.web.server import WebServer, server_config  # noqa: PLC0415 - as above
     from kept.workspace import open_workspace  # noqa: PLC0415 - as above
 
     paths = find_paths(str(home), {"HOME": str(home)})
     own, ready = open_socket(0), threading.Event()
     key = "k" * 43
-    context = WebContext(open_desk=partial(open_workspace, paths), home=paths, key=key, port=own.getsockname()[1])
+    context = WebContext(open_own=partial(open_workspace, paths), home=paths, key=key, port=own.getsockname()[1])
     server = WebServer(server_config(create_app(context)), ready.set)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [own]}, daemon=True)
     thread.start()

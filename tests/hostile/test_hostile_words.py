@@ -179,10 +179,10 @@ def filled(schema, place, whole):
 
 def test_no_operation_of_the_api_keeps_a_secret(home):
     client = pytest.importorskip("starlette.testclient", exc_type=ImportError)
-    server, room = import_module("kept.web.server"), import_module("kept.web.room")
+    server, context = import_module("kept.web.server"), import_module("kept.web.context")
     found = find_paths(str(home), os.environ)
-    made = room.WebContext(
-        open_desk=partial(open_workspace, found), home=found, key="k" * 43, port=80, open_sample=partial(open_workspace, found)
+    made = context.WebContext(
+        open_own=partial(open_workspace, found), home=found, key="k" * 43, port=80, open_sample=partial(open_workspace, found)
     )
     headers = {"Authorization": f"Bearer {'k' * 43}", "Host": "127.0.0.1:80"}
     places, done = [], set()

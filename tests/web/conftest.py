@@ -23,9 +23,9 @@ from kept.core.memory import Status
 from kept.install import schedule
 from kept.memories import person
 from kept.paths import find_paths, sample_home
-from kept.web.room import WebContext
+from kept.web.background import BackgroundRun, FileWriter
+from kept.web.context import WebContext
 from kept.web.server import WebServer, create_app, open_socket, server_config
-from kept.web.work import BackgroundRun, FileWriter
 from kept.workspace import open_workspace
 
 CHROMIUM = "/usr/bin/chromium"
@@ -51,8 +51,8 @@ class Served:
     port: int
     key: str
     home: Path
-    work: BackgroundRun
-    files: FileWriter
+    background_run: BackgroundRun
+    file_writer: FileWriter
 
     @property
     def url(self):
@@ -106,20 +106,20 @@ def serving(home):
     ready = threading.Event()
     there = sample_home(found)
     open_sample = partial(open_workspace, there, env={"HOME": str(there.root), "KEPT_EMBEDDINGS": "hashing"})
-    room = WebContext(
-        open_desk=partial(open_workspace, found), home=found, key=KEY, port=own.getsockname()[1], open_sample=open_sample
+    web = WebContext(
+        open_own=partial(open_workspace, found), home=found, key=KEY, port=own.getsockname()[1], open_sample=open_sample
     )
-    server = WebServer(server_config(create_app(room)), ready.set)
+    server = WebServer(server_config(create_app(web)), ready.set)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [own]}, daemon=True)
     thread.start()
     ready.wait()
     try:
-        yield Served(room.port, KEY, home, room.work, room.files)
+        yield Served(web.port, KEY, home, web.background_run, web.file_writer)
     finally:
         server.should_exit = True
         thread.join()
         own.close()
-        assert room.files.wait(PATIENCE)
+        assert web.file_writer.wait(PATIENCE)
 
 
 @pytest.fixture(autouse=True)

@@ -54,7 +54,7 @@ def test_from_five_transcripts_to_the_next_session(served, browse):
     page.get_by_label("What it says").fill("Packages come from `uv sync`, never from pip.")
     page.get_by_role("button", name="Save").click()
     page.get_by_text("Changed.").wait_for()
-    assert served.files.wait(60)
+    assert served.file_writer.wait(60)
     assert "Packages come from `uv sync`, never from pip." in memory_file.read_text()
 
     say(served.home, "s8", RULES[0], "2026-02-08")  # two more: one says again what is known, one what was edited

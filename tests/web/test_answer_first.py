@@ -3,7 +3,7 @@
 import pytest
 
 from kept.core.errors import BusyError
-from kept.web import work
+from kept.web import background
 
 FIRST = {"Prefer": "respond-async"}
 
@@ -15,14 +15,14 @@ def memory_file(served):
 def test_a_change_is_answered_at_once_and_the_files_follow(served, monkeypatch):
     made = served.add("Releases go out on Tuesdays only.")
     began = []
-    monkeypatch.setattr(served.files, "write_soon", lambda *given: began.append(given))
+    monkeypatch.setattr(served.file_writer, "write_soon", lambda *given: began.append(given))
     path = f"/api/memories/{made.id}"
     status, _, body = served.ask("PATCH", path, {"content": "Releases go out on Fridays only."}, headers=FIRST)
     assert (status, body["memories"][0]["content"], body["problems"]) == (200, "Releases go out on Fridays only.", [])
     assert not memory_file(served).exists()
     monkeypatch.undo()
-    served.files.write_soon(*began[0])
-    assert served.files.wait(60)
+    served.file_writer.write_soon(*began[0])
+    assert served.file_writer.wait(60)
     assert "Fridays" in memory_file(served).read_text()
 
 
@@ -33,7 +33,7 @@ def test_an_edit_by_hand_is_taken_over_before_a_change_of_the_page(served):
     path = memory_file(served)
     path.write_text(path.read_text().replace("painted red", "painted green"))
     served.ask("POST", f"/api/memories/{other.id}/pin", {}, headers=FIRST)
-    assert served.files.wait(60)
+    assert served.file_writer.wait(60)
     assert "painted green" in path.read_text()
     assert served.memory("painted green").pinned
 
@@ -44,7 +44,7 @@ def test_what_could_not_be_written_is_shown_on_the_page(served, browse, monkeypa
     def busy(*_):
         raise BusyError("another process is writing them")
 
-    monkeypatch.setattr(work, "apply_person_change", busy)
+    monkeypatch.setattr(background, "apply_person_change", busy)
     page = browse()
     page.keyboard.press("j")
     page.keyboard.press("p")
@@ -61,7 +61,7 @@ def test_twenty_waiting_items_are_decided_with_one_key_each(served, browse, coun
     for number in range(count):
         page.keyboard.press("y" if number % 2 else "n")
     page.locator("nav .count").wait_for(state="detached")
-    assert served.files.wait(60)
+    assert served.file_writer.wait(60)
     with served.workspace() as workspace:
         kinds = [memory.status.value for memory in workspace.store.log.memories()]
     assert (kinds.count("active"), kinds.count("rejected")) == (count // 2, count // 2)

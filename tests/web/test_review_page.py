@@ -13,7 +13,7 @@ from kept.memories.waiting import best_of_each_scope, list_pending_proposals
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.store.archive import blocks
 from kept.store.packing import unpack
-from kept.web.pages.review import _describe_room
+from kept.web.pages.review import _describe_budget
 from talking import say
 
 WORDS = ("Never ship walnuts on a Friday.", "Always count the crates twice.", "Never store almonds in the barn.")
@@ -384,4 +384,4 @@ def test_the_room_counts_memories_and_nothing_else_that_stands_in_the_file(serve
         (state,) = workspace.store.output_states(path)
         named = sum(bool(line.key) and ":" not in line.key for line in state.lines)
         monkeypatch.setattr("kept.web.pages.review._count_with_status", lambda *_: 9)
-        assert (named, _describe_room(workspace).partition("(")[2]) == (3, "room for 2 of 9 memories now).")
+        assert (named, _describe_budget(workspace).partition("(")[2]) == (3, "room for 2 of 9 memories now).")

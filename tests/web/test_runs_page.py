@@ -16,7 +16,7 @@ from kept.pipeline.nightly import run_nightly
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.status import list_stopped_groups, load_runs
 from kept.store.values import Draft
-from kept.web.work import BackgroundRun
+from kept.web.background import BackgroundRun
 from kept.workspace import open_workspace
 
 LONG = 600  # seconds: a run takes less than one
@@ -46,7 +46,7 @@ def transcript(home, *prompts, name="s1"):
 
 def over(served):
     """The run that the page has under way, once it is over."""
-    served.work.wait(LONG)
+    served.background_run.wait(LONG)
     return served.ask("GET", "/api/runs/now")[2]
 
 
@@ -122,7 +122,7 @@ def test_one_run_at_a_time_and_a_stopped_one_says_so(home, monkeypatch):
         def __exit__(self, *_):
             return False
 
-    monkeypatch.setattr("kept.web.work.run_pipeline", endless)
+    monkeypatch.setattr("kept.web.background.run_pipeline", endless)
     work.start(find_paths(str(home), os.environ), Workspace, RunOptions())
     with pytest.raises(BusyError):
         work.start(find_paths(str(home), os.environ), Workspace, RunOptions())
@@ -269,7 +269,7 @@ def test_a_run_that_was_stopped_goes_on_as_it_was_begun(home, monkeypatch):
             raise KeyboardInterrupt
         raise BusyError("the second came to its end")
 
-    monkeypatch.setattr("kept.web.work.run_pipeline", run)
+    monkeypatch.setattr("kept.web.background.run_pipeline", run)
     runs, home_paths = BackgroundRun(), find_paths(str(home), os.environ)
     chosen = RunOptions(only=frozenset({"codex"}))
     for options in (chosen, None):
@@ -292,9 +292,9 @@ def test_many_decisions_one_after_the_other_are_one_entry(browse, served):
     for number in range(6):
         served.add(f"The harbour has {number} docks.", "project_fact")
     page = browse("/history")
-    sitting = page.locator("summary", has_text="You: 6 added")
+    group = page.locator("summary", has_text="You: 6 added")
     assert page.locator(".row:visible").count() == 0
-    sitting.click()
+    group.click()
     assert page.locator(".row:visible").count() == 6
     page.keyboard.press("j")
     page.keyboard.press("Enter")

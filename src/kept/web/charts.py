@@ -13,13 +13,13 @@ _STEPS = (0.25, 0.5)  # upper ends of the axis for small shares; else it ends at
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A rectangle in the units of the chart, with its text; ``over`` is True above the target."""
+    """A rectangle in the units of the chart, with its label; ``over`` is True above the target."""
 
     x: float
     y: float
     width: float
     height: float
-    told: str
+    label: str
     over: bool
 
 
@@ -30,7 +30,7 @@ class Chart:
     """
 
     title: str
-    told: str
+    subtitle: str
     top: str
     first: str
     last: str
@@ -41,7 +41,7 @@ class Chart:
 
 
 def build_chart(
-    title: str, told: str, points: Sequence[ChartPoint], unit: str = "", *, share: bool = False, target: float = -1.0
+    title: str, subtitle: str, points: Sequence[ChartPoint], unit: str = "", *, share: bool = False, target: float = -1.0
 ) -> Chart | None:
     """Build a bar chart of points, oldest first; None if there are no points or all are 0.
 
@@ -52,16 +52,18 @@ def build_chart(
     top = max(point.value for point in points)
     if share:
         top = next((step for step in _STEPS if max(top, 2 * target) <= step), 1.0)
-    room = WIDTH / max(len(points), 12)
+    step = WIDTH / max(len(points), 12)
     bars = []
-    for number, each in enumerate(points):
-        height = max(round(HEIGHT * min(1.0, each.value / top), 1), 1.0)
-        place = (round(number * room, 1), round(HEIGHT - height, 1), round(room * (1 - _GAP), 1))
-        bars.append(Bar(*place, height=height, told=each.label, over=0 <= target < each.value))
+    for number, point in enumerate(points):
+        height = max(round(HEIGHT * min(1.0, point.value / top), 1), 1.0)
+        corner = (round(number * step, 1), round(HEIGHT - height, 1))
+        bars.append(
+            Bar(*corner, width=round(step * (1 - _GAP), 1), height=height, label=point.label, over=0 <= target < point.value)
+        )
     line = round(HEIGHT * (1 - target / top), 1) if 0 <= target <= top else -1.0
     return Chart(
         title=title,
-        told=told,
+        subtitle=subtitle,
         top=f"{top:.0%}" if share else f"{top:.2f} {unit}" if unit else f"{top:,.0f}",
         first=points[0].day.isoformat(),
         last=points[-1].day.isoformat(),

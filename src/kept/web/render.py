@@ -30,7 +30,7 @@ from kept.memories.browse import WHOSE, address_person, find_main_evidence, form
 from kept.pipeline.erase.forget import list_left
 from kept.profiles.profile import category_title
 from kept.recall.spelling import excerpt
-from kept.web.room import web_context
+from kept.web.context import web_context
 from kept.workspace import Workspace
 
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
@@ -147,7 +147,7 @@ async def sign_in_page(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _is_sample_shown(request: Request) -> bool:
-    return web_context(request).in_sample.is_set()
+    return web_context(request).sample_shown.is_set()
 
 
 def _visible_pages(request: Request) -> tuple[NavigationPage, ...]:

@@ -28,17 +28,18 @@ from kept.paths import Paths
 from kept.pipeline.erase.forget import list_left
 from kept.web import render
 from kept.web.api import AREAS, session
-from kept.web.door import API, DOCUMENTED, RequestGuard, http_status, log_request_error, problem_body
+from kept.web.background import OpenWorkspace
+from kept.web.context import WebContext, request_workspace, web_context
+from kept.web.guard import API, DOCUMENTED, RequestGuard, http_status, log_request_error, problem_body
+from kept.web.header_timeout import HeaderTimeoutProtocol
 from kept.web.pages import PAGES, story
-from kept.web.patience import PatientProtocol
 from kept.web.render import problem_page, render_part, sign_in_page
-from kept.web.room import OpenDesk, WebContext, request_workspace, web_context
 
 _FILES = 30  # seconds to wait for pending file writes after the server has stopped
 _GRACE = 2  # seconds that open requests get when the server stops
 
 
-def create_app(room: WebContext) -> ASGIApp:
+def create_app(web: WebContext) -> ASGIApp:
     """Create the application: the pages, the API and the static files, behind the request guard."""
     app = FastAPI(
         title="kept",
@@ -48,7 +49,7 @@ def create_app(room: WebContext) -> ASGIApp:
         redoc_url=None,
         summary="What is remembered: read it, change it, take changes back. The same use cases as the command line's.",
     )
-    app.state.room = room
+    app.state.web = web
     app.state.pages = PAGES
     app.include_router(render.router)
     signed = HTTPBearer(auto_error=False, description="The key of this start of `kept web`.")  # checked by the guard
@@ -64,10 +65,10 @@ def create_app(room: WebContext) -> ASGIApp:
     app.add_exception_handler(RequestValidationError, _respond_invalid)
     app.add_exception_handler(Exception, _respond_unexpected)
 
-    def takes(scope: Scope) -> bool:
+    def has_route(scope: Scope) -> bool:
         return any(route.matches(scope)[0] is Match.FULL for route in app.router.routes)
 
-    return RequestGuard(app, room, sign_in_page, takes)
+    return RequestGuard(app, web, sign_in_page, has_route)
 
 
 def _pending_count_part(request: Request, name: str) -> Response:
@@ -81,9 +82,9 @@ def _pending_count_part(request: Request, name: str) -> Response:
 
 def _write_status_part(request: Request) -> Response:
     """The state of the files: whether changes are still being written, what could not be written, and what forgetting left."""
-    room = web_context(request)
+    web = web_context(request)
     with request_workspace(request) as workspace:
-        return render_part(workspace, "written.html", files=room.files, left=list_left(workspace))
+        return render_part(workspace, "written.html", files=web.file_writer, left=list_left(workspace))
 
 
 def _respond_to_error(request: Request, error: Exception) -> Response:
@@ -144,25 +145,25 @@ def open_socket(port: int) -> socket.socket:
 
 
 def serve(
-    open_desk: OpenDesk,
+    open_own: OpenWorkspace,
     home: Paths,
     *,
     key: str,
     own: socket.socket,
     ready: Callable[[], None],
-    open_sample: OpenDesk | None = None,
+    open_sample: OpenWorkspace | None = None,
 ) -> None:
     """Serve on a socket from :func:`open_socket` until a signal stops the process; ``ready`` is called once it accepts requests."""
-    room = WebContext(open_desk=open_desk, home=home, key=key, port=own.getsockname()[1], open_sample=open_sample)
-    asyncio.run(WebServer(server_config(create_app(room)), ready).serve(sockets=[own]))
-    room.files.wait(_FILES)
+    web = WebContext(open_own=open_own, home=home, key=key, port=own.getsockname()[1], open_sample=open_sample)
+    asyncio.run(WebServer(server_config(create_app(web)), ready).serve(sockets=[own]))
+    web.file_writer.wait(_FILES)
 
 
 def server_config(app: ASGIApp) -> uvicorn.Config:
     """The configuration of the server: no websockets, a limit for slow headers, and no log, because URLs may reveal memories."""
     return uvicorn.Config(
         app,
-        http=PatientProtocol,
+        http=HeaderTimeoutProtocol,
         ws="none",
         loop="asyncio",
         lifespan="off",

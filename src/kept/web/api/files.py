@@ -12,7 +12,7 @@ from kept.memories.history import last_undoable_run
 from kept.pipeline import edit_file
 from kept.pipeline.edit_file import SaveReport
 from kept.web.api.forms import Body, Id, parse_if_match
-from kept.web.room import request_workspace, web_context
+from kept.web.context import locked_workspace, request_workspace
 from kept.workspace import Workspace
 
 router = APIRouter(tags=["files"])
@@ -127,7 +127,7 @@ def get_file(request: Request, answer: Response, name: Which) -> dict[str, Any]:
 @router.post("/files/preview", response_model=PreviewOut)
 def preview_file(request: Request, name: Which, body: TextBody) -> dict[str, Any]:
     """What saving a text would do to memories and to every file. Nothing is changed."""
-    with web_context(request).writing, request_workspace(request) as workspace:
+    with locked_workspace(request) as workspace:
         write_preview = edit_file.preview_write(workspace, name, body.text)
         return json_fields(write_preview, "changes", "files", "problems")
 
@@ -151,7 +151,7 @@ def delete_entry(request: Request, answer: Response, number: Id, name: Which, if
 
 
 def _save_response(request: Request, answer: Response, act: Callable[[Workspace], SaveReport]) -> dict[str, Any]:
-    with web_context(request).writing, request_workspace(request) as workspace:
+    with locked_workspace(request) as workspace:
         before = last_undoable_run(workspace)
         done = act(workspace)
         now = last_undoable_run(workspace)

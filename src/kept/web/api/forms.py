@@ -10,7 +10,7 @@ from starlette.responses import Response
 from kept.core.memory import Memory
 from kept.memories.browse import memory_revision, to_export
 from kept.memories.person import MEMORY_CHARS
-from kept.web.room import make_change, request_workspace, web_context
+from kept.web.context import locked_workspace, make_change
 from kept.workspace import Workspace
 
 Id = Annotated[str, Path(pattern="^[0-9a-zA-Z]{4,64}$", description="The id of a memory, or an unambiguous beginning of it.")]
@@ -87,7 +87,7 @@ def parse_if_match(if_match: str | None) -> str:
 
 def apply_change(request: Request, answer: Response, act: Callable[[Workspace], Sequence[Memory]]) -> dict[str, Any]:
     """Make a change and return its result; if it is one memory, the ETag is its revision. Raises what ``act`` raises."""
-    with web_context(request).writing, request_workspace(request) as workspace:
+    with locked_workspace(request) as workspace:
         done = make_change(request, workspace, lambda: act(workspace))
         if len(done.result) == 1:
             answer.headers["etag"] = f'"{memory_revision(done.result[0])}"'

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from kept.core.codec import to_json
 from kept.outputs.compose.graph import MOST_NODES
 from kept.outputs.graph import build_knowledge_graph
-from kept.web.room import request_workspace
+from kept.web.context import request_workspace
 
 router = APIRouter(tags=["graph"])
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from kept.memories.browse import to_export
 from kept.memories.history import UndoResult, describe_given_back, list_differences, redo, undo
 from kept.web.api.forms import Body, MemoryOut
-from kept.web.room import change_before_write, request_workspace, web_context
+from kept.web.context import change_before_write, locked_workspace
 
 router = APIRouter(tags=["history"])
 
@@ -45,7 +45,7 @@ def redo_changes(request: Request, body: UndoBody) -> dict[str, Any]:
 
 def _undo_response(request: Request, body: UndoBody, *, undoing: bool) -> dict[str, Any]:
     wanted = body.what.split(",")
-    with web_context(request).writing, request_workspace(request) as workspace:
+    with locked_workspace(request) as workspace:
 
         def undo_or_redo() -> list[UndoResult]:
             with workspace.store.transaction():

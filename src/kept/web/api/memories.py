@@ -11,7 +11,7 @@ from kept.core.memory import Memory, Status
 from kept.memories import decisions, person
 from kept.memories.browse import MemoryFilter, filter_memories, to_export
 from kept.web.api.forms import Body, ChangeResponse, EmptyBody, Id, IfMatch, MemoryOut, Name, Sentence, apply_change, parse_if_match
-from kept.web.room import request_workspace
+from kept.web.context import request_workspace
 from kept.workspace import Workspace
 
 router = APIRouter(tags=["memories"])

@@ -11,7 +11,7 @@ from kept.extraction import prompt_override
 from kept.extraction.prompt_override import PromptState
 from kept.extraction.questions.turns import estimate_tokens_high
 from kept.web.api.forms import Body, EmptyBody, parse_if_match
-from kept.web.room import request_home, web_context
+from kept.web.context import request_home, web_context
 
 router = APIRouter(tags=["prompts"])
 
@@ -88,7 +88,7 @@ def get_prompt(request: Request, answer: Response, profile: Which) -> dict[str, 
 def save_prompt(request: Request, answer: Response, profile: Which, body: PromptBody, if_match: Seen) -> dict[str, Any]:
     """Replace the prompt by the person's own. An invalid text is not saved; the previous one is kept as a copy."""
     home = request_home(request)
-    with web_context(request).writing:
+    with web_context(request).change_lock:
         return _prompt_response(
             answer, prompt_override.save_own_prompt(home, profile, body.text, if_match=parse_if_match(if_match))
         )
@@ -98,7 +98,7 @@ def save_prompt(request: Request, answer: Response, profile: Which, body: Prompt
 def reset_prompt(request: Request, answer: Response, profile: Which, body: EmptyBody, if_match: Seen) -> dict[str, Any]:
     """Return to the default prompt; the person's own is kept as a copy."""
     home = request_home(request)
-    with web_context(request).writing:
+    with web_context(request).change_lock:
         prompt_override.remove_own_prompt(home, profile, if_match=parse_if_match(if_match))
         return _prompt_response(answer, prompt_override.load_prompt_state(home, profile))
 
@@ -111,7 +111,7 @@ def declare_category(
     told: dict[str, str | bool] = {"belongs": body.belongs, "users_words": body.users_words}
     told |= {"title": body.title} if body.title else {}
     home = request_home(request)
-    with web_context(request).writing:
+    with web_context(request).change_lock:
         return _prompt_response(
             answer, prompt_override.declare_category(home, profile, name, told, if_match=parse_if_match(if_match))
         )
@@ -121,7 +121,7 @@ def declare_category(
 def remove_category(request: Request, answer: Response, profile: Which, name: Kind, if_match: Seen) -> dict[str, Any]:
     """Remove a declared category from the prompt. Its memories remain."""
     home = request_home(request)
-    with web_context(request).writing:
+    with web_context(request).change_lock:
         return _prompt_response(answer, prompt_override.remove_category(home, profile, name, if_match=parse_if_match(if_match)))
 
 

@@ -12,7 +12,7 @@ from kept.core.pattern import Pattern
 from kept.memories.backups import back_up_now
 from kept.pipeline.run import RunOptions
 from kept.web.api.forms import Body, EmptyBody
-from kept.web.room import request_home, request_workspace, web_context
+from kept.web.context import locked_workspace, request_home, web_context
 
 router = APIRouter(tags=["runs"])
 _DAY = Pattern(r"\d{4}-\d\d-\d\d")
@@ -68,7 +68,7 @@ class BackupOut(BaseModel):
 @router.post("/backup", status_code=201, response_model=BackupOut)
 def back_up(request: Request, body: EmptyBody) -> dict[str, Any]:
     """Make a verified copy of the store, in addition to the automatic ones."""
-    with web_context(request).writing, request_workspace(request) as workspace:
+    with locked_workspace(request) as workspace:
         return {"name": back_up_now(workspace).name}
 
 
@@ -81,8 +81,8 @@ def begin_run(request: Request, body: RunBody) -> dict[str, Any]:
         )
     if body.since and body.until and body.since > body.until:
         raise UsageError(f"{body.since} is after {body.until}", hint="give the earlier day as since")
-    room = web_context(request)
-    if room.in_sample.is_set():
+    web = web_context(request)
+    if web.sample_shown.is_set():
         raise UsageError("this is the bundled sample, which is run already", hint="leave the sample first")
     options = RunOptions(
         dry=body.dry,
@@ -93,16 +93,16 @@ def begin_run(request: Request, body: RunBody) -> dict[str, Any]:
         allow=body.allow and body.confirm,
         only=None if body.only is None else frozenset(body.only),
     )
-    return json_fields(room.work.start(request_home(request), room.open_shown, None if body.again else options))
+    return json_fields(web.background_run.start(request_home(request), web.open_shown, None if body.again else options))
 
 
 @router.get("/runs/now", response_model=RunStateOut)
 def get_current_run(request: Request) -> dict[str, Any]:
     """The state of the run that was started here."""
-    return json_fields(web_context(request).work.now)
+    return json_fields(web_context(request).background_run.now)
 
 
 @router.delete("/runs/now", response_model=RunStateOut)
 def stop_run(request: Request) -> dict[str, Any]:
     """Ask the run to end at its next step. It keeps what it has done, and the next run continues from there."""
-    return json_fields(web_context(request).work.stop())
+    return json_fields(web_context(request).background_run.stop())

@@ -9,7 +9,7 @@ from kept.core.errors import MissingError
 from kept.pipeline.run import RunOptions
 from kept.pipeline.sample_run import run_sample
 from kept.web.api.forms import Body
-from kept.web.room import web_context
+from kept.web.context import web_context
 
 router = APIRouter(tags=["sample"])
 
@@ -30,15 +30,15 @@ class SampleOut(BaseModel):
 @router.post("/sample", response_model=SampleOut)
 def show_sample(request: Request, body: SampleBody) -> dict[str, Any]:
     """Show the bundled sample, which has its own home, instead of the person's memories; or leave it."""
-    room = web_context(request)
+    web = web_context(request)
     if not body.on:
-        room.in_sample.clear()
+        web.sample_shown.clear()
         return {"on": False, "memories": 0}
-    if room.open_sample is None:
+    if web.open_sample is None:
         raise MissingError("there is no sample here", hint="run `kept run PATH` on your own transcripts")
-    with room.writing, room.open_sample() as workspace:
+    with web.change_lock, web.open_sample() as workspace:
         if not workspace.store.log.memory_ids():
             run_sample(workspace, RunOptions(model=False))
         count = len(workspace.store.log.memory_ids())
-    room.in_sample.set()
+    web.sample_shown.set()
     return {"on": True, "memories": count}

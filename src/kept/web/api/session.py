@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from kept.web.room import web_context
+from kept.web.context import web_context
 
 router = APIRouter(tags=["session"])
 
@@ -21,9 +21,9 @@ class KeyBody(BaseModel):
 @router.post("/session", status_code=204)
 def sign_in(request: Request, body: KeyBody) -> Response:
     """Exchange the key for a cookie."""
-    room = web_context(request)
-    if not room.is_key(body.key):
+    web = web_context(request)
+    if not web.is_key(body.key):
         raise HTTPException(403, "this is not the key of the running `kept web`")
     answer = Response(status_code=204)
-    answer.set_cookie(room.cookie, room.session, httponly=True, samesite="strict", path="/")
+    answer.set_cookie(web.cookie, web.session, httponly=True, samesite="strict", path="/")
     return answer

@@ -17,7 +17,7 @@ from kept.memories.configure import Setting
 from kept.pipeline.trial import try_models
 from kept.sources.registry import SOURCES
 from kept.web.api.forms import Body, EmptyBody, IfMatch, parse_if_match
-from kept.web.room import request_home, request_workspace, web_context
+from kept.web.context import request_home, request_workspace, web_context
 
 router = APIRouter(tags=["settings"])
 
@@ -115,7 +115,7 @@ def get_setting(request: Request, answer: Response, name: Named) -> dict[str, An
 def set_setting(request: Request, answer: Response, name: Named, body: ValueBody, if_match: IfMatch = None) -> dict[str, Any]:
     """Set a setting. Comments and order of the file are preserved. A setting that is `terminal_only` is refused (403)."""
     home, seen = request_home(request), parse_if_match(if_match)
-    with web_context(request).writing:
+    with web_context(request).change_lock:
         configure.change_setting(
             home, name, _setting_text(body.value, as_list=_require_setting(name) == "list"), if_match=seen, remote=True
         )
@@ -127,7 +127,7 @@ def add_item(request: Request, answer: Response, name: Named, body: ItemBody, if
     """Add a rule after the existing ones. External sources (`feed`) are `terminal_only` (403)."""
     _require_setting(name)
     item = {"profile": body.profile, "sources": _split_lines(body.sources), "projects": _split_lines(body.projects)}
-    with web_context(request).writing:
+    with web_context(request).change_lock:
         configure.save_table_item(request_home(request), name, item, if_match=parse_if_match(if_match), remote=True)
     return _setting_response(request, answer, name)
 
@@ -136,7 +136,7 @@ def add_item(request: Request, answer: Response, name: Named, body: ItemBody, if
 def delete_item(request: Request, answer: Response, name: Named, number: Number, if_match: IfMatch = None) -> dict[str, Any]:
     """Delete a rule. External sources (`feed`) are `terminal_only` (403)."""
     _require_setting(name)
-    with web_context(request).writing:
+    with web_context(request).change_lock:
         configure.remove_table_item(request_home(request), name, number, if_match=parse_if_match(if_match), remote=True)
     return _setting_response(request, answer, name)
 
@@ -153,7 +153,7 @@ def get_settings_file(request: Request, answer: Response) -> dict[str, Any]:
 @router.put("/settings-file", response_model=FileOut)
 def write_settings_file(request: Request, answer: Response, body: FileBody, if_match: IfMatch = None) -> dict[str, Any]:
     """Replace the file if the text is valid. Settings that are `terminal_only` must be unchanged in it (403)."""
-    with web_context(request).writing:
+    with web_context(request).change_lock:
         configure.rewrite_settings(request_home(request), body.text, if_match=parse_if_match(if_match), remote=True)
     return get_settings_file(request, answer)
 
@@ -164,7 +164,7 @@ def switch_source(request: Request, answer: Response, name: Named, body: SwitchB
     if name not in {source.name for source in SOURCES}:
         raise MissingError(f"there is no source {name!r}", hint="see `kept sources`")
     home = request_home(request)
-    with web_context(request).writing:
+    with web_context(request).change_lock:
         if body.on == (name in configure.load_setting(home, "sources_off")):
             configure.include_item(home, "sources_off", name, included=not body.on, remote=True)
     return _setting_response(request, answer, "sources_off")
@@ -178,7 +178,7 @@ def choose_model(request: Request, body: ModelBody) -> dict[str, Any]:
     if body.title not in chosen:
         raise MissingError(f"{body.title!r} cannot be asked here now", hint="kept llm says which could be")
     home = request_home(request)
-    with web_context(request).writing:
+    with web_context(request).change_lock:
         for name in ("llm.adapter", "llm.command", "llm.base_url", "llm.model"):
             configure.change_setting(home, name, chosen[body.title].get(name, ""))
     with request_workspace(request) as workspace:

@@ -16,7 +16,7 @@ from kept.core.memory import Memory
 from kept.memories import decisions, person
 from kept.pipeline.erase.forget import ErasureReport, close_left, find_erasure_places, forget, make_erasure_request
 from kept.web.api.forms import Body, ChangeResponse, EmptyBody, Id, Name, apply_change
-from kept.web.room import request_workspace, web_context
+from kept.web.context import locked_workspace, request_workspace, web_context
 from kept.workspace import Workspace
 
 router = APIRouter(tags=["several"])
@@ -140,7 +140,7 @@ class ErasingOut(BaseModel):
 @router.get("/forget", response_model=ErasingOut)
 def tell_erasing(request: Request) -> dict[str, str]:
     """What a running forget request is doing; it may take minutes."""
-    return {"doing": next(iter(web_context(request).erasing), "")}
+    return {"doing": next(iter(web_context(request).erasure_progress), "")}
 
 
 @router.post("/forget", response_model=ErasureOut)
@@ -150,24 +150,24 @@ def forget_memories(request: Request, body: ForgetBody) -> dict[str, Any]:
     If something could not be erased, the same call tries again. If ``sure`` is false, nothing is erased and the response says what
     would be.
     """
-    room, numbers = web_context(request), tuple(dict.fromkeys(body.memories))
-    with room.writing, request_workspace(request) as workspace:
-        again = room.unerased.get(numbers)
+    web, numbers = web_context(request), tuple(dict.fromkeys(body.memories))
+    with web.change_lock, request_workspace(request) as workspace:
+        again = web.unerased.get(numbers)
         asked = again or make_erasure_request(workspace, [person.find_memory(workspace, number) for number in numbers])
         if body.sure:
             if not any(memory.content for memory in asked.memories):
                 raise UsageError("it is forgotten, and its words are not known any more", hint="kept forget --words SENTENCE")
 
             def tell(stage: str, done: int, total: int) -> None:
-                room.erasing[:] = [f"{stage} ({done} of {total})" if total else stage]
+                web.erasure_progress[:] = [f"{stage} ({done} of {total})" if total else stage]
 
             try:
                 gone = forget(workspace, asked, also=() if again else body.also, progress=tell)
             finally:
-                room.erasing.clear()
-            room.unerased.pop(numbers, None)
+                web.erasure_progress.clear()
+            web.unerased.pop(numbers, None)
             if gone.asked and (gone.problems or gone.remains):
-                room.unerased[numbers] = gone.asked
+                web.unerased[numbers] = gone.asked
             return _erasure_body(gone)
         erasure_matches = find_erasure_places(workspace, asked)
         counts = Counter(place.holder for place in erasure_matches if not place.near)
@@ -180,7 +180,7 @@ def forget_memories(request: Request, body: ForgetBody) -> dict[str, Any]:
 @router.delete("/forget/{run}", response_model=ErasingOut)
 def close_what_is_left(request: Request, run: Annotated[int, Path(ge=1, le=10**15)], body: EmptyBody) -> dict[str, str]:
     """Stop showing what a forgetting run could not erase, because the person has dealt with it. The history still shows it."""
-    with web_context(request).writing, request_workspace(request) as workspace:
+    with locked_workspace(request) as workspace:
         close_left(workspace, run)
     return tell_erasing(request)
 

@@ -15,8 +15,8 @@ from kept.journal import calendar
 from kept.outputs.routing import SessionStart, preview_start
 from kept.recall.context_budget import SHOWN
 from kept.recall.preview import preview_context, session_directories
+from kept.web.context import request_workspace
 from kept.web.render import NavigationPage, is_htmx_request, render_page, render_part
-from kept.web.room import request_workspace
 from kept.workspace import Workspace
 
 router = APIRouter()

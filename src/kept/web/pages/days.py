@@ -19,8 +19,8 @@ from kept.journal import calendar
 from kept.journal.calendar import CalendarDay
 from kept.memories.day_view import find_wordings_at
 from kept.memories.day_view import load_day_view as look_at
+from kept.web.context import request_workspace
 from kept.web.render import NavigationPage, render_page
-from kept.web.room import request_workspace
 from kept.workspace import Workspace
 
 router = APIRouter()

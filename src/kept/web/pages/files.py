@@ -12,8 +12,8 @@ from kept.core.errors import BusyError, StoreError
 from kept.core.memory import Memory
 from kept.pipeline import edit_file
 from kept.pipeline.edit_file import EditableFile, FileCondition, FileEntry
+from kept.web.context import request_workspace
 from kept.web.render import NavigationPage, render_page, render_part
-from kept.web.room import request_workspace
 from kept.workspace import Workspace
 
 router = APIRouter()

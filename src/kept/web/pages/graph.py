@@ -8,8 +8,8 @@ from starlette.responses import Response
 
 from kept.outputs.compose.graph import EdgeKind, Graph, Node, NodeKind
 from kept.outputs.graph import build_knowledge_graph
+from kept.web.context import request_workspace
 from kept.web.render import NavigationPage, render_page
-from kept.web.room import request_workspace
 from kept.workspace import Workspace
 
 router = APIRouter()

@@ -25,10 +25,10 @@ from kept.recall.index import UnitKind
 from kept.recall.question import telling_words
 from kept.recall.search import EVERYWHERE, NO_FILTERS, Filters, Hit, search
 from kept.recall.spelling import correct_spelling, excerpt
+from kept.web.context import request_workspace
+from kept.web.conversations import to_turn_view
 from kept.web.listing import SORTS, ListQuery, field_choices, list_memories
 from kept.web.render import NavigationPage, is_htmx_request, render_page, render_part
-from kept.web.room import request_workspace
-from kept.web.words import to_turn_view
 from kept.workspace import Workspace
 
 router = APIRouter()

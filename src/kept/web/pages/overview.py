@@ -22,11 +22,11 @@ from kept.pipeline.status import ChartPoint, daily_costs
 from kept.profiles.profile import category_title
 from kept.recall.preview import session_directories
 from kept.web.charts import Chart, build_chart, year_squares
+from kept.web.context import request_workspace
 from kept.web.pages.review import find_refusal_reason
 from kept.web.pages.runs import MARKS, describe_who
 from kept.web.pages.settings import describe_nightly_job
 from kept.web.render import NavigationPage, render_page
-from kept.web.room import request_workspace
 from kept.workspace import Workspace
 
 router = APIRouter()

@@ -18,11 +18,11 @@ from kept.memories.browse import trace_memory
 from kept.memories.decisions import find_decidable
 from kept.outputs.routing import client_has_hooks
 from kept.pipeline.sleep import UNUSED, list_lingering, why_lingering
+from kept.web.context import request_workspace, web_context
+from kept.web.conversations import build_conversations
 from kept.web.pages.memories import Ids, render_form, row_values
 from kept.web.pages.story import find_next_starts
 from kept.web.render import NavigationPage, render_page, render_part
-from kept.web.room import request_workspace, web_context
-from kept.web.words import build_conversations
 from kept.workspace import Workspace
 
 router = APIRouter()
@@ -76,23 +76,24 @@ def review(
     *,
     every: Annotated[bool, Query(alias="all")] = False,
     shown: Annotated[int, Query(ge=1, le=10_000)] = _STRETCH,
-    sitting: Annotated[str, Query(max_length=20)] = "",
+    queue_name: Annotated[str, Query(alias="queue", max_length=20)] = "",
     project: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
     """The queue by project, the best first: the likeliest proposals of each, at most ten a day, or all of them.
 
-    ``project`` restricts it to one scope. In a ``sitting`` the queue stays as it was when first shown, with what was decided since.
+    ``project`` restricts it to one scope. A queue that was shown before keeps its order under its ``queue_name``, with what was
+    decided since.
     """
     with request_workspace(request) as workspace:
         waiting = ranking.list_pending_proposals(workspace)
         projects = Counter(item.memory.scope for item in (waiting if every else ranking.best_of_each_scope(waiting)))
         pool = [item for item in waiting if project in ("", item.memory.scope)]
         pending = {item.memory.id: item.memory for item in pool}
-        room = web_context(request)
-        queue = room.sittings.get(sitting, ())
+        web = web_context(request)
+        queue = web.queues.get(queue_name, ())
         if not queue:
             queue = tuple(item.memory.id for item in (pool if every else ranking.best_of_each_scope(pool)))
-            sitting = room.start_sitting(queue)
+            queue_name = web.store_queue(queue)
         rows = [(number, memory) for number in queue[:shown] if (memory := pending.get(number) or _find_decided(workspace, number))]
         scopes = [(scope, list(items)) for scope, items in groupby(rows, key=lambda item: item[1].scope)]
         total = sum(number in pending for number in queue)
@@ -101,9 +102,9 @@ def review(
             "projects": projects.most_common(),
             "project": project,
             "of": f"&project={quote(project)}" if project else "",
-            "room": _describe_room(workspace),
+            "budget": _describe_budget(workspace),
             "pending": pending,
-            "sitting": sitting,
+            "queue_name": queue_name,
             "others": len(pool) - total,
             "total": total,
             "rest": len(queue) - shown,
@@ -123,7 +124,7 @@ def _find_decided(workspace: Workspace, number: str) -> Memory | None:
     return None
 
 
-def _describe_room(workspace: Workspace) -> str:
+def _describe_budget(workspace: Workspace) -> str:
     """How an approved memory reaches the start of a session, in a sentence."""
     if client_has_hooks(workspace, "claude"):
         return "Kept, it is put before the next sessions of its project by a hook, as far as there is room."
@@ -138,7 +139,7 @@ def _describe_room(workspace: Workspace) -> str:
 @router.get("/review/reach")
 def reach_part(request: Request, number: Ids) -> Response:
     """Whether the next sessions see the approved memories, after the files are written."""
-    web_context(request).files.wait(_PATIENCE)
+    web_context(request).file_writer.wait(_PATIENCE)
     with request_workspace(request) as workspace:
         found = [(item, memory) for item in number if (memory := _find_decided(workspace, item))]
         starts = find_next_starts(workspace, [memory for _, memory in found])

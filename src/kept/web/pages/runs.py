@@ -34,15 +34,15 @@ from kept.pipeline.estimate import estimate_run
 from kept.pipeline.nightly import load_last_night
 from kept.pipeline.run import has_interrupted_run
 from kept.pipeline.status import RunSummary, daily_costs, list_stopped_groups, load_runs, self_reference_points
+from kept.web.background import STAGES
 from kept.web.charts import Chart, build_chart
+from kept.web.context import request_workspace, web_context
 from kept.web.render import NavigationPage, render_page, render_part
-from kept.web.room import request_workspace, web_context
-from kept.web.work import STAGES
 from kept.workspace import Workspace
 
 router = APIRouter()
 _SHOWN, _DAYS, _TRACED = 40, 30, 60
-_SITTING = timedelta(minutes=15)  # two changes by a person that are less than this apart are grouped
+_GROUP_GAP = timedelta(minutes=15)  # two changes by a person that are less than this apart are grouped
 _SHOWN_FILES = 200  # maximum number of a source's transcripts that can be chosen individually
 # A run's changes are listed at once if it has at most _SMALL operations; maximum changes listed at once, and when opened.
 _SMALL, _SHOWN_CHANGES, _MOST_CHANGES = 40, 4, 500
@@ -86,7 +86,7 @@ def current_run(request: Request, *, follow: bool = False) -> Response:
     """The state of the current run, as a part of the page that is requested every second during a run."""
     with request_workspace(request) as workspace:
         answer = render_part(workspace, "runs_now.html", **_current_run_values(request, workspace))
-    if follow and not web_context(request).work.now.running:
+    if follow and not web_context(request).background_run.now.running:
         answer.headers["hx-trigger"] = "kept:changed"
     return answer
 
@@ -171,7 +171,7 @@ def compare_dates(
 
 
 def _current_run_values(request: Request, workspace: Workspace) -> dict[str, Any]:
-    now = web_context(request).work.now
+    now = web_context(request).background_run.now
     cut = now.stopped or (not now.number and has_interrupted_run(workspace))
     return {"now": now, "cut": cut, "stages": STAGES, "cost": format_run_cost, "counts": describe_counts}
 
@@ -203,7 +203,7 @@ def _group_runs(found: Sequence[RunSummary]) -> list[list[RunSummary]]:
     for item in found:
         last = groups[-1][-1] if groups else None
         by_person = last is not None and {describe_command(last.run.command), describe_command(item.run.command)} == {PERSON}
-        if last is not None and by_person and last.run.started_at - item.run.started_at < _SITTING:
+        if last is not None and by_person and last.run.started_at - item.run.started_at < _GROUP_GAP:
             groups[-1].append(item)
         else:
             groups.append([item])
@@ -214,7 +214,7 @@ def _runs_values(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:
     run_summaries = load_runs(workspace, _SHOWN + 1, before=before)
     return {
         "groups": _group_runs(run_summaries[:_SHOWN]),
-        "changed_by": _describe_sitting,
+        "changed_by": _describe_group,
         "more": run_summaries[_SHOWN - 1].run.id if len(run_summaries) > _SHOWN else 0,
         "stops": list_stopped_groups(workspace),
         "night": load_last_night(workspace.paths),
@@ -256,7 +256,7 @@ def _count_operations(happened: RunSummary) -> Counter[str]:
     return found
 
 
-def _describe_sitting(group: Sequence[RunSummary]) -> str:
+def _describe_group(group: Sequence[RunSummary]) -> str:
     """What a person did in a group of runs, without the runs that were undone."""
     return describe_counts(sum((_count_operations(item) for item in group if not item.undone), Counter[str]())) or "all taken back"
 

@@ -32,9 +32,9 @@ from kept.pipeline.estimate import estimate_cost, estimate_run
 from kept.pipeline.nightly import load_last_night
 from kept.pipeline.trial import load_score, needs_trial
 from kept.profiles.prompts import with_declared_categories
+from kept.web.context import request_home, request_workspace
 from kept.web.pages.runs import format_run_cost
 from kept.web.render import NavigationPage, render_bare_page, render_page, render_part
-from kept.web.room import request_home, request_workspace
 from kept.workspace import Workspace, create_client
 
 router = APIRouter()

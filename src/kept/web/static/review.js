@@ -31,9 +31,9 @@
   document.addEventListener("focusin", unfold);
   document.addEventListener("pointerdown", () => { pressed = true; }, true);
   for (const ended of ["pointerup", "pointercancel"]) document.addEventListener(ended, () => { setTimeout(() => { pressed = false; unfold(); }); }, true);
-  // Restore a sitting: its order, the marked card, and the undo of decisions made in this tab.
+  // Restore a queue: its order, the marked card, and the undo of decisions made in this tab.
   const asked = new URLSearchParams(location.search);
-  if (place?.dataset.sitting && !asked.has("sitting")) { asked.set("sitting", place.dataset.sitting); history.replaceState(null, "", `/review?${asked}`); }
+  if (place?.dataset.queue && !asked.has("queue")) { asked.set("queue", place.dataset.queue); history.replaceState(null, "", `/review?${asked}`); }
   $("#of")?.addEventListener("change", (event) => location.assign(event.target.value));
   for (const act of acts.all()) for (const id of act.rows) if (document.getElementById(id)?.matches(".done")) decided.set(id, act);
   cards().forEach(offer);

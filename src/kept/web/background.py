@@ -1,4 +1,4 @@
-"""Background work of the page: a run that a person started, and file writes that follow a response.
+"""Background threads of the page: a run that a person started, and file writes that follow a response.
 
 The page shows the progress of the run and its result, and can stop it. A stopped run keeps what it has done, and the next run
 continues from there.
@@ -18,30 +18,32 @@ from kept.paths import Paths
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.workspace import Workspace
 
+OpenWorkspace = Callable[[], AbstractContextManager[Workspace]]
+
 
 class FileWriter:
     """Writes the output files in a background thread; changes that arrive while it writes are written together."""
 
     def __init__(self) -> None:
         self._changed = Condition()
-        self._wanted: tuple[Paths, Callable[[], AbstractContextManager[Workspace]]] | None = None
+        self._pending: tuple[Paths, OpenWorkspace] | None = None
         self._busy = False
         self._problems: tuple[str, ...] = ()
 
     @property
     def busy(self) -> bool:
-        """Whether changes have still to be written."""
+        """Whether changes are still to be written."""
         return self._busy
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What the last write could not do, in words; the next run does it."""
+        """What the last write could not do, as text; the next run does it."""
         return self._problems
 
-    def write_soon(self, home: Paths, open_desk: Callable[[], AbstractContextManager[Workspace]]) -> None:
+    def write_soon(self, home: Paths, open_workspace: OpenWorkspace) -> None:
         """Write the files of a workspace in the background; ``home`` is where an unexpected error is logged."""
         with self._changed:
-            self._wanted = (home, open_desk)
+            self._pending = (home, open_workspace)
             if not self._busy:
                 self._busy = True
                 Thread(target=self._write_all, daemon=True, name="kept-files").start()
@@ -54,16 +56,16 @@ class FileWriter:
     def _write_all(self) -> None:
         while True:
             with self._changed:
-                wanted, self._wanted = self._wanted, None
-                if wanted is None:
+                pending, self._pending = self._pending, None
+                if pending is None:
                     self._busy = False
                     self._changed.notify_all()
                     return
-            self._problems = self._write_files(*wanted)
+            self._problems = self._write_files(*pending)
 
-    def _write_files(self, home: Paths, open_desk: Callable[[], AbstractContextManager[Workspace]]) -> tuple[str, ...]:
+    def _write_files(self, home: Paths, open_workspace: OpenWorkspace) -> tuple[str, ...]:
         try:
-            with open_desk() as workspace:
+            with open_workspace() as workspace:
                 return tuple(apply_person_change(workspace, lambda: None)[1].problems)
         except (KeptError, OSError) as error:
             return (f"the files are not up to date: {error}; the next run writes them",)
@@ -91,7 +93,8 @@ class RunState:
     unit of the stage.
 
     ``new`` are the sentences that the run remembered, ``held`` those that it left for the person to decide. ``told`` are messages
-    for the person. Once the run is over, ``report`` is that of ``kept run --json``, and ``problem`` is what ended it early.
+    for the person. Once the run is over, ``report`` is that of ``kept run --json``, and ``problem`` is what ended it early (empty:
+    nothing).
     """
 
     number: int = 0
@@ -129,9 +132,7 @@ class BackgroundRun:
         """The state of the current run, or of the last one."""
         return self._now
 
-    def start(
-        self, home: Paths, open_desk: Callable[[], AbstractContextManager[Workspace]], options: RunOptions | None = None
-    ) -> RunState:
+    def start(self, home: Paths, open_workspace: OpenWorkspace, options: RunOptions | None = None) -> RunState:
         """Start a run; without ``options``, with those of the last one. ``home`` is where an unexpected error is logged.
 
         Raises BusyError if a run started here is still running.
@@ -142,7 +143,7 @@ class BackgroundRun:
             self._stop = False
             self._options = options = options or self._options
             self._now = RunState(number=self._now.number + 1, running=True, since=monotonic(), dry=options.dry)
-            self._thread = Thread(target=self._run_job, args=(home, open_desk, options), daemon=True, name="kept-run")
+            self._thread = Thread(target=self._run_job, args=(home, open_workspace, options), daemon=True, name="kept-run")
             self._thread.start()
             return self._now
 
@@ -162,19 +163,19 @@ class BackgroundRun:
             raise KeyboardInterrupt
         self._now = replace(self._now, stage=stage, done=done, total=total)
 
-    def _set_message(self, sentence: str) -> None:
+    def _add_message(self, sentence: str) -> None:
         self._now = replace(self._now, told=(*self._now.told, sentence))
 
-    def _run_job(self, home: Paths, open_desk: Callable[[], AbstractContextManager[Workspace]], options: RunOptions) -> None:
+    def _run_job(self, home: Paths, open_workspace: OpenWorkspace, options: RunOptions) -> None:
         ended: dict[str, Any] = {"running": False}
         try:
-            with open_desk() as workspace:
+            with open_workspace() as workspace:
                 if workspace.llm is not None:
-                    workspace.llm.tell = self._set_message
-                done = run_pipeline(workspace, [], replace(options, tell=self._set_message), progress=self._report_progress)
+                    workspace.llm.tell = self._add_message
+                done = run_pipeline(workspace, [], replace(options, tell=self._add_message), progress=self._report_progress)
                 ended["report"] = done.body()
-                ended |= {"new": tuple(memory.content for memory in done.new)}
-                ended |= {"held": tuple(memory.content for memory in done.asked_about)}
+                ended["new"] = tuple(memory.content for memory in done.new)
+                ended["held"] = tuple(memory.content for memory in done.asked_about)
         except KeyboardInterrupt:
             ended |= {"stopped": True, "problem": "it was stopped; what it had done stays, and the next run continues from there"}
         except KeptError as error:

@@ -1,4 +1,4 @@
-"""Archived turns as the page shows them: shortened, with the quoted words separate."""
+"""Archived conversations as the page shows them: turns are shortened, and quoted words are separate."""
 
 from collections.abc import Sequence
 
@@ -31,24 +31,23 @@ class TurnView:
         tool = self.event.tool
         if tool is None or self.event.kind is not EventKind.TOOL_CALL:
             return ""
-        told = tool.target in (self.event.text, "") or not self.event.text
-        return tool.name if told else f"{tool.name} {tool.target}"[:200]
+        shown = tool.target in (self.event.text, "") or not self.event.text  # the target is the text of the turn
+        return tool.name if shown else f"{tool.name} {tool.target}"[:200]
 
 
 def to_turn_view(event: Event, evidence: Evidence | None = None) -> TurnView:
     """Convert an event for the page; with ``evidence``, its quote is separate."""
-    if not event.text:
+    text, quote = event.text, evidence.quote if evidence is not None else ""
+    if not text:
         target = event.tool.target if event.tool else ""
         return TurnView(event=event, before=target[:_OTHER], quote="", after="", cut=max(0, len(target) - _OTHER))
-    text = event.text
-    at = text.find(evidence.quote) if evidence is not None and evidence.quote else -1
-    if evidence is None or at < 0:
+    at = text.find(quote) if quote else -1
+    if at < 0:
         return TurnView(event=event, before=label_event_text(event, 0, _OTHER), quote="", after="", cut=max(0, len(text) - _OTHER))
-    end = at + len(evidence.quote)
-    before, after = label_event_text(event, max(0, at - _BEFORE), at), label_event_text(event, end, end + _AFTER)
-    if at > _BEFORE:
-        before = f"… {before}"
-    return TurnView(event=event, before=before, quote=text[at:end], after=after, cut=max(0, len(text) - end - _AFTER))
+    end = at + len(quote)
+    before = ("… " if at > _BEFORE else "") + label_event_text(event, max(0, at - _BEFORE), at)
+    after = label_event_text(event, end, end + _AFTER)
+    return TurnView(event=event, before=before, quote=quote, after=after, cut=max(0, len(text) - end - _AFTER))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,20 +60,20 @@ class ConversationView:
 
 
 def build_conversations(
-    found: Sequence[tuple[Evidence, tuple[Event, ...]]], every: Sequence[Evidence], *, first: int = 0
+    pieces: Sequence[tuple[Evidence, tuple[Event, ...]]], every: Sequence[Evidence], *, first: int = 0
 ) -> tuple[ConversationView, ...]:
-    """The conversations around pieces of evidence; the first piece has the index ``first`` in its memory.
+    """The conversations around ``pieces`` of evidence; the first piece has the index ``first`` in its memory.
 
     A piece that an earlier conversation already shows gets none of its own. The quotes of ``every`` piece of evidence are separate
     in all of them.
     """
     cited = {evidence.event: evidence for evidence in reversed(every)}
     seen: set[str] = set()
-    made = []
-    for place, (evidence, events) in enumerate(found, first):
+    conversations = []
+    for place, (evidence, events) in enumerate(pieces, first):
         if evidence.event in seen:
             continue
         seen |= {event.key for event in events}
         turns = tuple(to_turn_view(event, cited.get(event.key)) for event in events)
-        made.append(ConversationView(place=place, evidence=evidence, turns=turns))
-    return tuple(made)
+        conversations.append(ConversationView(place=place, evidence=evidence, turns=turns))
+    return tuple(conversations)

@@ -14,7 +14,7 @@ from kept.core.errors import BusyError, UsageError
 from kept.install.server_files import announce_page, find_running_page
 from kept.paths import find_paths
 from kept.web import open_socket
-from kept.web.door import HEADERS, MOST
+from kept.web.guard import HEADERS, MAX_BODY_BYTES
 
 HOST = "127.0.0.1:{port}"
 WRITE = "{method} /api/memories HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {key}\r\n"
@@ -144,7 +144,7 @@ def test_this_machine_may_be_called_by_its_own_names(served, raw, name):
 def test_a_body_larger_than_it_may_be_is_refused_though_it_hides_its_length(served, raw):
     chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
     head = WRITE.replace("{method}", "POST") + "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-    status, _ = raw(request(served, head, chunk * (MOST // 0x10000 + 2) + b"0\r\n\r\n"))
+    status, _ = raw(request(served, head, chunk * (MAX_BODY_BYTES // 0x10000 + 2) + b"0\r\n\r\n"))
     assert status in (413, 0)  # 0: it was answered and closed while this side still wrote
 
 
@@ -237,7 +237,7 @@ def test_two_hundred_clients_that_send_a_byte_a_second_are_cut_off_and_others_ar
 
 
 def test_who_sends_too_much_gets_to_read_that_it_was(served, monkeypatch):
-    monkeypatch.setattr("kept.web.door._DRAIN_PATIENCE", 600.0)
+    monkeypatch.setattr("kept.web.guard._DRAIN_SECONDS", 600.0)
     for _ in range(5):
         status, _, body = served.ask("POST", "/api/memories", {"text": "x" * 3_000_000, "category": "decision"})
         assert (status, body["error"]) == (413, "the request is too large")

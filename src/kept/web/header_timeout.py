@@ -7,15 +7,15 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from kept.web.door import HEADERS
+from kept.web.guard import HEADERS
 
 SECONDS = 10.0  # from the opening of a connection, or the first byte of a later request, to the end of its headers
 
 
-class PatientProtocol(H11Protocol):
+class HeaderTimeoutProtocol(H11Protocol):
     """Closes a connection if the headers of a request do not arrive within :data:`SECONDS`."""
 
-    _head: asyncio.TimerHandle | None = None
+    _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Start the timer for the first request."""
@@ -24,7 +24,7 @@ class PatientProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Handle received bytes; stop the timer once the headers are complete."""
-        if self._head is None:
+        if self._timer is None:
             self._start_timer()
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
@@ -32,14 +32,14 @@ class PatientProtocol(H11Protocol):
 
     def eof_received(self) -> bool:  # type: ignore[override]  # the base returns None: the response is lost then
         """Answer a complete request before the connection is closed; refuse an incomplete one with status 400."""
-        waits = self.cycle is not None and not self.cycle.response_complete
-        if waits and not self.cycle.more_body:
+        unanswered = self.cycle is not None and not self.cycle.response_complete
+        if unanswered and not self.cycle.more_body:
             self.cycle.keep_alive = False
             return True
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE) and self.conn.their_state is not h11.DONE:
-            if waits:
+            if unanswered:
                 self.cycle.disconnected = True
-            if waits or self.conn.trailing_data[0]:
+            if unanswered or self.conn.trailing_data[0]:
                 self.send_400_response("The request ended early.")
         return False
 
@@ -58,14 +58,14 @@ class PatientProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _start_timer(self) -> None:
-        self._head = self.loop.call_later(SECONDS, self._close_connection)
+        self._timer = self.loop.call_later(SECONDS, self._close_connection)
 
     def _stop_timer(self) -> None:
-        if self._head is not None:
-            self._head.cancel()
-            self._head = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _close_connection(self) -> None:
-        self._head = None
+        self._timer = None
         if self.transport is not None and not self.transport.is_closing():
             self.transport.abort()

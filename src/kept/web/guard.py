@@ -1,20 +1,21 @@
-"""The guard before the application: it checks the host, origin, key and size of every request.
+"""The guard before the application: it checks the host, origin, key and size of every request, and reports errors.
 
-A web site cannot read or change anything here. It may find the port and rebind its own DNS name to this machine, but it cannot send
-a ``Host`` header with this machine's name, and it has neither the key nor the cookie. Every response gets the headers of
-:data:`HEADERS`.
+Another web site cannot read or change anything here. It may find the port and rebind its own DNS name to this machine, but it
+cannot send a ``Host`` header with this machine's name, and it has neither the key nor the cookie. Every response gets the headers
+of :data:`HEADERS`.
 """
 
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from pydantic import BaseModel, Field
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kept.core.errors import (
@@ -31,11 +32,10 @@ from kept.core.errors import (
     UsageError,
 )
 from kept.local.error_log import error_line, log_error
-from kept.web.room import WebContext
+from kept.web.context import WebContext
 
-MOST = 2 * 2**20  # maximum size of a request body in bytes
-PATIENCE = 10.0  # maximum time in seconds in which a body must arrive
-_DRAIN, _DRAIN_PATIENCE = 8 * MOST, 1.0  # how much of a too large request is still read: bytes and seconds
+MAX_BODY_BYTES, MAX_BODY_SECONDS = 2 * 2**20, 10.0  # limits of a request body and of the time in which it must arrive
+_DRAIN_BYTES, _DRAIN_SECONDS = 8 * MAX_BODY_BYTES, 1.0  # how much of a too large request is still read
 HEADERS: Mapping[str, str] = {
     "content-security-policy": "default-src 'self'; object-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     "x-content-type-options": "nosniff",
@@ -62,12 +62,12 @@ class _RejectedRequest(Exception):  # noqa: N818 - not an error of the program
 class RequestGuard:
     """An application behind the guard. ``sign_in`` answers instead of a page if nobody is signed in.
 
-    ``takes`` says whether the application has a route for a request's method and path: a request without a route need not be JSON,
-    because the application answers that there is no such route.
+    ``has_route`` says whether the application has a route for a request's method and path. A request without a route need not be
+    JSON, because the application answers that there is no such route.
     """
 
-    def __init__(self, app: ASGIApp, room: WebContext, sign_in: ASGIApp, takes: Callable[[Scope], bool]) -> None:
-        self._app, self._room, self._sign_in, self._takes = app, room, sign_in, takes
+    def __init__(self, app: ASGIApp, web: WebContext, sign_in: ASGIApp, has_route: Callable[[Scope], bool]) -> None:
+        self._app, self._web, self._sign_in, self._has_route = app, web, sign_in, has_route
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on to the application, or reject it."""
@@ -77,41 +77,43 @@ class RequestGuard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
-        answer = _ResponseSender(send, static=scope["path"].startswith(STATIC))
+        response = _ResponseSender(send, static=scope["path"].startswith(STATIC))
         try:
-            inside = self._is_admitted(scope)
+            admitted = self._is_admitted(scope)
             if scope["method"] not in _READS:
                 receive = _replay_body(await _receive_body(receive), receive)
-            await (self._app if inside else self._sign_in)(scope, receive, answer)
-        except _RejectedRequest as turned:
-            large = turned.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-            await answer.send_line(turned.status, turned.what, turned.hint, rest=receive if large else None)
+            await (self._app if admitted else self._sign_in)(scope, receive, response)
+        except _RejectedRequest as rejection:
+            large = rejection.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+            await response.send_error(rejection.status, rejection.what, rejection.hint, rest=receive if large else None)
         # The last handler: a response must not contain a traceback or text of a transcript.
         except Exception as error:  # noqa: BLE001
-            if not answer.begun:  # otherwise the application has answered and logged it
-                await answer.send_line(
-                    HTTPStatus.INTERNAL_SERVER_ERROR, error_line(error), log_request_error(self._room, scope, error)
+            if not response.begun:  # otherwise the application has answered and logged it
+                await response.send_error(
+                    HTTPStatus.INTERNAL_SERVER_ERROR, error_line(error), log_request_error(self._web, scope, error)
                 )
 
     def _is_admitted(self, scope: Scope) -> bool:
         """True if a request may reach the application, False if it must sign in first. Raises _RejectedRequest."""
-        sent = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
+        headers = Headers(scope=scope)
         reads, path = scope["method"] in _READS, scope["path"]
-        self._check_origin(sent)
-        if _header_values(sent, "upgrade"):
+        self._check_origin(headers)
+        if _header_values(headers, "upgrade"):
             raise _RejectedRequest(HTTPStatus.FORBIDDEN, "only plain HTTP is served here")
-        if any(_header_values(sent, override) for override in _OVERRIDES):
+        if any(_header_values(headers, override) for override in _OVERRIDES):
             raise _RejectedRequest(HTTPStatus.BAD_REQUEST, "headers that override the method are not allowed")
-        sizes = _header_values(sent, "content-length")
+        sizes = _header_values(headers, "content-length")
         if any(not (size.isascii() and size.isdigit()) for size in sizes) or len(set(sizes)) > 1:
             raise _RejectedRequest(HTTPStatus.BAD_REQUEST, "the length of the request is not a number")
-        if sizes and (len(sizes[0]) > 18 or int(sizes[0]) > MOST):
-            raise _RejectedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large", f"at most {MOST:,} bytes")
-        signed_in = self._is_signed_in(sent)
-        if (scope["method"] in _WITH_BODY or (not reads and sizes not in ([], ["0"]))) and not _is_json(sent):
+        if sizes and (len(sizes[0]) > 18 or int(sizes[0]) > MAX_BODY_BYTES):
+            raise _RejectedRequest(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large", f"at most {MAX_BODY_BYTES:,} bytes"
+            )
+        signed_in = self._is_signed_in(headers)
+        if (scope["method"] in _WITH_BODY or (not reads and sizes not in ([], ["0"]))) and not _is_json(headers):
             if not signed_in:  # a form on another site could send this, so it learns nothing more
                 raise _RejectedRequest(HTTPStatus.FORBIDDEN, "nobody is signed in", "open the address that `kept web` printed")
-            if self._takes(scope):
+            if self._has_route(scope):
                 raise _RejectedRequest(
                     HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "what changes something must be JSON", "content-type: application/json"
                 )
@@ -121,26 +123,26 @@ class RequestGuard:
             )
         return signed_in or path == SIGN_IN or path.startswith(STATIC)
 
-    def _check_origin(self, sent: Sequence[tuple[str, str]]) -> None:
-        hosts, origins = _header_values(sent, "host"), _header_values(sent, "origin")
-        if len(hosts) != 1 or hosts[0] not in self._room.hosts:
+    def _check_origin(self, headers: Headers) -> None:
+        hosts, origins = _header_values(headers, "host"), _header_values(headers, "origin")
+        if len(hosts) != 1 or hosts[0] not in self._web.hosts:
             raise _RejectedRequest(HTTPStatus.FORBIDDEN, "this page is served to this machine only, under its own name")
         if any(origin != f"http://{hosts[0]}" for origin in origins) or len(origins) > 1:
             raise _RejectedRequest(HTTPStatus.FORBIDDEN, "another page may not ask here")
-        if any(value not in ("same-origin", "none") for value in _header_values(sent, "sec-fetch-site")):
+        if any(value not in ("same-origin", "none") for value in _header_values(headers, "sec-fetch-site")):
             raise _RejectedRequest(HTTPStatus.FORBIDDEN, "another page may not ask here")
 
-    def _is_signed_in(self, sent: Sequence[tuple[str, str]]) -> bool:
-        for item in _header_values(sent, "authorization"):
+    def _is_signed_in(self, headers: Headers) -> bool:
+        for item in _header_values(headers, "authorization"):
             scheme, _, key = item.partition(" ")
-            if scheme.lower() == "bearer" and self._room.is_key(key.strip()):
+            if scheme.lower() == "bearer" and self._web.is_key(key.strip()):
                 return True
-        for item in _header_values(sent, "cookie"):
+        for item in _header_values(headers, "cookie"):
             try:
-                found = SimpleCookie(item).get(self._room.cookie)
+                cookie = SimpleCookie(item).get(self._web.cookie)
             except CookieError:
                 continue
-            if found is not None and self._room.is_session(found.value):
+            if cookie is not None and self._web.is_session(cookie.value):
                 return True
         return False
 
@@ -154,12 +156,12 @@ class _ResponseSender:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.begun = True
-            kept = [(name, value) for name, value in message["headers"] if name.decode("latin-1").lower() not in HEADERS]
+            others = [(name, value) for name, value in message["headers"] if name.decode("latin-1").lower() not in HEADERS]
             own = [*HEADERS.items(), *(() if self._static else (("cache-control", "no-store"),))]
-            message = {**message, "headers": [*kept, *((name.encode(), value.encode()) for name, value in own)]}
+            message = {**message, "headers": [*others, *((name.encode(), value.encode()) for name, value in own)]}
         await self._send(message)
 
-    async def send_line(self, status: HTTPStatus, what: str, hint: str = "", *, rest: Receive | None = None) -> None:
+    async def send_error(self, status: HTTPStatus, what: str, hint: str = "", *, rest: Receive | None = None) -> None:
         """Send a JSON error, read the ``rest`` of the request, and close the connection. Does nothing if a response has begun."""
         if self.begun:
             return
@@ -172,12 +174,12 @@ class _ResponseSender:
             await self({"type": "http.response.body"})
 
 
-def _header_values(sent: Sequence[tuple[str, str]], name: str) -> list[str]:
-    return [value.strip() for each, value in sent if each == name]
+def _header_values(headers: Headers, name: str) -> list[str]:
+    return [value.strip() for value in headers.getlist(name)]
 
 
-def _is_json(sent: Sequence[tuple[str, str]]) -> bool:
-    kinds = _header_values(sent, "content-type")
+def _is_json(headers: Headers) -> bool:
+    kinds = _header_values(headers, "content-type")
     return len(kinds) == 1 and kinds[0].partition(";")[0].strip().lower() == "application/json"
 
 
@@ -186,16 +188,16 @@ async def _receive_body(receive: Receive) -> bytes:
     parts: list[bytes] = []
     size = 0
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(MAX_BODY_SECONDS):
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     raise _RejectedRequest(HTTPStatus.BAD_REQUEST, "the request ended early")
                 part = message.get("body", b"")
                 size += len(part)
-                if size > MOST:
+                if size > MAX_BODY_BYTES:
                     raise _RejectedRequest(
-                        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large", f"at most {MOST:,} bytes"
+                        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large", f"at most {MAX_BODY_BYTES:,} bytes"
                     )
                 parts.append(part)
                 if not message.get("more_body", False):
@@ -208,8 +210,8 @@ async def _drain_body(receive: Receive) -> None:
     """Read and discard the rest of a request, within limits: a client whose sending is cut off does not read the response."""
     size = 0
     with suppress(TimeoutError):
-        async with asyncio.timeout(_DRAIN_PATIENCE):
-            while size < _DRAIN:
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            while size < _DRAIN_BYTES:
                 message = await receive()
                 size += len(message.get("body", b""))
                 if not message.get("more_body", False):
@@ -218,24 +220,24 @@ async def _drain_body(receive: Receive) -> None:
 
 def _replay_body(body: bytes, receive: Receive) -> Receive:
     """A ``receive`` that returns an already received body first, then what the original one returns."""
-    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+    pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def first() -> Message:
-        return waiting.pop() if waiting else await receive()
+    async def receive_again() -> Message:
+        return pending.pop() if pending else await receive()
 
-    return first
+    return receive_again
 
 
-def log_request_error(room: WebContext, scope: Scope, error: Exception) -> str:
+def log_request_error(web: WebContext, scope: Scope, error: Exception) -> str:
     """Log an error and print it on the terminal of ``kept web``; returns a hint about what the person can do next.
 
     The query string is left out, because it may contain what the person searched for.
     """
-    doing = f"{scope['method']} {scope['path']}"
-    log = log_error(room.home.state, doing, error)
+    action = f"{scope['method']} {scope['path']}"
+    log = log_error(web.home.state, action, error)
     hint = f"the trace is in {log}; report it" if log else "report this line"
     with suppress(OSError, ValueError):  # a server in the background may have no terminal
-        sys.stderr.write(f"kept web: {doing}: {error_line(error)}; {hint}\n")
+        sys.stderr.write(f"kept web: {action}: {error_line(error)}; {hint}\n")
     return hint
 
 

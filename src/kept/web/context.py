@@ -1,11 +1,11 @@
-"""The state that pages and API share: how to open a workspace, how to make a change, and where the page is served.
+"""What pages and API share: the state of a running ``kept web``, how a request opens its workspace, and how it makes a change.
 
 Each request opens its own workspace in the thread that answers it. Changes are serialized by a lock.
 """
 
 import hmac
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from hashlib import sha256
 from secrets import token_hex
 from threading import Event, Lock
@@ -18,45 +18,49 @@ from kept.core.value import dataclass, field
 from kept.outputs.write import FileState, file_states
 from kept.paths import Paths, sample_home
 from kept.pipeline.erase.forget import ErasureRequest
-from kept.web.work import BackgroundRun, FileWriter
+from kept.web.background import BackgroundRun, FileWriter, OpenWorkspace
 from kept.workspace import Workspace
 
-OpenDesk = Callable[[], AbstractContextManager[Workspace]]
 T = TypeVar("T")
 
-_SITTINGS = 50
 NAMES = ("127.0.0.1", "localhost", "[::1]")
+_QUEUES = 50  # review queues that are remembered
+_RUNS = 20  # latest runs that are searched for those of a change, which makes one or a few
+_OWN = frozenset(
+    {"add", "edit", "retire", "keep", "approve", "reject", "past", "pin", "unpin", "resolve", "merge", "split", "admit"}
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WebContext:
     """The state of a running ``kept web``. ``key`` signs in the person who started it; ``port`` is where it is served.
 
-    ``open_sample`` opens a workspace of the bundled sample, which is shown instead of the person's own while ``in_sample`` is set.
-    ``work`` is the page's current run; ``files`` writes files after changes that were already answered. ``unerased`` holds, by the
-    ids of the memories, the erasure requests that could not be completed: a repeated request needs their words, which the store no
-    longer has. ``erasing`` is what a forget request is doing now, in words; empty if none is running. ``sittings`` are review
-    queues as first shown, the latest last, so that a person who returns finds the same order, with what was decided.
+    ``open_own`` opens the person's workspace, ``open_sample`` that of the bundled sample, which is shown instead while
+    ``sample_shown`` is set. ``background_run`` executes the runs that the page starts; ``file_writer`` writes files after changes
+    that were already answered. ``unerased`` holds, by the ids of the memories, the erasure requests that could not be completed: a
+    repeated request needs their words, which the store no longer has. ``erasure_progress`` says what a forget request is doing now
+    (empty: none is running). ``queues`` are review queues as first shown, the latest last, so that a person who returns finds the
+    same order, with what was decided.
     """
 
-    open_desk: OpenDesk
+    open_own: OpenWorkspace
     home: Paths
     key: str
     port: int
-    writing: Lock = field(default_factory=Lock)
-    open_sample: OpenDesk | None = None
-    in_sample: Event = field(default_factory=Event)
-    work: BackgroundRun = field(default_factory=BackgroundRun)
-    files: FileWriter = field(default_factory=FileWriter)
+    change_lock: Lock = field(default_factory=Lock)
+    open_sample: OpenWorkspace | None = None
+    sample_shown: Event = field(default_factory=Event)
+    background_run: BackgroundRun = field(default_factory=BackgroundRun)
+    file_writer: FileWriter = field(default_factory=FileWriter)
     unerased: dict[tuple[str, ...], ErasureRequest] = field(default_factory=dict)
-    erasing: list[str] = field(default_factory=list)
-    sittings: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    erasure_progress: list[str] = field(default_factory=list)
+    queues: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
-    def open_shown(self) -> OpenDesk:
+    def open_shown(self) -> OpenWorkspace:
         """The function that opens the shown workspace: the sample's while it is shown, else the person's own."""
-        instead = self.open_sample if self.in_sample.is_set() else None
-        return instead or self.open_desk
+        sample = self.open_sample if self.sample_shown.is_set() else None
+        return sample or self.open_own
 
     @property
     def hosts(self) -> frozenset[str]:
@@ -73,12 +77,12 @@ class WebContext:
         """The value of the cookie: an HMAC that only a holder of the key can compute, not the key itself."""
         return hmac.new(self.key.encode(), b"session of a browser", sha256).hexdigest()
 
-    def start_sitting(self, queue: tuple[str, ...]) -> str:
-        """Store the ids of a review queue and return the name for it. Only the latest queues are kept."""
+    def store_queue(self, memories: tuple[str, ...]) -> str:
+        """Store the ids of a review queue and return a name for it. Only the latest queues are kept."""
         name = token_hex(4)
-        self.sittings[name] = queue
-        while len(self.sittings) > _SITTINGS:
-            self.sittings.pop(next(iter(self.sittings)), None)
+        self.queues[name] = memories
+        while len(self.queues) > _QUEUES:
+            self.queues.pop(next(iter(self.queues)), None)
         return name
 
     def is_key(self, given: str) -> bool:
@@ -92,20 +96,27 @@ class WebContext:
 
 def web_context(request: Request) -> WebContext:
     """The web context of a request."""
-    room: WebContext = request.app.state.room
-    return room
+    web: WebContext = request.app.state.web
+    return web
 
 
 def request_home(request: Request) -> Paths:
     """The home for a request: the sample's while it is shown, else the person's own."""
-    room = web_context(request)
-    return sample_home(room.home) if room.in_sample.is_set() else room.home
+    web = web_context(request)
+    return sample_home(web.home) if web.sample_shown.is_set() else web.home
 
 
 @contextmanager
 def request_workspace(request: Request) -> Iterator[Workspace]:
     """The workspace for a request. It must be opened and used in one thread: open it in the body of a handler that is not async."""
     with web_context(request).open_shown() as workspace:
+        yield workspace
+
+
+@contextmanager
+def locked_workspace(request: Request) -> Iterator[Workspace]:
+    """The workspace for a request that changes something, while no other request does."""
+    with web_context(request).change_lock, request_workspace(request) as workspace:
         yield workspace
 
 
@@ -137,12 +148,6 @@ def change_before_write(request: Request, workspace: Workspace, act: Callable[[]
         result, written = apply_person_change(workspace, act)
         return result, tuple(written.problems)
     result = act()
-    room = web_context(request)
-    room.files.write_soon(request_home(request), room.open_shown)
+    web = web_context(request)
+    web.file_writer.write_soon(request_home(request), web.open_shown)
     return result, ()
-
-
-_RUNS = 20  # latest runs that are searched for those of a change, which makes one or a few
-_OWN = frozenset(
-    {"add", "edit", "retire", "keep", "approve", "reject", "past", "pin", "unpin", "resolve", "merge", "split", "admit"}
-)
