@@ -121,3 +121,16 @@ def test_what_was_so_and_a_rule_in_new_words_count_on_their_days_in_the_cells_an
     for part in decided[2:]:
         assert part.index("past tense") < part.index("before: <s>") < part.index("imperative") < part.index(today)
     assert "<h2>Confirmed" not in pages[3]
+
+
+def test_a_day_shows_each_sentence_once_and_folds_what_its_sessions_repeat(browse, served, home):
+    task = "Rename the lamp table to lamps, and then run the tests of the harbor."
+    for session in ("one", "two", "three", "four"):
+        talk(home, session, PROMPT, task)
+    with served.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions(model=False))
+    page = browse("/days/2026-01-05")
+    shown = page.locator("main").inner_text()
+    assert (shown.count("ISO 8601"), shown.count("Rename the lamp table"), shown.count("in the words used then")) == (1, 1, 1)
+    page.locator(".sessions summary").first.click()
+    assert page.locator("main").inner_text().count("Rename the lamp table") == 2

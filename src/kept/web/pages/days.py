@@ -1,9 +1,9 @@
 """The pages for days: a calendar, and one page per day."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from itertools import groupby
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query, Request
 from markdown_it import MarkdownIt
@@ -12,13 +12,14 @@ from starlette.responses import Response
 
 from kept.core.errors import MissingError
 from kept.core.markup import remove_invisible
+from kept.core.memory import Memory
 from kept.core.summary import SummaryBullet, SummaryPart
+from kept.core.text import normal_form
 from kept.days.day_notes import format_authors
 from kept.days.summaries import part_of_category
 from kept.journal import calendar
 from kept.journal.calendar import CalendarDay
-from kept.memories.day_view import find_wordings_at
-from kept.memories.day_view import load_day_view as look_at
+from kept.memories.day_view import find_wordings_at, load_day_view
 from kept.web.context import request_workspace
 from kept.web.render import NavigationPage, render_page
 from kept.workspace import Workspace
@@ -43,31 +44,30 @@ def days(request: Request, month: Annotated[str, Query(max_length=10)] = "", pro
         first = calendar.parse_month(month, calendar.latest_active_day(workspace, scope) or today)
         calendar_month = calendar.load_month(workspace, first, frozenset({scope} - {""}))
         following = (first + timedelta(days=32)).replace(day=1)
-        of = calendar.load_project_month(workspace, first, scope) if scope else None
-        said = [memory for part in of.said.values() for _, memory, _ in part] if of else ()
+        project_month = calendar.load_project_month(workspace, first, scope) if scope else None
+        said = [memory for part in project_month.said.values() for _, memory, _ in part] if project_month else ()
         return render_page(
             request,
             workspace,
             "days.html",
             here=PAGE.id,
-            found=calendar_month,
+            calendar_month=calendar_month,
             after=calendar_month.after or (following if following <= today else None),
             weeks=_split_weeks(calendar_month.cells),
             today=today,
-            of=of,
+            project_month=project_month,
             then=find_wordings_at(workspace, said, workspace.day_bounds(following)[0]),
             parts=SummaryPart,
             **_project_values(workspace, scope),
-            busy=(max((day.sessions for day in calendar_month.cells), default=0) or 1),
+            busiest=max((day.sessions for day in calendar_month.cells), default=0) or 1,
         )
 
 
 def _split_weeks(cells: tuple[CalendarDay, ...]) -> list[list[CalendarDay | None]]:
     """The days by week, Monday first; None for days of another month."""
-    ahead: list[CalendarDay | None] = [None] * cells[0].day.weekday()
-    every = [*ahead, *cells]
-    every += [None] * (-len(every) % 7)
-    return [every[at : at + 7] for at in range(0, len(every), 7)]
+    squares: list[CalendarDay | None] = [*[None] * cells[0].day.weekday(), *cells]
+    squares += [None] * (-len(squares) % 7)
+    return [squares[at : at + 7] for at in range(0, len(squares), 7)]
 
 
 def _find_scope(workspace: Workspace, project: str) -> str:
@@ -79,33 +79,49 @@ def _find_scope(workspace: Workspace, project: str) -> str:
 
 def _project_values(workspace: Workspace, scope: str) -> dict[str, Any]:
     """The values for the choice of a project: the projects by name, and the chosen one."""
-    return {"project": scope, "projects": sorted(workspace.scope_names().items(), key=lambda each: each[1].casefold())}
+    return {"project": scope, "projects": sorted(workspace.scope_names().items(), key=lambda item: item[1].casefold())}
 
 
 @router.get("/days/{day}")
 def day_page(request: Request, day: str, project: ProjectName = "") -> Response:
-    """The page of one day, for all projects or one."""
+    """The page of one day, for all projects or one. What several of its lists have stands once, in the first of them."""
     with request_workspace(request) as workspace:
         which = workspace.day(day)
         scope = _find_scope(workspace, project)
-        day_view = look_at(workspace, which, scopes=frozenset({scope} - {""}))
+        day_view = load_day_view(workspace, which, scopes=frozenset({scope} - {""}))
         entry = None if scope else calendar.load_journal_entry(workspace, which)
         asked = [memory for memory in calendar.list_open_questions(workspace, which) if scope in ("", memory.scope)]
         said = (*day_view.learnt, *day_view.ended)
-        shown = {memory.id: memory for memory in (*said, *day_view.confirmed, *asked)}
+        listed = {memory.id: memory for memory in (*said, *day_view.confirmed, *asked)}
+        then = find_wordings_at(workspace, listed.values(), workspace.day_bounds(which)[1])
+        shown = {normal_form(words) for memory in listed.values() for words in (memory.content, then.get(memory.id, ""))}
+        parts: Mapping[SummaryPart, Sequence[Memory]] = {
+            SummaryPart.WORKED: (),
+            SummaryPart.DECIDED: [memory for memory in said if part_of_category(memory.category) is SummaryPart.DECIDED],
+            SummaryPart.LEARNT: [memory for memory in said if part_of_category(memory.category) is SummaryPart.LEARNT],
+            SummaryPart.OPEN: asked,
+        }
+        condensed = _take_new(day_view.summary.condensed, shown)
+        sections = [
+            DaySection(part, memories, [item for item in condensed if item.part is part]) for part, memories in parts.items()
+        ]
+        sessions = []
+        for session in calendar.load_day_sessions(workspace, which, scope):
+            new = _take_new(session.worked, shown)
+            sessions.append((session, new, [bullet for bullet in session.worked if bullet not in new]))
         values: dict[str, Any] = {
             "which": which,
-            "found": day_view,
-            "sessions": calendar.load_day_sessions(workspace, which, scope),
-            "open": asked,
-            "then": find_wordings_at(workspace, shown.values(), workspace.day_bounds(which)[1]),
+            "sections": [section for section in sections if section.memories or section.bullets],
+            "confirmed": day_view.confirmed,
+            "reworded": day_view.reworded,
+            "sessions": sessions,
+            "rest": _take_new(day_view.summary.detailed, shown),
+            "by_scope": _group_by_scope,
+            "authors": format_authors,
+            "then": then,
             **_project_values(workspace, scope),
             "entry": entry,
             "html": Markup(_MARKDOWN.render(remove_invisible(_normalize_line_ends(entry.text)))) if entry else "",  # noqa: S704 - made with html off
-            "told": _group_bullets(day_view.summary.condensed),
-            "everything": _group_bullets(day_view.summary.detailed),
-            "decided": [memory for memory in said if part_of_category(memory.category) is SummaryPart.DECIDED],
-            "learnt": [memory for memory in said if part_of_category(memory.category) is SummaryPart.LEARNT],
             "before": which - timedelta(days=1),
             "after": which + timedelta(days=1),
             "month": which.strftime("%Y-%m"),
@@ -113,17 +129,29 @@ def day_page(request: Request, day: str, project: ProjectName = "") -> Response:
         return render_page(request, workspace, "day.html", here=PAGE.id, **values)
 
 
+class DaySection(NamedTuple):
+    """A part of a day: its memories, and the lines of the day's summary that say something else."""
+
+    part: SummaryPart
+    memories: Sequence[Memory]
+    bullets: Sequence[SummaryBullet]
+
+
+def _take_new(bullets: Iterable[SummaryBullet], shown: set[str]) -> list[SummaryBullet]:
+    """The bullets that are neither memories nor in ``shown`` (normal forms), and add them to it."""
+    taken = []
+    for bullet in bullets:
+        form = normal_form(bullet.text)
+        if not bullet.remembered and form not in shown:
+            shown.add(form)
+            taken.append(bullet)
+    return taken
+
+
+def _group_by_scope(bullets: Iterable[SummaryBullet]) -> list[tuple[str, list[str]]]:
+    return [(scope, [bullet.text for bullet in inside]) for scope, inside in groupby(bullets, key=lambda bullet: bullet.scope)]
+
+
 def _normalize_line_ends(text: str) -> str:
     """Convert line ends to line feeds, so that they remain when invisible characters are removed: Markdown needs them."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _group_bullets(bullets: Iterable[SummaryBullet]) -> list[tuple[str, str, list[tuple[str, list[str]]]]]:
-    """The bullets of a day that are not memories: by part, with the authors, then by project."""
-    made = []
-    for part in SummaryPart:
-        inside = [bullet for bullet in bullets if bullet.part is part and not bullet.remembered]
-        if inside:
-            lines = [(scope, [bullet.text for bullet in some]) for scope, some in groupby(inside, key=lambda each: each.scope)]
-            made.append((part.value.capitalize(), format_authors(inside), lines))
-    return made
