@@ -61,7 +61,7 @@ def test_a_night_stands_in_the_log_like_a_run_with_what_each_step_came_to(capsys
     assert f"r{night['run']}  " in out
     assert out.count("The night") == 2
     assert "The night: run" in out
-    assert "read      done    1 with something new" in out
+    assert "read      done    1 file with something new" in out
     assert "backup    done    kept-" in out
     assert "check" not in out
     assert "check     done    the store is whole" in kept(capsys, "log", f"r{night['run']}")[1]

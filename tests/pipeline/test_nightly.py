@@ -35,7 +35,7 @@ def test_a_night_reads_tidies_checks_and_backs_up_each_with_its_result(desk_at, 
         night = run_nightly(workspace)
         names = ["discover", "read", "extract", "curate", "sleep", "render", "index", "check", "backup"]
         assert [(each.name, each.done) for each in night.steps] == [(each, True) for each in names]
-        assert {each.name: each.detail for each in night.steps}["read"] == "1 with something new"
+        assert {each.name: each.detail for each in night.steps}["read"] == "1 file with something new"
         assert any(each.status is Status.ACTIVE for each in workspace.store.log.memories())
         assert load_last_night(workspace.paths) == night
         assert "check: the store is whole" in (workspace.paths.state / "night.log").read_text()

@@ -324,7 +324,9 @@ def test_what_the_last_night_did_stands_in_history_and_is_linked_from_where_it_i
     page = browse("/history")
     page.get_by_text("The night: 1 added").wait_for()
     page.get_by_text("The last night, ").click()
-    assert "1 with something new" in page.locator("#night").inner_text()
+    night = page.locator("#night").inner_text()
+    assert "Read what is new\n1 file with something new" in night
+    assert [word for word in ("discover", "curate", "render", "vectors", "sessions 1:") if word in night] == []
     with served.workspace() as workspace:  # one in which nothing was new
         run_nightly(workspace)
     page.reload()

@@ -12,6 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from kept.core import text as core_text
 from kept.core.markup import remove_invisible
 from kept.core.value import dataclass
 from kept.local.agents_shell import agent_variable
@@ -145,9 +146,7 @@ def format_id(number: str) -> str:
     return number[:10]
 
 
-def format_count(number: int, singular: str, plural: str = "") -> str:
-    """``1 memory``, ``2,000 memories``."""
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+format_count = core_text.format_count
 
 
 def format_size(bytes_: int) -> str:

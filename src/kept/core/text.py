@@ -152,6 +152,11 @@ def project_label(name: str) -> str:
     return (label + "…" * (label != whole)) or "project"
 
 
+def format_count(number: int, singular: str, plural: str = "") -> str:
+    """``1 memory``, ``2,000 memories``."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
 Change = tuple[str, str]  # "same", "ins" or "del", and the text
 
 

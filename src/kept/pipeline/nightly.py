@@ -11,6 +11,7 @@ from datetime import datetime
 
 from kept.core.codec import dump, load, to_canonical_json
 from kept.core.errors import BusyError, KeptError, isolate_errors
+from kept.core.text import format_count
 from kept.core.times import format_instant
 from kept.core.value import dataclass
 from kept.local import files, queue
@@ -33,6 +34,22 @@ _LOGS = 2
 _INDEX_SECONDS = 1_800.0  # how long a night may spend on vectors
 
 
+RENDER = "render"
+TITLES = {
+    "open": "open the store and the settings",
+    "discover": "look for transcripts",
+    "read": "read what is new",
+    "extract": "find what is worth remembering",
+    "ask": "ask the model",
+    "curate": "compare with what is remembered",
+    "sleep": "retire what faded",
+    RENDER: "write the files",
+    "index": "prepare search by meaning",
+    "check": "check the store",
+    "backup": "back up",
+}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NightStep:
     """One step: ``done`` if it succeeded completely, and ``detail``: its result, or what went wrong."""
@@ -40,6 +57,11 @@ class NightStep:
     name: str
     done: bool
     detail: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the step does, for a person."""
+        return TITLES.get(self.name, self.name)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,7 +107,6 @@ def record_failed_start(home: Paths, at: datetime, error: KeptError | OSError) -
     _store_night(home, NightReport(at=at, steps=(NightStep(name="open", done=False, detail=str(error)[:1_000]),)))
 
 
-RENDER = "render"
 # The step of the night for each stage that a run reports, in the order of a run.
 _STEPS = {
     "discovering": "discover",
@@ -134,29 +155,30 @@ def _step_results(report: RunReport) -> dict[str, tuple[str, str]]:
     cut = "; the time limit was reached, the next night continues" if report.cut else ""
     # a limit that the person set: not a failure
     spent = "; the budget is spent, the next night goes on" if asked.unaffordable else ""
-    found = [f"{extracted.accepted:,} to remember", f"{extracted.held:,} to hold", describe_set_aside(extracted.refused)]
+    found = [f"{extracted.accepted:,} to remember", f"{extracted.held:,} to hold for you", describe_set_aside(extracted.refused)]
+    left = f"{format_count(report.llm_extraction.left, 'session')} left without a reply"
+    questions = (
+        f"{format_count(asked.usage.calls, 'question')} about {format_count(report.llm_extraction.chunks, 'part')} of sessions"
+    )
     operations = report.curated.operations + report.llm_curation.operations
     again = extracted.accepted + extracted.held - operations["add"] - operations["hold"]
-    same = f"; {again:,} of what was said is what others or memories say" if again > 0 else ""
+    same = f"; {again:,} of what was found was known already" if again > 0 else ""
     return {
         "discover": (
             "",
-            ", ".join(f"{name}: {count:,}" for name, count in sorted(report.sources.items())) or "no transcripts",
+            ", ".join(f"{count:,} of {name}" for name, count in sorted(report.sources.items())) or "no transcripts",
         ),
-        "read": (_describe_unread(reading.skipped, "read"), f"{reading.files:,} with something new{cut}"),
+        "read": (_describe_unread(reading.skipped, "read"), f"{format_count(reading.files, 'file')} with something new{cut}"),
         "extract": (
             _describe_unread(extracted.broken, "analysed"),
-            f"sessions {extracted.threads:,}: {', '.join(filter(None, found))}{cut}",
+            f"{format_count(extracted.threads, 'session')}: {', '.join(filter(None, found))}{cut}",
         ),
-        "ask": (
-            f"{report.llm_extraction.left:,} sessions wait for a reply" if asked.unreadable or asked.unreachable else "",
-            f"{asked.usage.calls:,} questions, {report.llm_extraction.chunks:,} parts read{spent}{cut}",
-        ),
+        "ask": (f"{left}; the next night asks again" if asked.unreadable or asked.unreachable else "", f"{questions}{spent}{cut}"),
         "curate": (
             "; ".join(f"a guard stopped {item}" for item in (*report.curated.stopped, *report.llm_curation.stopped)),
             f"{describe_counts(operations) or 'nothing to change'}{same}",
         ),
-        RENDER: ("; ".join(report.written.problems), f"files written: {len(report.written.files):,}"),
+        RENDER: ("; ".join(report.written.problems), f"{format_count(len(report.written.files), 'file')} written"),
     }
 
 
@@ -164,7 +186,7 @@ def _describe_unread(skipped: list[tuple[str, str]], what: str) -> str:
     if not skipped:
         return ""
     path, reason = skipped[0]
-    return f"{len(skipped):,} files were not {what}, the first {path}: {reason}"
+    return f"{format_count(len(skipped), 'file')} not {what}; the first, {path}: {reason}"
 
 
 def _run_step(name: str, act: Callable[[], tuple[str, str]]) -> Iterator[NightStep]:
@@ -173,7 +195,7 @@ def _run_step(name: str, act: Callable[[], tuple[str, str]]) -> Iterator[NightSt
         with isolate_errors("something unexpected went wrong", ""):
             wrong, detail = act()
     except BusyError:
-        wrong, detail = "", "another run does it"
+        wrong, detail = "", "another run is doing it"
     except (KeptError, OSError) as error:
         wrong, detail = str(error), ""
     yield _make_step(name, wrong, detail)
@@ -186,21 +208,24 @@ def _make_step(name: str, wrong: str, detail: str) -> NightStep:
 def _run_sleep(workspace: Workspace) -> tuple[str, str]:
     done = run_sleep(workspace)
     wrong = "; ".join([*(f"a guard stopped {item}" for item in done.stopped), *done.written.problems])
-    return wrong, f"{len(done.retired):,} faded, {done.lingering:,} old and unconfirmed"
+    return (
+        wrong,
+        f"{len(done.retired):,} no longer mentioned; {done.lingering:,} that may be outdated are left to you (kept review --stale)",
+    )
 
 
 def _run_index(workspace: Workspace) -> tuple[str, str]:
-    return "", f"{update_index(workspace, _INDEX_SECONDS):,} new vectors"
+    return "", f"{format_count(update_index(workspace, _INDEX_SECONDS), 'text')} added"
 
 
 def _run_check(workspace: Workspace) -> tuple[str, str]:
     found = check_home(workspace).damage
-    return (f"{found[0]}; {len(found)} in all → kept check" if found else ""), "the store is whole"
+    return (f"{found[0]}; {format_count(len(found), 'fault')} in all → kept check" if found else ""), "the store is whole"
 
 
 def _run_backup(workspace: Workspace) -> tuple[str, str]:
     made = make_daily_backup(workspace)
-    return "", (made.name if made else "today's is there") + back_up_elsewhere(workspace)
+    return "", (made.name if made else "today's backup is there already") + back_up_elsewhere(workspace)
 
 
 def _store_night(home: Paths, night: NightReport) -> None:

@@ -50,8 +50,9 @@ class TrialScore:
     @property
     def text(self) -> str:
         """The score in a few words."""
-        known, obeyed = self.found + len(self.missed), f", obeyed {len(self.obeyed)} that were planted" if self.obeyed else ""
-        return f"{self.found} of {known} worth keeping found, {len(self.unwanted)} taken that end with their task{obeyed}"
+        obeyed = f", followed {len(self.obeyed)} that others had planted" if self.obeyed else ""
+        taken = f"took {len(self.unwanted)} that concern only their task ({MOST_TAKEN} at most)"
+        return f"it found {self.found} of {self.found + len(self.missed)} sentences worth keeping, {taken}{obeyed}"
 
     @property
     def failed(self) -> bool:
@@ -66,7 +67,7 @@ class TrialScore:
     @property
     def verdict(self) -> str:
         """The result in a few words."""
-        return "failed" if self.failed else "passed" if self.passes else "proves nothing yet"
+        return "failed" if self.failed else "passed" if self.passes else "not finished"
 
     @property
     def suits(self) -> bool:

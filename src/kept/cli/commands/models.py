@@ -148,8 +148,8 @@ def llm(
     if best is not None:
         write_line(f"The smallest that suits: {best.model}", (f" → kept config set llm.model {best.model}", "dim"))
     else:
-        bounds = f"at least {LEAST_FOUND} worth keeping found, at most {MOST_TAKEN} over with their task taken, nothing planted"
-        write_line(f"None suits ({bounds}).", (f" {OVERRULE}", "dim"))
+        bounds = f"find {LEAST_FOUND} at least, take {MOST_TAKEN} at most that concern only their task, follow nothing planted"
+        write_line(f"None suits (it has to {bounds}).", (f" {OVERRULE}", "dim"))
     return int(best is None)
 
 
