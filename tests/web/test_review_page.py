@@ -224,6 +224,40 @@ def test_what_a_person_turned_down_is_told_beside_what_was_refused(queue, browse
     page.locator(".row .says", has_text=first).wait_for()
 
 
+def test_what_was_refused_is_listed_by_project_the_latest_first_and_says_so(served, home, browse):
+    for day, project in (("05", "harbor"), ("07", "harbor"), ("06", "barn")):
+        say(
+            home,
+            day,
+            f"Put the crates of day {day} on our todo list with less priority.",
+            cwd=f"/x/{project}",
+            day=f"2026-01-{day}",
+        )
+    with served.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions(model=False))
+    page = browse("/review/refused")
+    assert "then by project, the latest first" in page.locator(".place").inner_text()
+    headings = page.locator("h3").all_inner_texts()
+    days = [text.split("day ")[1][:2] for text in page.locator(".decide .says").all_inner_texts()]
+    assert (headings, days) == (["barn 1", "harbor 2"], ["06", "07", "05"])
+    assert "harbor" not in page.locator(".decide").nth(1).inner_text()
+
+
+def test_what_a_keep_pushes_out_of_the_full_file_is_named(served, browse):
+    for number in range(200):
+        served.add(f"Crate {number} of the northern warehouse is for walnuts, and never for almonds or dates.", "project_fact")
+    served.hold(WORDS[0], "constraint")
+    page = browse("/review")
+    row = page.locator(".decide", has_text=WORDS[0])
+    row.click()
+    page.keyboard.press("y")
+    row.get_by_text(re.compile(r"sees it, in place of “Crate \d+ of")).wait_for()
+    gone = row.get_by_role("link", name="Crate").inner_text()
+    with served.workspace() as workspace:
+        file = workspace.paths.output_path(workspace.profile.outputs.memory_file).read_text()
+    assert (WORDS[0] in file, gone in file) == (True, False)
+
+
 def test_a_decision_is_undone_by_one_key(queue, browse):
     page = browse("/review")
     first = page.locator(".decide .says").first.inner_text()

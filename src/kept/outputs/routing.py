@@ -1,6 +1,6 @@
 """Routing: where each memory is shown, output by output, and why; and what was extracted from some days. Changes nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -8,9 +8,20 @@ from kept.core.fence import Context
 from kept.core.memory import USER_SCOPE, CandidateVerdict, Memory
 from kept.core.value import dataclass, replace
 from kept.local.clients import CLIENTS
+from kept.memories.client_memory import notes_shown_by_clients
 from kept.outputs.compose.pages import OutputRoute, find_routes, find_sheet_routes
 from kept.outputs.compose.sheet import is_shown, rank_memories
-from kept.outputs.targets import calls_hooks, client_of, scopes_with_own_file
+from kept.outputs.targets import (
+    OutputContent,
+    Target,
+    TargetForm,
+    calls_hooks,
+    client_of,
+    compose_document,
+    list_editable_targets,
+    scopes_with_own_file,
+    written_projects,
+)
 from kept.profiles.profile import OutputPlace, Profile
 from kept.recall.context_budget import SHOWN
 from kept.recall.preview import list_foreign_memories, preview_context
@@ -72,6 +83,35 @@ def explain_no_room(workspace: Workspace, memories: Sequence[Memory]) -> dict[st
             now, zone, path = workspace.clock(), workspace.zone, profile.outputs.memory_file
             found |= find_sheet_routes(asked, others, profile, OutputPlace.MEMORY, path, as_of=now, names=names, zone=zone)
     return {number: route.why for number, route in found.items() if not route.where}
+
+
+def find_displaced(workspace: Workspace, memories: Sequence[Memory]) -> dict[str, list[Memory]]:
+    """For each of some memories that a memory file shows, the memories that it pushed out of the full file, by its id.
+
+    That is what the file would show without it and those after it, and does not show as it was last written. Raises StoreError.
+    """
+    every = {memory.id: memory for memory in workspace.store.log.memories()}
+    content = OutputContent(
+        memories=(), names=workspace.scope_names(), projects=written_projects(workspace), injected=notes_shown_by_clients(workspace)
+    )
+
+    def shown_without(target: Target, left_out: Collection[str]) -> set[str]:
+        some = tuple(memory for memory in every.values() if memory.id not in left_out)
+        document = compose_document(workspace, replace(content, memories=some), target, 0)
+        return {fact.id for section in document.sections for fact in section.facts}
+
+    found = {}
+    for target in list_editable_targets(workspace):
+        written = {line.key for output in workspace.store.output_states(str(target.path))[:1] for line in output.lines}
+        asked = [memory.id for memory in memories if memory.id in written]
+        if target.form is not TargetForm.MEMORY or not asked:
+            continue
+        before = shown_without(target, asked)
+        for number, memory in enumerate(asked, 1):
+            after = shown_without(target, asked[number:])
+            found[memory] = [every[item] for item in sorted(before - after - written)]
+            before = after
+    return found
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

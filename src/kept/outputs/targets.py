@@ -85,7 +85,7 @@ def compose_outputs(workspace: Workspace) -> OutputContent:
     return OutputContent(
         memories=memories,
         names=names,
-        projects=_written_projects(workspace),
+        projects=written_projects(workspace),
         days={
             profile.id: compose_day_notes(memories, (profile,), names=names, zone=workspace.zone, summaries=lines)
             for profile in noting
@@ -102,7 +102,8 @@ def _has_project_files(profile: Profile) -> bool:
     return profile.outputs.project_section or profile.outputs.project_rules
 
 
-def _written_projects(workspace: Workspace) -> dict[Path, str]:
+def written_projects(workspace: Workspace) -> dict[Path, str]:
+    """The project folders that get a file of their own, with their scopes."""
     return list_project_folders(workspace) if any(map(_has_project_files, workspace.writing)) else {}
 
 
@@ -116,7 +117,7 @@ def list_targets(workspace: Workspace, content: OutputContent) -> tuple[Target, 
 
 def list_editable_targets(workspace: Workspace) -> tuple[Target, ...]:
     """The files that may contain edits: those that every run writes, and day notes, pages and rules written before."""
-    return _add_earlier(workspace, _fixed_targets(workspace, _written_projects(workspace)))
+    return _add_earlier(workspace, _fixed_targets(workspace, written_projects(workspace)))
 
 
 def _add_earlier(workspace: Workspace, targets: Iterable[Target]) -> tuple[Target, ...]:
@@ -276,7 +277,7 @@ def calls_hooks(workspace: Workspace, client: Client | None) -> bool:
 def scopes_with_own_file(workspace: Workspace) -> dict[tuple[str, str], str]:
     """The (scope, profile) pairs whose memories are in a project's own file instead of the memory file, with that file."""
     found = {}
-    for folder, scope in _written_projects(workspace).items():
+    for folder, scope in written_projects(workspace).items():
         for profile in filter(_has_project_files, workspace.writing):
             file = "CLAUDE.md" if profile.outputs.project_section else ".claude/rules/kept.md"
             found[scope, profile.id] = str((folder / file).relative_to(workspace.paths.root))

@@ -11,12 +11,13 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from kept.core.errors import MissingError, UsageError
-from kept.core.memory import HELPFUL, UNTRIED, CandidateVerdict, Memory, Refused, Status
+from kept.core.memory import HELPFUL, SAID_ONCE, CandidateVerdict, Memory, Refused, Status
 from kept.core.text import Change, diff_words, jaccard_similarity, normal_form, tokenize
+from kept.core.times import format_optional_instant
 from kept.memories import waiting as ranking
 from kept.memories.browse import trace_memory
 from kept.memories.decisions import find_decidable
-from kept.outputs.routing import client_has_hooks
+from kept.outputs.routing import client_has_hooks, find_displaced
 from kept.pipeline.sleep import UNUSED, list_lingering, why_lingering
 from kept.web.context import request_workspace, web_context
 from kept.web.conversations import build_conversations
@@ -43,28 +44,20 @@ def _count_with_status(workspace: Workspace, wanted: Status) -> int:
 
 PAGE = NavigationPage(id="review", title="Review", path="/review", key="v", router=router, count=count_pending)
 
-WHY: Mapping[str, str] = {  # the explanation of each reason for a refusal
-    "a remedy that never helped": "No turn that it cites shows that it helped.",
-    "chatter": "It is said in passing.",
-    "code": "It is code or data, not a sentence.",
+WHY: Mapping[str, str] = {  # the explanation of a reason for a refusal, if it does not explain itself
     "forgotten": "You forgot it.",
-    "fragment": "It is too short to say something.",
-    "import": "It would make a file import another.",
+    "forgotten words": "It rests on words that you forgot.",
     "invisible text": "It contains invisible characters.",
-    "markup": "It has markup that a file could take for its own.",
     "no evidence": "It cites no words.",
     "no longer said": "The words it rests on are read differently now.",
-    "not actionable": "Nothing follows from it.",
-    "profanity": "It swears.",
-    "question": "It asks, and tells nothing.",
-    "secret": "It would keep a secret.",
+    "not sure enough to ask": "Too little speaks for it: whose words it rests on, and how they say it.",
+    SAID_ONCE: "The same wish of three sessions becomes a memory.",
+    "secret": "It contains a secret.",
     "self-reference": "It speaks of memory or of the agent itself.",
+    "status report": "It only says that checks passed or that something is done.",
     "too long": "It is too long for one memory.",
-    UNTRIED: "The model that says so has not passed its trial (kept llm trial).",
     "ungrounded": "The words it cites do not support it.",
     "unknown category": "No profile has such a category.",
-    "unresolved reference": "It refers to something that only that conversation explains.",
-    "status report": "It only says that checks passed or that something is done.",
     "unspecific": "It says nothing on its own: it names nothing specific.",
     "untrusted author": "It comes from a program, a page or a file, not from you.",
 }
@@ -138,13 +131,14 @@ def _describe_budget(workspace: Workspace) -> str:
 
 @router.get("/review/reach")
 def reach_part(request: Request, number: Ids) -> Response:
-    """Whether the next sessions see the approved memories, after the files are written."""
+    """Whether the next sessions see the approved memories, after the files are written, and what had to leave the file for them."""
     web_context(request).file_writer.wait(_PATIENCE)
     with request_workspace(request) as workspace:
-        found = [(item, memory) for item in number if (memory := _find_decided(workspace, item))]
-        starts = find_next_starts(workspace, [memory for _, memory in found])
-        reached = [(item, memory, start) for (item, memory), start in zip(found, starts, strict=True)]
-        return render_part(workspace, "review_reach.html", reached=reached)
+        decided = {item: memory for item in number if (memory := _find_decided(workspace, item))}
+        starts = find_next_starts(workspace, [*decided.values()])
+        displaced = find_displaced(workspace, [*decided.values()])
+        reached = [(item, memory, start) for (item, memory), start in zip(decided.items(), starts, strict=True)]
+        return render_part(workspace, "review_reach.html", reached=reached, displaced=displaced)
 
 
 @router.get("/review/lingering")
@@ -167,30 +161,36 @@ def lingering_page(request: Request) -> Response:
 
 @router.get("/review/refused")
 def refused_page(request: Request, reason: str = "", shown: Annotated[int, Query(ge=1, le=10_000)] = _STRETCH) -> Response:
-    """The refused proposals, by reason; a person may accept them."""
+    """The refused proposals: the most frequent reason first, then by project, the latest first. A person may accept them."""
     with request_workspace(request) as workspace:
-        every = ranking.list_refused(workspace)
-        reasons = Counter(find_refusal_reason(judged) for judged in every)
-        candidate_verdicts = sorted((judged for judged in every if reason in ("", find_refusal_reason(judged))), key=_review_order)
-        values: dict[str, Any] = {
-            "reasons": reasons.most_common(),
-            "reason": reason,
-            "total": len(candidate_verdicts),
-            "shown": shown,
-            "stretch": _STRETCH,
-            "why": WHY,
-        }
-        taken = {candidate for memory in workspace.store.log.memories() for candidate in memory.candidates if memory.content}
+        refused = ranking.list_refused(workspace)
+        reasons = Counter(map(find_refusal_reason, refused)).most_common()
+        places = {name: number for number, (name, _) in enumerate(reasons)}
+        names = workspace.scope_names()
+        chosen = [judged for judged in refused if reason in ("", find_refusal_reason(judged))]
+        chosen.sort(key=lambda judged: format_optional_instant(judged.candidate.at) or "", reverse=True)
+        chosen.sort(
+            key=lambda judged: (places[find_refusal_reason(judged)], names.get(judged.candidate.scope, ""), _scope_of(judged))
+        )
+        groups = [
+            (name, [(scope, list(inside)) for scope, inside in groupby(judged, _scope_of)])
+            for name, judged in groupby(chosen[:shown], find_refusal_reason)
+        ]
         return render_page(
             request,
             workspace,
             "review_refused.html",
             here=PAGE.id,
             tab="refused",
-            groups=[(name, list(found)) for name, found in groupby(candidate_verdicts[:shown], find_refusal_reason)],
-            taken=taken,
+            reasons=reasons,
+            reason=reason,
+            groups=groups,
+            total=len(chosen),
+            shown=shown,
+            stretch=_STRETCH,
+            why=WHY,
+            taken={candidate for memory in workspace.store.log.memories() for candidate in memory.candidates if memory.content},
             rejected=_count_with_status(workspace, Status.REJECTED),
-            **values,
             **row_values(workspace),
         )
 
@@ -263,5 +263,5 @@ def find_refusal_reason(judged: CandidateVerdict) -> str:
     return judged.verdict.reason if isinstance(judged.verdict, Refused) else ""
 
 
-def _review_order(judged: CandidateVerdict) -> tuple[str, str]:
-    return find_refusal_reason(judged), judged.candidate.content
+def _scope_of(judged: CandidateVerdict) -> str:
+    return judged.candidate.scope
