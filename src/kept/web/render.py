@@ -6,7 +6,7 @@ was read, so it cannot traverse the file system.
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
@@ -23,6 +23,7 @@ from kept import __version__
 from kept.core.markup import remove_invisible
 from kept.core.memory import USER_SCOPE
 from kept.core.project import PROJECT
+from kept.core.text import Change, format_count
 from kept.core.times import format_day, format_minute
 from kept.core.value import dataclass
 from kept.local.queue import load_failures
@@ -174,8 +175,9 @@ def _create_environment() -> Environment:
     made.filters["whose"] = lambda author: WHOSE.get(author, author)
     made.filters["source"] = find_main_evidence
     made.filters["by"] = format_author
-    made.filters["counted"] = _format_count
+    made.filters["counted"] = format_count
     made.filters["said"] = render_sentence
+    made.filters["diffed"] = render_diff
     made.filters["short"] = excerpt
     made.filters["to_you"] = address_person
     return made
@@ -186,10 +188,6 @@ def _make_visible(value: Any) -> Any:
     return remove_invisible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _format_count(number: int, singular: str, plural: str = "") -> str:
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
-
-
 def render_sentence(text: str, words: Sequence[str] = ()) -> Markup:
     """A memory's text as HTML: text in backticks as code, the searched ``words`` marked, and the asterisks of bold text removed."""
     parts = _BOLD.sub(r"\1", remove_invisible(text)).split("`")
@@ -198,6 +196,14 @@ def render_sentence(text: str, words: Sequence[str] = ()) -> Markup:
     return Markup("").join(
         Markup("<code>{}</code>").format(_render_code(each, words)) if number % 2 and each else _mark_words(each, words)
         for number, each in enumerate(parts)
+    )
+
+
+def render_diff(changes: Iterable[Change]) -> Markup:
+    """The difference of two texts as HTML: inserted words in ``<ins>``, deleted words in ``<del>``."""
+    return Markup("").join(
+        remove_invisible(text) if tag == "same" else Markup("<{0}>{1}</{0}>").format(tag, remove_invisible(text))
+        for tag, text in changes
     )
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
@@ -153,18 +153,14 @@ def memory_row(request: Request, number: str) -> Response:
         return render_part(workspace, "memory_row.html", memory=find_memory(workspace, number), **row_values(workspace))
 
 
-@router.get("/memories/{number}/edit")
-def edit_form(request: Request, number: str) -> Response:
-    """The edit form, in place of the memory's row."""
+@router.get("/memories/{number}/forms/{kind}")
+def memory_form(
+    request: Request, number: str, kind: Literal["edit", "answer", "wrong"], *, head: Annotated[bool, Query()] = False
+) -> Response:
+    """The form that edits a memory, answers a question or says what is wrong, in place of its row or of its page's ``head``."""
     with request_workspace(request) as workspace:
-        return render_form(workspace, find_memory(workspace, number), "memory_edit.html")
-
-
-@router.get("/memories/{number}/wrong")
-def report_wrong_form(request: Request, number: str) -> Response:
-    """The form for reporting what is wrong with a memory."""
-    with request_workspace(request) as workspace:
-        return render_form(workspace, find_memory(workspace, number), "memory_wrong.html")
+        memory = find_memory(workspace, number)
+        return render_form(workspace, memory, f"memory_{kind}.html", row=f"/memories/{memory.id}/{'head' if head else 'row'}")
 
 
 @router.get("/memories/{number}/split")
@@ -195,21 +191,13 @@ def _find_first_part(text: str) -> str:
     return text[: min(cuts, key=lambda cut: abs(cut - len(text) / 2), default=len(text))]
 
 
-@router.get("/memories/{number}/answer")
-def answer_form(request: Request, number: str) -> Response:
-    """The form that answers an open question, in place of its row."""
-    with request_workspace(request) as workspace:
-        return render_form(workspace, find_memory(workspace, number), "memory_answer.html")
-
-
-def render_form(workspace: Workspace, memory: Memory, template: str, row: str = "") -> Response:
-    """Render a form for a memory. ``row`` is the URL of the part that the form replaces (default: its row in the list)."""
+def render_form(workspace: Workspace, memory: Memory, template: str, row: str) -> Response:
+    """Render a form for a memory. ``row`` is the URL of the part that the form replaces."""
     profile = workspace.profile_of(memory) or workspace.profile
     kinds = [(category.id, category.title) for category in profile.categories]
-    where = row or f"/memories/{memory.id}/row"
-    scopes = [(USER_SCOPE, "everywhere"), *sorted(workspace.scope_names().items(), key=lambda one: one[1].lower())]
+    scopes = [(USER_SCOPE, "everywhere"), *sorted(workspace.scope_names().items(), key=lambda item: item[1].lower())]
     return render_part(
-        workspace, template, memory=memory, revision=memory_revision, kinds=kinds, scopes=scopes, row=where, most=MEMORY_CHARS
+        workspace, template, memory=memory, revision=memory_revision, kinds=kinds, scopes=scopes, row=row, most=MEMORY_CHARS
     )
 
 

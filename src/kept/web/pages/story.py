@@ -18,7 +18,7 @@ from kept.recall.preview import session_directories
 from kept.web.context import request_workspace
 from kept.web.conversations import build_conversations
 from kept.web.pages.context import last_work_directory
-from kept.web.pages.memories import PAGE, render_form, row_values
+from kept.web.pages.memories import PAGE, row_values
 from kept.web.render import render_page, render_part
 from kept.workspace import Workspace
 
@@ -78,15 +78,6 @@ def show_routes(request: Request, number: str) -> Response:
         memory = find_memory(workspace, number)
         routes = routes_by_memory(workspace, [memory]).get(memory.id, ())
         return render_part(workspace, "story_routes.html", routes=routes, start=find_next_starts(workspace, [memory])[0])
-
-
-@router.get("/memories/{number}/head/{what}")
-def change_form(request: Request, number: str, what: str) -> Response:
-    """The form ``edit``, ``answer`` or ``wrong``, in place of the memory's text."""
-    with request_workspace(request) as workspace:
-        template = f"memory_{what}.html" if what in ("answer", "wrong") else "memory_edit.html"
-        memory = find_memory(workspace, number)
-        return render_form(workspace, memory, template, row=f"/memories/{memory.id}/head")
 
 
 @router.get("/memories/{number}/evidence/{place}")
