@@ -203,6 +203,12 @@ def test_a_day_tells_its_sessions_and_what_was_learnt(remembering):
     assert ask(remembering, "kept://day/2026-01-05") == [day]
 
 
+def test_a_day_tells_each_line_once(remembering):
+    (day,) = ask(remembering, ("get_day_history", {"date": "2026-01-05"}))
+    assert "- worked on: " in day
+    assert len(set(day.splitlines())) == len(day.splitlines())
+
+
 def test_the_memory_file_is_a_resource(remembering):
     (text,) = ask(remembering, "kept://memory")
     assert text.startswith(f"<{TAG}>")

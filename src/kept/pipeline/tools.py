@@ -12,15 +12,13 @@ from kept.core.fence import frame_lines, render_block
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Approve
 from kept.core.spans import find_spans, label_text
-from kept.core.summary import SummaryPart
-from kept.core.text import one_line
+from kept.core.text import format_count, one_line
 from kept.core.times import format_instant
 from kept.core.value import dataclass
 from kept.extraction.rules.handover import category_of, find_doubt
 from kept.local import queue
 from kept.memories.browse import trace_memory
-from kept.memories.day_view import list_active_days
-from kept.memories.day_view import load_day_view as day_of
+from kept.memories.day_view import list_active_days, load_day_view
 from kept.memories.person import create_memory, find_memory, resolve
 from kept.profiles.profile import format_kind
 from kept.recall import search
@@ -151,15 +149,10 @@ def get_day_history(workspace: Workspace, when: str) -> str:
     UsageError.
     """
     which = workspace.day(when)
-    day_view = day_of(workspace, which)
-    lines = [f"{which.isoformat()}: {len(day_view.sessions)} sessions"]
-    lines += [f"- {summary_bullet.part}: {_shorten_text(summary_bullet.text)}" for summary_bullet in day_view.summary.condensed]
+    day_view = load_day_view(workspace, which)
+    lines = [f"{which.isoformat()}: {format_count(len(day_view.sessions), 'session')}"]
+    lines += [f"- {bullet.part}: {_shorten_text(bullet.text)}" for bullet in day_view.summary.condensed if not bullet.remembered]
     lines += [f"- session {activity.session} ({activity.source}), {activity.events} events" for activity in day_view.sessions]
-    lines += [
-        f"- worked on: {_shorten_text(summary_bullet.text)}"
-        for summary_bullet in day_view.summary.condensed
-        if summary_bullet.part is SummaryPart.WORKED
-    ]
     lines += [f"- learnt [{memory.id}] {memory.category}: {_shorten_text(memory.content)}" for memory in day_view.learnt]
     lines += [f"- confirmed [{memory.id}] {memory.category}: {_shorten_text(memory.content)}" for memory in day_view.confirmed]
     return (
