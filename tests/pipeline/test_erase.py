@@ -45,9 +45,10 @@ from kept.pipeline.erase.holders import list_holders
 from kept.pipeline.erase.journal import entries_between
 from kept.pipeline.erase.proof import find_out_of_reach, find_remaining_words
 from kept.pipeline.erase.words import collect_words
+from kept.pipeline.importing import import_file
 from kept.pipeline.nightly import run_nightly
 from kept.pipeline.run import RunOptions, run_pipeline
-from kept.pipeline.safety import export_archive, import_file
+from kept.pipeline.safety import export_archive
 from kept.pipeline.write_journal import make_entry_options, write_journal_entry
 from kept.store.packing import unpack_text
 from kept.store.sqlite import SqliteStore

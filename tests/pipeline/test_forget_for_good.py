@@ -13,8 +13,9 @@ from kept.core.fingerprint import fingerprint_statement, is_known_statement
 from kept.core.memory import Status
 from kept.memories.browse import to_export
 from kept.memories.history import redo, undo
+from kept.pipeline.importing import import_file
 from kept.pipeline.run import RunOptions, run_pipeline
-from kept.pipeline.safety import export_archive, import_file
+from kept.pipeline.safety import export_archive
 from kept.store.sqlite import SqliteStore
 from talking import forget_ids, say
 

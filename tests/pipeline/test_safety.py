@@ -24,8 +24,9 @@ from kept.memories.history import undo
 from kept.outputs.write import FileState
 from kept.paths import Paths
 from kept.pipeline.erase.forget import forget, make_erasure_request
+from kept.pipeline.importing import import_file
 from kept.pipeline.run import RunOptions, run_pipeline
-from kept.pipeline.safety import check_home, export_archive, import_file, restore_store
+from kept.pipeline.safety import check_home, export_archive, restore_store
 from kept.store.backups import is_intact
 from kept.store.sqlite import SqliteStore
 from kept.workspace import open_workspace

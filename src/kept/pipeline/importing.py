@@ -1,21 +1,55 @@
-"""Import what other tools remember, once, when a person asks for it. Imported memories are held for review and name their file."""
+"""Import what ``kept export`` wrote, and once, when a person asks for it, what other tools remember.
 
-from collections.abc import Iterable, Iterator, Mapping
+Memories of other tools are held for review and name their file. Those of an export keep their status only if archived sessions
+prove them.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kept.core.artifact import find_artifacts
+from kept.core.digest import digest
 from kept.core.errors import UsageError
-from kept.core.memory import Status
-from kept.core.times import format_instant
+from kept.core.event import Origin
+from kept.core.fingerprint import is_known_statement
+from kept.core.memory import USER_SCOPE, Actor, Evidence, Memory, Status
+from kept.core.operation import Add
+from kept.core.project import PROJECT
+from kept.core.text import normal_form, one_line
+from kept.core.times import format_instant, parse_instant
+from kept.core.value import dataclass, field
+from kept.days.day_notes import summarize_threads
+from kept.extraction.questions.support import find_verbatim, measure_support
+from kept.extraction.rules.patterns import list_texts
+from kept.extraction.verdicts import select_requests
 from kept.memories.client_memory import ScopedNote, assign_scopes, load_scoped_notes
 from kept.memories.foreign import TOOLS
 from kept.memories.foreign_stores import is_export_by_rows, read_stored_notes
-from kept.memories.person import UNSURE
-from kept.pipeline.safety import ImportReport, count_new_memories, import_file, import_memories
-from kept.store.portable import is_portable
+from kept.memories.person import UNSURE, clean_memory_text
+from kept.profiles.lexicons import load_lexicon
+from kept.store.check import IMPORTED
+from kept.store.portable import is_portable, read_rows
+from kept.store.values import Draft
 from kept.workspace import Workspace
 
 _OWN = (".jsonl", ".gz")  # extensions of what kept export writes
+_LONGEST = 2**20  # bytes of one exported memory, at most
+_MOST = 1_000_000  # memories of one import, at most
+_CARRIED = 0.5  # at least this share of a memory's content words occurs in its quotes; with less, they are about something else
+
+
+@dataclass(kw_only=True, slots=True)
+class ImportReport:
+    """The result of an import. ``whole``: a whole store was loaded. Otherwise ``added`` counts memories by status, ``left_out`` by
+    reason.
+    """
+
+    whole: bool = False
+    added: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
 
 
 def import_from_tool(workspace: Workspace, tool: str) -> ImportReport:
@@ -69,3 +103,187 @@ def _to_import_rows(workspace: Workspace, found: Iterable[ScopedNote]) -> Iterat
             "first_seen": at,
             "evidence": [{"quote": note.text, "source": str(note.path), "at": at, "author": note.tool, "origin": "assistant"}],
         }
+
+
+def import_file(workspace: Workspace, path: Path) -> ImportReport:
+    """Import what ``kept export`` wrote: a whole store into an empty home, or memories (jsonl) as one pass that can be undone.
+
+    Raises UsageError if the file is neither or the home is not empty; StoreError, DamagedError. Nothing is changed then.
+    """
+    if is_portable(path):
+        workspace.store.load_rows(read_rows(path))
+        summarize_threads(workspace)
+        return ImportReport(whole=True, added=Counter(memory.status.value for memory in workspace.store.log.memories()))
+    return import_memories(workspace, _read_rows(path), path.name)
+
+
+def import_memories(workspace: Workspace, bodies: Iterable[Mapping[str, Any]], subject: str) -> ImportReport:
+    """Add memories in the form of ``kept export --format jsonl``, in one pass that can be undone. Raises StoreError."""
+    result = ImportReport()
+    additions = tuple(_build_additions(workspace, bodies, result))
+    if additions:
+        with workspace.store.transaction():
+            now = workspace.clock()
+            run = workspace.store.log.start_run("import", now)
+            draft = Draft(run=run, stage="import", subject=subject, actor=Actor.PERSON, recorded_at=now, operations=additions)
+            workspace.store.log.commit(draft)
+            workspace.store.log.end_run(run, now, {"added": dict(result.added), "left_out": dict(result.left_out)})
+    return result
+
+
+def count_new_memories(workspace: Workspace, bodies: Iterable[Mapping[str, Any]]) -> int:
+    """The number of memories that :func:`import_memories` would add. Changes nothing."""
+    return sum(1 for _ in _build_additions(workspace, bodies, ImportReport()))
+
+
+def _build_additions(workspace: Workspace, bodies: Iterable[Mapping[str, Any]], result: ImportReport) -> Iterator[Add]:
+    known = workspace.store.log.memories()
+    taken = {memory.id for memory in known}
+    contents = {(memory.scope, normal_form(memory.content)) for memory in known if memory.content}
+    forgotten, key = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
+    for body in bodies:
+        found = _parse_memory(workspace, body)
+        if isinstance(found, str):
+            result.left_out[found] += 1
+            continue
+        form = (found.scope, normal_form(found.content))
+        if forgotten and is_known_statement(found.content, forgotten, key):
+            result.left_out["forgotten"] += 1
+        elif found.id in taken or form in contents:
+            result.left_out["remembered already"] += 1
+        else:
+            taken.add(found.id)
+            contents.add(form)
+            result.added[found.status.value] += 1
+            yield Add(memory=found.id, at=found.first_seen, reason=f"imported as {found.status.value}", value=found)
+
+
+def _read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    number = count = 0
+    try:
+        with path.open("rb") as file:
+            while line := file.readline(_LONGEST + 1):
+                number += 1
+                if line.strip():
+                    count += 1
+                    yield _parse_line(line, number)
+        if not count:
+            raise UsageError("there is nothing in the file", where=str(path), hint="give what `kept export` wrote")
+    except (ValueError, RecursionError) as error:
+        hint = "give what `kept export` wrote; nothing was imported"
+        raise UsageError(f"line {number} cannot be imported: {error}", where=str(path), hint=hint) from error
+    except OSError as error:
+        raise UsageError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
+
+
+def _parse_line(line: bytes, number: int) -> Mapping[str, Any]:
+    if len(line) > _LONGEST or number > _MOST:
+        raise ValueError("the file is too large")
+    body = json.loads(line)
+    match body:
+        case {"content": str()}:
+            found: Mapping[str, Any] = body
+            return found
+    raise ValueError("it is not a memory")
+
+
+def _parse_memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str:
+    """The memory of an exported line, or the reason why it is left out."""
+    status, scope = body.get("status", "active"), body.get("scope", USER_SCOPE)
+    profile = next((item for item in workspace.profiles if item.id == body.get("profile", workspace.profile.id)), None)
+    kind = profile.category(str(body.get("category", ""))) if profile else None
+    if status not in (Status.ACTIVE, Status.HELD):
+        return f"it is {status}" if status in list(Status) else "unknown status"
+    if profile is None:
+        return "of another profile"
+    if kind is None:
+        return "unknown category"
+    if not isinstance(scope, str) or not (scope == USER_SCOPE or (scope.startswith(PROJECT) and len(scope) < 1_000)):
+        return "unknown scope"
+    try:
+        content = clean_memory_text(workspace, body["content"])
+        origin = Origin(body.get("origin", Origin.TOOL))
+        about = clean_memory_text(workspace, str(body["about"])) if body.get("about") else ""
+        evidence = tuple(_parse_evidence(workspace, item) for item in body.get("evidence", ()))
+    except (UsageError, ValueError, TypeError, AttributeError):
+        return "unusable"
+    # A file's claims about itself prove nothing. A memory is held whatever its status was if the archived sessions do not contain
+    # its quotes, and so is a rule that is not in the user's own words.
+    trusted = _is_quoted(workspace, content, evidence, origin, own_words=kind.users_words)
+    number = str(body.get("id", ""))
+    plain = len(number) == 10 and all(char in "0123456789abcdef" for char in number)
+    first, last = (parse_instant(body.get(name)) for name in ("first_seen", "last_seen"))
+    return Memory(
+        id=number if plain else digest(profile.id, scope, kind.id, content, size=5),
+        profile=profile.id,
+        category=kind.id,
+        scope=scope,
+        status=Status(status) if trusted else Status.HELD,
+        content=content,
+        confidence=_parse_confidence(body.get("confidence"), 1.0 if trusted else 0.6),
+        origin=origin,
+        first_seen=first,
+        last_seen=last or first,
+        artifacts=_parse_texts(body.get("artifacts")),
+        evidence=evidence,
+        observations=_parse_count(body.get("observations")),
+        pinned=trusted and body.get("pinned") is True,
+        owned=trusted,
+        valid_until=parse_instant(body.get("valid_until")),
+        trigger=IMPORTED,
+        about=about,
+        needed_for=select_requests(
+            _parse_texts(body.get("needed_for")),
+            load_lexicon(profile.languages),
+            workspace.store.log.forgotten_fingerprints(),
+            workspace.store.key("forget"),
+        ),
+    )
+
+
+def _is_quoted(workspace: Workspace, content: str, evidence: Sequence[Evidence], origin: Origin, *, own_words: bool) -> bool:
+    """True if every quote stands in the archived event that it cites and the quotes cover the content; a rule needs the user's own
+    words.
+    """
+    texts: dict[str, str] = {}
+    for entry in evidence:
+        event = workspace.store.archive.event(entry.event)
+        if event is None or event.origin is not entry.origin or not find_verbatim(entry.quote, event):
+            return False
+        texts[entry.event] = "\n".join(list_texts(event))
+    users = origin is Origin.USER and any(item.origin is Origin.USER for item in evidence)
+    if not users and (own_words or origin is Origin.USER):
+        return False
+    if measure_support(content, *(item.quote for item in evidence)) < _CARRIED:
+        return False
+    words = one_line("\n".join(texts.values())).casefold()
+    return bool(evidence) and all(name.casefold() in words for name in find_artifacts(content))
+
+
+def _parse_evidence(workspace: Workspace, body: Mapping[str, Any]) -> Evidence:
+    return Evidence(
+        quote=clean_memory_text(workspace, body.get("quote", ""), most=100_000),
+        event=_parse_text(body.get("event")),
+        session=_parse_text(body.get("session")),
+        path=_parse_text(body.get("source")),
+        at=parse_instant(body.get("at")),
+        author=_parse_text(body.get("author")),
+        origin=Origin(body.get("origin", Origin.TOOL)),
+    )
+
+
+def _parse_text(value: object) -> str:
+    return value[:4_000] if isinstance(value, str) else ""
+
+
+def _parse_texts(value: object) -> tuple[str, ...]:
+    return tuple(_parse_text(item) for item in value[:100] if _parse_text(item)) if isinstance(value, list) else ()
+
+
+def _parse_confidence(value: object, usual: float) -> float:
+    """The confidence from an older export; current exports contain none."""
+    return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else usual
+
+
+def _parse_count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9 else 1
