@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field, StrictBool
 from starlette.responses import Response
 
@@ -11,7 +11,7 @@ from kept.core.codec import json_fields
 from kept.memories.history import last_undoable_run
 from kept.pipeline import edit_file
 from kept.pipeline.edit_file import SaveReport
-from kept.web.api.forms import Body, Id, parse_if_match
+from kept.web.api.forms import Body, Id, IfMatch
 from kept.web.context import locked_workspace, request_workspace
 from kept.workspace import Workspace
 
@@ -19,9 +19,6 @@ router = APIRouter(tags=["files"])
 
 MOST = 1_000_000  # characters of a text
 Which = Annotated[str, Query(min_length=1, max_length=1_000, description="The file, by its path below the home.")]
-Seen = Annotated[
-    str, Header(max_length=80, description="The revision you saw (from ETag); if it has changed since, nothing is changed (412).")
-]
 
 
 class EntryOut(BaseModel):
@@ -133,21 +130,21 @@ def preview_file(request: Request, name: Which, body: TextBody) -> dict[str, Any
 
 
 @router.put("/files/file", response_model=SavedOut)
-def save_file(request: Request, answer: Response, name: Which, body: EditBody, if_match: Seen) -> dict[str, Any]:
+def save_file(request: Request, answer: Response, name: Which, body: EditBody, if_match: IfMatch) -> dict[str, Any]:
     """Save an edited text. The effect is that of the same edit on disk."""
-    seen = parse_if_match(if_match)
     return _save_response(
         request,
         answer,
-        lambda workspace: edit_file.save_file_text(workspace, name, body.text, if_match=seen, accept_loss=body.accept_loss),
+        lambda workspace: edit_file.save_file_text(workspace, name, body.text, if_match=if_match, accept_loss=body.accept_loss),
     )
 
 
 @router.delete("/files/entries/{number}", response_model=SavedOut)
-def delete_entry(request: Request, answer: Response, number: Id, name: Which, if_match: Seen) -> dict[str, Any]:
+def delete_entry(request: Request, answer: Response, number: Id, name: Which, if_match: IfMatch) -> dict[str, Any]:
     """Delete the lines of one memory from a file, as a person would: the memory is retired."""
-    seen = parse_if_match(if_match)
-    return _save_response(request, answer, lambda workspace: edit_file.delete_file_entry(workspace, name, number, if_match=seen))
+    return _save_response(
+        request, answer, lambda workspace: edit_file.delete_file_entry(workspace, name, number, if_match=if_match)
+    )
 
 
 def _save_response(request: Request, answer: Response, act: Callable[[Workspace], SaveReport]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from fastapi import Header, Path, Request
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 from starlette.responses import Response
 
 from kept.core.memory import Memory
@@ -14,9 +14,18 @@ from kept.web.context import locked_workspace, make_change
 from kept.workspace import Workspace
 
 Id = Annotated[str, Path(pattern="^[0-9a-zA-Z]{4,64}$", description="The id of a memory, or an unambiguous beginning of it.")]
+
+
+def _parse_if_match(header: str) -> str:
+    """The revision that an ``If-Match`` header requires; empty if any revision is accepted."""
+    revision = header.strip().removeprefix("W/").strip('"')
+    return "" if revision == "*" else revision
+
+
 IfMatch = Annotated[
-    str | None,
+    str,
     Header(max_length=80, description="The revision you saw (from ETag); if it has changed since, nothing is changed (412)."),
+    AfterValidator(_parse_if_match),
 ]
 Sentence = Annotated[str, StringConstraints(min_length=1, max_length=2 * MEMORY_CHARS)]
 Name = Annotated[str, StringConstraints(max_length=200)]
@@ -77,12 +86,6 @@ class ChangeResponse(BaseModel):
     memories: list[MemoryOut] = Field(description="The memories concerned, as they are now.")
     undo: str = Field(default="", description="What takes the change back, for POST /api/undo; empty where nothing does.")
     problems: list[str] = Field(default=[], description="What could not be written to files; the next run does it.")
-
-
-def parse_if_match(if_match: str | None) -> str:
-    """The revision that an ``If-Match`` header requires; empty if any revision is accepted."""
-    given = (if_match or "").strip().removeprefix("W/").strip('"')
-    return "" if given == "*" else given
 
 
 def apply_change(request: Request, answer: Response, act: Callable[[Workspace], Sequence[Memory]]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from kept.core.event import Origin
 from kept.core.memory import Memory, Status
 from kept.memories import decisions, person
 from kept.memories.browse import MemoryFilter, filter_memories, to_export
-from kept.web.api.forms import Body, ChangeResponse, EmptyBody, Id, IfMatch, MemoryOut, Name, Sentence, apply_change, parse_if_match
+from kept.web.api.forms import Body, ChangeResponse, EmptyBody, Id, IfMatch, MemoryOut, Name, Sentence, apply_change
 from kept.web.context import request_workspace
 from kept.workspace import Workspace
 
@@ -127,73 +127,69 @@ def get_memory(request: Request, answer: Response, number: Id) -> dict[str, Any]
 
 
 @router.patch("/memories/{number}", response_model=ChangeResponse)
-def edit_memory(request: Request, answer: Response, number: Id, body: EditBody, if_match: IfMatch = None) -> dict[str, Any]:
+def edit_memory(request: Request, answer: Response, number: Id, body: EditBody, if_match: IfMatch = "") -> dict[str, Any]:
     """Change its text, category or project. What a person wrote is not changed by a machine."""
-    seen = parse_if_match(if_match)
-    return apply_change(request, answer, lambda workspace: [_edit(workspace, number, body, seen)])
+    return apply_change(request, answer, lambda workspace: [_edit(workspace, number, body, if_match)])
 
 
-def _edit(workspace: Workspace, number: str, body: EditBody, seen: str) -> Memory:
+def _edit(workspace: Workspace, number: str, body: EditBody, if_match: str) -> Memory:
     memory = person.find_memory(workspace, number)
     words, category = body.content or memory.content, body.category or memory.category
     with person.one_run(workspace, "edit"):
         if not body.scope or (words, category) != (memory.content, memory.category):
-            memory, seen = person.edit(workspace, number, words, category=category, if_match=seen), ""
-        return person.move(workspace, memory.id, body.scope, if_match=seen) if body.scope else memory
+            memory, if_match = person.edit(workspace, number, words, category=category, if_match=if_match), ""
+        return person.move(workspace, memory.id, body.scope, if_match=if_match) if body.scope else memory
 
 
 @router.post("/memories/{number}/pin", response_model=ChangeResponse)
-def pin_memory(request: Request, answer: Response, number: Id, body: PinBody, if_match: IfMatch = None) -> dict[str, Any]:
+def pin_memory(request: Request, answer: Response, number: Id, body: PinBody, if_match: IfMatch = "") -> dict[str, Any]:
     """Pin a memory, so that it is always shown and no machine changes it; or unpin it."""
-    seen = parse_if_match(if_match)
-    return apply_change(request, answer, lambda workspace: [person.pin(workspace, number, on=body.on, if_match=seen)])
+    return apply_change(request, answer, lambda workspace: [person.pin(workspace, number, on=body.on, if_match=if_match)])
 
 
 @router.post("/memories/{number}/retire", response_model=ChangeResponse)
-def retire_memory(request: Request, answer: Response, number: Id, body: ReasonBody, if_match: IfMatch = None) -> dict[str, Any]:
+def retire_memory(request: Request, answer: Response, number: Id, body: ReasonBody, if_match: IfMatch = "") -> dict[str, Any]:
     """Retire a memory that no longer applies. It stays in the log, and the same proposal does not bring it back."""
-    seen = parse_if_match(if_match)
-    return apply_change(request, answer, lambda workspace: [person.retire(workspace, number, body.reason, if_match=seen)])
+    return apply_change(request, answer, lambda workspace: [person.retire(workspace, number, body.reason, if_match=if_match)])
 
 
 @router.post("/memories/{number}/split", response_model=ChangeResponse)
-def split_memory(request: Request, answer: Response, number: Id, body: SplitBody, if_match: IfMatch = None) -> dict[str, Any]:
+def split_memory(request: Request, answer: Response, number: Id, body: SplitBody, if_match: IfMatch = "") -> dict[str, Any]:
     """Split a memory into two; the first supersedes it."""
-    seen = parse_if_match(if_match)
-    return apply_change(request, answer, lambda workspace: person.split(workspace, number, body.first, body.second, if_match=seen))
+    return apply_change(
+        request, answer, lambda workspace: person.split(workspace, number, body.first, body.second, if_match=if_match)
+    )
 
 
 @router.post("/memories/{number}/approve", response_model=ChangeResponse)
-def approve_memory(request: Request, answer: Response, number: Id, body: ApproveBody, if_match: IfMatch = None) -> dict[str, Any]:
+def approve_memory(request: Request, answer: Response, number: Id, body: ApproveBody, if_match: IfMatch = "") -> dict[str, Any]:
     """Activate a held, retired or rejected memory, or a wish that was stated only once; with a new text if one is given."""
-    seen = parse_if_match(if_match)
     return apply_change(
         request,
         answer,
-        lambda workspace: [decisions.approve(workspace, number, content=body.content, category=body.category, if_match=seen)],
+        lambda workspace: [decisions.approve(workspace, number, content=body.content, category=body.category, if_match=if_match)],
     )
 
 
 @router.post("/memories/{number}/reject", response_model=ChangeResponse)
-def reject_memory(request: Request, answer: Response, number: Id, body: RejectBody, if_match: IfMatch = None) -> dict[str, Any]:
+def reject_memory(request: Request, answer: Response, number: Id, body: RejectBody, if_match: IfMatch = "") -> dict[str, Any]:
     """Reject a held memory or a wish that was stated only once, or note that it used to be true. It is not proposed again."""
-    seen = parse_if_match(if_match)
     return apply_change(
-        request, answer, lambda workspace: [decisions.reject(workspace, number, past=body.past, until=body.until, if_match=seen)]
+        request,
+        answer,
+        lambda workspace: [decisions.reject(workspace, number, past=body.past, until=body.until, if_match=if_match)],
     )
 
 
 @router.post("/memories/{number}/keep", response_model=ChangeResponse)
-def keep_memory(request: Request, answer: Response, number: Id, body: EmptyBody, if_match: IfMatch = None) -> dict[str, Any]:
+def keep_memory(request: Request, answer: Response, number: Id, body: EmptyBody, if_match: IfMatch = "") -> dict[str, Any]:
     """Confirm that it still applies: from now on it belongs to the person."""
-    seen = parse_if_match(if_match)
-    return apply_change(request, answer, lambda workspace: [person.keep(workspace, number, if_match=seen)])
+    return apply_change(request, answer, lambda workspace: [person.keep(workspace, number, if_match=if_match)])
 
 
 @router.post("/memories/{number}/resolve", response_model=ChangeResponse)
-def resolve_memory(request: Request, answer: Response, number: Id, body: AnswerBody, if_match: IfMatch = None) -> dict[str, Any]:
+def resolve_memory(request: Request, answer: Response, number: Id, body: AnswerBody, if_match: IfMatch = "") -> dict[str, Any]:
     """Answer an open question: it is closed, and the answer becomes a memory in its place."""
-    seen = parse_if_match(if_match)
     return apply_change(
-        request, answer, lambda workspace: person.resolve(workspace, number, body.category, body.text, if_match=seen)
+        request, answer, lambda workspace: person.resolve(workspace, number, body.category, body.text, if_match=if_match)
     )

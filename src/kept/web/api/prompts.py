@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Request
+from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, Field, StrictBool, StringConstraints
 from starlette.responses import Response
 
@@ -10,16 +10,13 @@ from kept.core.codec import json_fields
 from kept.extraction import prompt_override
 from kept.extraction.prompt_override import PromptState
 from kept.extraction.questions.turns import estimate_tokens_high
-from kept.web.api.forms import Body, EmptyBody, parse_if_match
+from kept.web.api.forms import Body, EmptyBody, IfMatch
 from kept.web.context import request_home, web_context
 
 router = APIRouter(tags=["prompts"])
 
 Which = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{1,80}$", description="The id of a profile.")]
 Kind = Annotated[str, Path(pattern="^[A-Za-z0-9_]{1,60}$", description="The id of a category of your own.")]
-Seen = Annotated[
-    str, Header(max_length=80, description="The revision you saw (from ETag); if it has changed since, nothing is changed (412).")
-]
 Line = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\r\n]*$")]
 
 
@@ -85,44 +82,40 @@ def get_prompt(request: Request, answer: Response, profile: Which) -> dict[str, 
 
 
 @router.put("/prompts/{profile}", response_model=PromptOut)
-def save_prompt(request: Request, answer: Response, profile: Which, body: PromptBody, if_match: Seen) -> dict[str, Any]:
+def save_prompt(request: Request, answer: Response, profile: Which, body: PromptBody, if_match: IfMatch) -> dict[str, Any]:
     """Replace the prompt by the person's own. An invalid text is not saved; the previous one is kept as a copy."""
     home = request_home(request)
     with web_context(request).change_lock:
-        return _prompt_response(
-            answer, prompt_override.save_own_prompt(home, profile, body.text, if_match=parse_if_match(if_match))
-        )
+        return _prompt_response(answer, prompt_override.save_own_prompt(home, profile, body.text, if_match=if_match))
 
 
 @router.post("/prompts/{profile}/reset", response_model=PromptOut)
-def reset_prompt(request: Request, answer: Response, profile: Which, body: EmptyBody, if_match: Seen) -> dict[str, Any]:
+def reset_prompt(request: Request, answer: Response, profile: Which, body: EmptyBody, if_match: IfMatch) -> dict[str, Any]:
     """Return to the default prompt; the person's own is kept as a copy."""
     home = request_home(request)
     with web_context(request).change_lock:
-        prompt_override.remove_own_prompt(home, profile, if_match=parse_if_match(if_match))
+        prompt_override.remove_own_prompt(home, profile, if_match=if_match)
         return _prompt_response(answer, prompt_override.load_prompt_state(home, profile))
 
 
 @router.put("/prompts/{profile}/categories/{name}", response_model=PromptOut)
 def declare_category(
-    request: Request, answer: Response, profile: Which, name: Kind, *, body: CategoryBody, if_match: Seen
+    request: Request, answer: Response, profile: Which, name: Kind, *, body: CategoryBody, if_match: IfMatch
 ) -> dict[str, Any]:
     """Declare a category, or replace its declaration."""
     told: dict[str, str | bool] = {"belongs": body.belongs, "users_words": body.users_words}
     told |= {"title": body.title} if body.title else {}
     home = request_home(request)
     with web_context(request).change_lock:
-        return _prompt_response(
-            answer, prompt_override.declare_category(home, profile, name, told, if_match=parse_if_match(if_match))
-        )
+        return _prompt_response(answer, prompt_override.declare_category(home, profile, name, told, if_match=if_match))
 
 
 @router.delete("/prompts/{profile}/categories/{name}", response_model=PromptOut)
-def remove_category(request: Request, answer: Response, profile: Which, name: Kind, if_match: Seen) -> dict[str, Any]:
+def remove_category(request: Request, answer: Response, profile: Which, name: Kind, if_match: IfMatch) -> dict[str, Any]:
     """Remove a declared category from the prompt. Its memories remain."""
     home = request_home(request)
     with web_context(request).change_lock:
-        return _prompt_response(answer, prompt_override.remove_category(home, profile, name, if_match=parse_if_match(if_match)))
+        return _prompt_response(answer, prompt_override.remove_category(home, profile, name, if_match=if_match))
 
 
 def _prompt_response(answer: Response, draft: PromptState) -> dict[str, Any]:

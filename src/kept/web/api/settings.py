@@ -16,7 +16,7 @@ from kept.memories import configure
 from kept.memories.configure import Setting
 from kept.pipeline.trial import try_models
 from kept.sources.registry import SOURCES
-from kept.web.api.forms import Body, EmptyBody, IfMatch, parse_if_match
+from kept.web.api.forms import Body, EmptyBody, IfMatch
 from kept.web.context import request_home, request_workspace, web_context
 
 router = APIRouter(tags=["settings"])
@@ -112,32 +112,35 @@ def get_setting(request: Request, answer: Response, name: Named) -> dict[str, An
 
 
 @router.put("/settings/{name}", response_model=SettingOut)
-def set_setting(request: Request, answer: Response, name: Named, body: ValueBody, if_match: IfMatch = None) -> dict[str, Any]:
+def set_setting(request: Request, answer: Response, name: Named, body: ValueBody, if_match: IfMatch = "") -> dict[str, Any]:
     """Set a setting. Comments and order of the file are preserved. A setting that is `terminal_only` is refused (403)."""
-    home, seen = request_home(request), parse_if_match(if_match)
     with web_context(request).change_lock:
         configure.change_setting(
-            home, name, _setting_text(body.value, as_list=_require_setting(name) == "list"), if_match=seen, remote=True
+            request_home(request),
+            name,
+            _setting_text(body.value, as_list=_require_setting(name) == "list"),
+            if_match=if_match,
+            remote=True,
         )
     return _setting_response(request, answer, name)
 
 
 @router.post("/settings/{name}/items", status_code=201, response_model=SettingOut)
-def add_item(request: Request, answer: Response, name: Named, body: ItemBody, if_match: IfMatch = None) -> dict[str, Any]:
+def add_item(request: Request, answer: Response, name: Named, body: ItemBody, if_match: IfMatch = "") -> dict[str, Any]:
     """Add a rule after the existing ones. External sources (`feed`) are `terminal_only` (403)."""
     _require_setting(name)
     item = {"profile": body.profile, "sources": _split_lines(body.sources), "projects": _split_lines(body.projects)}
     with web_context(request).change_lock:
-        configure.save_table_item(request_home(request), name, item, if_match=parse_if_match(if_match), remote=True)
+        configure.save_table_item(request_home(request), name, item, if_match=if_match, remote=True)
     return _setting_response(request, answer, name)
 
 
 @router.delete("/settings/{name}/items/{number}", response_model=SettingOut)
-def delete_item(request: Request, answer: Response, name: Named, number: Number, if_match: IfMatch = None) -> dict[str, Any]:
+def delete_item(request: Request, answer: Response, name: Named, number: Number, if_match: IfMatch = "") -> dict[str, Any]:
     """Delete a rule. External sources (`feed`) are `terminal_only` (403)."""
     _require_setting(name)
     with web_context(request).change_lock:
-        configure.remove_table_item(request_home(request), name, number, if_match=parse_if_match(if_match), remote=True)
+        configure.remove_table_item(request_home(request), name, number, if_match=if_match, remote=True)
     return _setting_response(request, answer, name)
 
 
@@ -151,10 +154,10 @@ def get_settings_file(request: Request, answer: Response) -> dict[str, Any]:
 
 
 @router.put("/settings-file", response_model=FileOut)
-def write_settings_file(request: Request, answer: Response, body: FileBody, if_match: IfMatch = None) -> dict[str, Any]:
+def write_settings_file(request: Request, answer: Response, body: FileBody, if_match: IfMatch = "") -> dict[str, Any]:
     """Replace the file if the text is valid. Settings that are `terminal_only` must be unchanged in it (403)."""
     with web_context(request).change_lock:
-        configure.rewrite_settings(request_home(request), body.text, if_match=parse_if_match(if_match), remote=True)
+        configure.rewrite_settings(request_home(request), body.text, if_match=if_match, remote=True)
     return get_settings_file(request, answer)
 
 
