@@ -57,8 +57,8 @@ def estimate_run(
     """Estimate what a run would ask: about threads that no model has read, and about the days and memories that follow. Asks
     nothing.
 
-    Threads in ``anew`` (by number) count as unread; ``within`` limits the estimate to threads with events in a span of time. The
-    questions about memories are estimated from the rules' candidates. With ``dry`` they are left out, because the dry run has the
+    Threads in ``from_start`` (by number) count as unread; ``within`` limits the estimate to threads with events in a span of time.
+    Questions about memories are estimated from the rules' candidates. With ``dry`` they are left out, because the dry run has the
     memories and counts those questions itself. Raises StoreError.
     """
     score = load_score(workspace)

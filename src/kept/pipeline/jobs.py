@@ -159,11 +159,8 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
             raise UsageError(
                 "there is no reply to any job", where=str(jobs_folder(workspace)), hint="kept jobs prepare, then answer them"
             )
-        number, written, reply_files = (
-            RunNumber(workspace.store.log, workspace.clock, "jobs"),
-            WriteReport(agent=agent),
-            _ReplyFiles(workspace=workspace),
-        )
+        number = RunNumber(workspace.store.log, workspace.clock, "jobs")
+        written, reply_files = WriteReport(agent=agent), _ReplyFiles(workspace=workspace)
         archive_before_edits(workspace, locks=False)
         merge_hand_edits(workspace, number, written)
         make_daily_backup(workspace)
@@ -210,13 +207,13 @@ def _rewrite_entries(workspace: Workspace, reply_files: _ReplyFiles, *, agent: b
 
 def _find_open_questions(workspace: Workspace, *, agent: bool) -> _ReplyFiles:
     """Find the questions that are open given the replies so far, by asking all of them in a transaction that is rolled back."""
-    shelf = _ReplyFiles(workspace=workspace)
+    reply_files = _ReplyFiles(workspace=workspace)
     with workspace.store.trial_transaction():
         number = RunNumber(workspace.store.log, workspace.clock, "jobs")
-        _ask_all(workspace, number, shelf, agent=agent)
-        if shelf.is_answered:  # the question about an entry depends on the memories that were found
-            shelf([ask for *_, ask in find_entries_without_model(workspace, shelf, _BY)])
-    return shelf
+        _ask_all(workspace, number, reply_files, agent=agent)
+        if reply_files.is_answered:  # the question about an entry depends on the memories that were found
+            reply_files([ask for *_, ask in find_entries_without_model(workspace, reply_files, _BY)])
+    return reply_files
 
 
 def _ask_all(

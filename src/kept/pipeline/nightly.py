@@ -1,4 +1,4 @@
-"""The nightly job: discover, read, extract, curate, sleep, render, index, check, backup. A failed step does not stop the others.
+"""The nightly job: discover, read, extract, ask, curate, sleep, render, index, check, backup; a failed step stops no other.
 
 Failures are noted until a night succeeds, and hooks report them (:mod:`kept.local.queue`).
 """

@@ -32,7 +32,7 @@ from kept.local.files import hold_lock
 from kept.local.progress import Late, Progress, Tell, ignore_progress, never_late, say_nothing
 from kept.local.queue import take_queued_transcripts
 from kept.local.workers import Workers, start_processes
-from kept.memories.agent_commands import undo_agent_decisions as take_back_decisions
+from kept.memories.agent_commands import undo_agent_decisions
 from kept.memories.backups import make_daily_backup
 from kept.memories.client_memory import import_client_notes
 from kept.memories.synced_folder import SyncFolder
@@ -63,11 +63,12 @@ class RunOptions:
     ``since`` and ``until`` (inclusive): only sessions with events on these days are extracted; the others stay pending. ``allow``
     lets changes through that a guard would stop, and merges files that look damaged. ``occasion`` is when the run happens: profiles
     that do not extract on this occasion wait. With ``model`` False no language model is asked. ``agent`` means that an agent
-    started the run, so no changed line of a file counts as the person's. After ``seconds`` (0: no limit) nothing more is read,
-    extracted or asked; what was done so far is curated and written, and the next run continues. ``workers`` read files and extract;
-    without them, a run with much new input starts up to ``processes`` processes. The memories are the same either way. ``only``
-    restricts what is read to these paths or sources (None: no restriction). If much more than ``first`` bytes are new, the newest
-    ``first`` bytes are read before the rest and the outputs are written from them; ``tell`` reports that.
+    started the run; then no changed line of a file counts as the person's, unless the settings trust agents. After ``seconds`` (0:
+    no limit) nothing more is read, extracted or asked; what was done so far is curated and written, and the next run continues.
+    ``workers`` read files and extract; without them, a run with much new input starts up to ``processes`` processes. The memories
+    are the same either way. ``only`` restricts what is read to these paths or sources (None: no restriction). If much more than
+    ``first`` bytes are new, the newest ``first`` bytes are read before the rest and the outputs are written from them; ``tell``
+    reports that.
     """
 
     dry: bool = False
@@ -219,7 +220,7 @@ def _read_and_remember(
     report.moved += moved.memories
     from_start = _threads_to_reread(workspace, what, options)
     grown = threads_to_extract(workspace, options.occasion, from_start=from_start)
-    take_back_decisions(workspace, grown)  # decisions that agents made in these threads with kept's own commands
+    undo_agent_decisions(workspace, grown)  # decisions that agents made in these threads with kept's own commands
     if options.force or grown:
         within = _time_limits(workspace, options)
         if options.occasion is not Occasion.REAL_TIME:
@@ -366,14 +367,12 @@ def _add_queued(workspace: Workspace, found: FilesToRead, *, force: bool) -> Fil
         return found
     more = discover(workspace, named, force=force)
     skipped = tuple(dict.fromkeys((*more.skipped, *found.skipped)))
-    return replace(
-        found, files={**more.files, **found.files}, skipped=skipped, hooked=found.hooked | set(more.files)
-    )  # hooked files come first: they may lie outside the known folders
+    # hooked files come first: they may lie outside the known folders
+    return replace(found, files={**more.files, **found.files}, skipped=skipped, hooked=found.hooked | set(more.files))
 
 
 def _update_vectors(workspace: Workspace, report: RunReport, progress: Progress, *, has_changes: bool) -> None:
-    """Update the vectors if anything is new (``has_changes``); vectors that an earlier run left for the night do not delay this
-    one.
+    """Update the vectors if anything is new (``has_changes``); those that an earlier run left to the night do not delay this one.
     Without vectors, search still works on words, so a failure is only reported.
     """
     try:

@@ -113,11 +113,11 @@ def _retire_faded(
 class _NameHistory:
     """The sessions of each project with the time of their last event, and where names occur.
 
-    Reads rows and the full-text index, never an archived text, so the cost per memory does not grow with the size of the archive.
+    Reads rows and the full-text index, never an archived text, so the cost per memory does not grow with the length of the texts.
     """
 
     def __init__(self, workspace: Workspace) -> None:
-        self._desk = workspace
+        self._workspace = workspace
         self._scopes: dict[tuple[str, str], str] = {}
         self._sessions: dict[str, dict[str, datetime]] = defaultdict(dict)
         self._changes: tuple[ThreadNote, ...] = ()
@@ -146,7 +146,7 @@ class _NameHistory:
 
     def _last_occurrence(self, name: str, memory: Memory, since: datetime) -> datetime | None:
         """When a name last occurred after a moment, in a conversation of the project or among the files changed there."""
-        mentions = self._desk.store.archive.find_mentions(name, since)
+        mentions = self._workspace.store.archive.find_mentions(name, since)
         times = [mention.at for mention in mentions if self._is_in_scope(memory, mention.project, mention.path)]
         short = name.casefold().rsplit("/", 1)[-1]
         times += [
@@ -162,9 +162,9 @@ class _NameHistory:
         """
         until = self.newest_event_time(USER_SCOPE) or since
         if self._changes_since is None:
-            self._changes, self._changes_since = self._desk.store.days.notes_between(since, until), since
+            self._changes, self._changes_since = self._workspace.store.days.notes_between(since, until), since
         elif since < self._changes_since:
-            earlier = self._desk.store.days.notes_between(since, self._changes_since)
+            earlier = self._workspace.store.days.notes_between(since, self._changes_since)
             self._changes, self._changes_since = (*earlier, *self._changes), since
         return (thread_note for thread_note in self._changes if thread_note.note.at >= since)
 
@@ -175,30 +175,29 @@ class _NameHistory:
         """The scope of a directory, cached."""
         place = (project, "" if project else path)
         if place not in self._scopes:
-            self._scopes[place] = self._desk.scope(*place)
+            self._scopes[place] = self._workspace.scope(*place)
         return self._scopes[place]
 
 
 def list_lingering(workspace: Workspace) -> tuple[LingeringMemory, ...]:
     """The memories that a person should look at again, most faded and oldest first. Changes nothing."""
     memories = [memory for memory in workspace.store.log.memories() if memory.status_at(workspace.clock()) is Status.ACTIVE]
-    lingering_memories = _select_lingering(workspace, memories)
-    return tuple(sorted(lingering_memories, key=lambda each: (-each.faded, each.memory.last_seen or _DAWN, each.memory.id)))
+    return tuple(
+        sorted(
+            _select_lingering(workspace, memories), key=lambda each: (-each.faded, each.memory.last_seen or _DAWN, each.memory.id)
+        )
+    )
 
 
 def why_lingering(workspace: Workspace, memory: Memory) -> str:
     """Why a person should look at a memory again; empty if they need not. Examines only this memory and changes nothing."""
     active = memory.status_at(workspace.clock()) is Status.ACTIVE
-    return next((lingering_memory.reason for lingering_memory in _select_lingering(workspace, [memory])), "") if active else ""
+    return next((lingering.reason for lingering in _select_lingering(workspace, [memory])), "") if active else ""
 
 
 def _select_lingering(workspace: Workspace, memories: Iterable[Memory]) -> list[LingeringMemory]:
     history, used = _NameHistory(workspace), _count_uses(workspace)
-    return [
-        lingering_memory
-        for memory in memories
-        if (lingering_memory := _judge_lingering(workspace, memory, history, used.get(memory.id, 0)))
-    ]
+    return [lingering for memory in memories if (lingering := _judge_lingering(workspace, memory, history, used.get(memory.id, 0)))]
 
 
 def _judge_lingering(workspace: Workspace, memory: Memory, history: _NameHistory, uses: int) -> LingeringMemory | None:

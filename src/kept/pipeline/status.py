@@ -1,7 +1,4 @@
-"""Oversight: the history of runs, what a guard stopped, and how cost, coverage and self-reference developed.
-
-Changes nothing.
-"""
+"""Oversight: the history of runs, what a guard stopped, and how cost and self-reference developed. Read-only."""
 
 from collections import Counter
 from contextlib import closing
@@ -92,16 +89,16 @@ class ChartPoint:
 def load_runs(workspace: Workspace, most: int, *, before: int = 0) -> tuple[RunSummary, ...]:
     """The last runs, newest first; only those before run number ``before`` if it is given. Raises StoreError."""
     log = workspace.store.log
-    heads_ = tuple(log.pass_heads())
-    off, have = find_undone_passes(heads_), {pass_.run for pass_ in heads_}
+    heads = tuple(log.pass_heads())
+    undone, changing = find_undone_passes(heads), {head.run for head in heads}
     # A run without a pass changed nothing; it is listed only if it asked a model or was interrupted.
     every = log.runs()
-    found = [run for run in every if run.id in have or run.ended_at is None or _count_questions(run)]
+    found = [run for run in every if run.id in changing or run.ended_at is None or _count_questions(run)]
     chosen = [run for run in found if not before or run.id < before][:most]
     wanted = {run.id for run in chosen}
     passes: dict[int, list[PassSummary]] = {}
-    for entry in log.passes(only=[head.id for head in heads_ if head.run in wanted]):
-        passes.setdefault(entry.run, []).append(_summarize_pass(entry, off))
+    for entry in log.passes(only=[head.id for head in heads if head.run in wanted]):
+        passes.setdefault(entry.run, []).append(_summarize_pass(entry, undone))
     return tuple(
         RunSummary(
             run=item,
@@ -114,7 +111,7 @@ def load_runs(workspace: Workspace, most: int, *, before: int = 0) -> tuple[RunS
     )
 
 
-def _summarize_pass(made: Pass, off: frozenset[int]) -> PassSummary:
+def _summarize_pass(made: Pass, undone: frozenset[int]) -> PassSummary:
     kinds = Counter(map(operation_kind, made.operations))
     return PassSummary(
         id=made.id,
@@ -122,7 +119,7 @@ def _summarize_pass(made: Pass, off: frozenset[int]) -> PassSummary:
         subject=made.subject,
         note=made.note,
         operations=kinds,
-        undone=made.id in off,
+        undone=made.id in undone,
         lasting=made.stage in (*_SWITCHES, GUARD) or bool(kinds["forget"]),
     )
 

@@ -10,7 +10,7 @@ from kept.changes import apply_person_change
 from kept.core.memory import TOLD, Memory, Status
 from kept.core.text import normal_form, word_set
 from kept.core.times import format_instant
-from kept.core.value import dataclass
+from kept.core.value import dataclass, replace
 from kept.curation.passes import CurationReport, curate_changed_groups
 from kept.extraction.extract_threads import extract_pending
 from kept.local.files import hold_lock
@@ -73,9 +73,7 @@ def run_upgrade(workspace: Workspace, progress: Progress = ignore_progress) -> U
     if number.started:
         body = {"retired": [memory.id for memory in done.retired], "made": [memory.id for memory in done.made]}
         workspace.store.log.end_run(number(), workspace.clock(), body)
-    return UpgradeReport(
-        retired=done.retired, made=done.made, run=number() if number.started else 0, problems=(*done.problems, *written.problems)
-    )
+    return replace(done, run=number() if number.started else 0, problems=(*done.problems, *written.problems))
 
 
 def _upgrade_memories(workspace: Workspace, number: RunNumber, progress: Progress) -> UpgradeReport:

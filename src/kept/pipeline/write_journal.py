@@ -29,8 +29,7 @@ from kept.journal.entry_page import (
 )
 from kept.journal.entry_prose import ContextBounds, ItemSelection, build_prose_ask, read_prose_reply, select_items
 from kept.journal.feed_reading import items_between
-from kept.journal.templates import list_templates
-from kept.journal.templates import load_template as template_of
+from kept.journal.templates import list_templates, load_template
 from kept.llm.adapters.base import estimate_ask_tokens, estimate_tokens
 from kept.llm.ask import Ask, Asking, CompleteReply
 from kept.llm.budget import Estimate
@@ -120,7 +119,7 @@ class EntryOptions:
 
 def make_entry_options(workspace: Workspace, name: str = "", *, model: bool = True) -> EntryOptions:
     """Return the options for a template (default: that of the settings). Raises UsageError, ConfigError."""
-    found = template_of(name or workspace.settings.journal.template, workspace.paths.config)
+    found = load_template(name or workspace.settings.journal.template, workspace.paths.config)
     if not template_slots(found):
         raise UsageError(f"the template {found.name!r} has no slot to fill", hint="put {{worked}} or another slot into it")
     return EntryOptions(template=found, model=model and workspace.llm is not None)
@@ -343,8 +342,7 @@ def _entry_links(workspace: Workspace, work: EntryOptions) -> Mapping[date, str]
 
 
 def _writer_name(workspace: Workspace, work: EntryOptions) -> str:
-    named = workspace.settings.llm
-    return (work.by or named.name) if work.model else EXTRACTIVE
+    return (work.by or workspace.settings.llm.name) if work.model else EXTRACTIVE
 
 
 def _collect_inputs(workspace: Workspace, work: EntryOptions, first: date, last: date) -> _EntryInputs:
