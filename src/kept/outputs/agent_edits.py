@@ -110,7 +110,7 @@ def split_agent_entries(
 
     def is_agents(number: str, words: str = "") -> bool:
         put = bool(words) and _has_matching_call(calls, _has_replaced_words, texts[number], words)
-        return rewritten or put or _has_matching_call(calls, _has_words, texts[number])
+        return rewritten or put or _has_matching_call(calls, _has_line_words, texts[number])
 
     return replace(
         edits,
@@ -150,7 +150,7 @@ def _is_path(word: str, path: Path) -> bool:
     return Path(word) == path if word.startswith("/") else Path(word).name == path.name
 
 
-def _has_words(target: str, detail: str, words: str) -> bool:
+def _has_line_words(target: str, detail: str, words: str) -> bool:
     return normal_form(words) in normal_form(f"{target}\n{detail}")
 
 
