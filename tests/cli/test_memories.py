@@ -13,7 +13,6 @@ from kept.cli.lists import BY
 from kept.llm.adapters.recorded import ScriptedModel
 from kept.llm.client import LlmClient
 from kept.memories import waiting
-from kept.memories.browse import list_active
 from kept.store.memories import Memories
 from talking import say
 
@@ -45,7 +44,7 @@ def test_a_list_reads_no_more_memories_than_are_looked_at(capsys, home, monkeypa
     monkeypatch.setattr(Memories, "outlines", lambda self, at, scope: chosen.append(scope) or outlines(self, at, scope))
     read, some = [], Memories.some
     monkeypatch.setattr(Memories, "some", lambda self, ids: read.extend(ids) or some(self, ids))
-    monkeypatch.setitem(list_active.__kwdefaults__, "most", 1)
+    monkeypatch.setattr("kept.memories.browse._LOADED", 1)
     monkeypatch.setattr(
         "kept.cli.commands.list.page_lines", lambda lines: list(islice(lines, 4))
     )  # a project, a category, two memories

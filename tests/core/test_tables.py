@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import kept
-from kept.core.tables import load_table
+from kept.core.codec import load_table
 
 SHIPPED = sorted(Path(kept.__file__).parent.rglob("*.toml"))
 
@@ -23,7 +23,7 @@ def table(tmp_path, monkeypatch):
 
 def test_a_table_is_read_from_its_cached_code(table, monkeypatch):
     assert load_table(table) == {"words": "one two"}
-    monkeypatch.setattr("kept.core.tables.tomllib", None)
+    monkeypatch.setattr("kept.core.codec.tomllib", None)
     assert load_table(table) == {"words": "one two"}
 
 

@@ -186,7 +186,7 @@ def test_codex_settings_without_kepts_server_or_in_which_a_person_decided_stay(t
 def test_settings_that_are_no_json_are_told_and_left_alone(home, place):
     path = home / ".claude" / "settings.json"
     path.write_text("{ // mine\n}")
-    with pytest.raises(ConfigError, match="no JSON"):
+    with pytest.raises(ConfigError, match="not JSON"):
         install_hooks(place, plan_hooks(place))
     assert path.read_text() == "{ // mine\n}"
 

@@ -55,11 +55,13 @@ def _protocols(modules: dict[str, ast.Module]) -> dict[str, set[str]]:
     return {name: set().union(methods, *(own.get(base, ()) for base in bases[name])) for name, methods in own.items()}
 
 
-def _own_names(holder: ast.AST, protocols: dict[str, set[str]], *, is_protocol: bool = False) -> Iterator[str]:
+def _own_names(
+    holder: ast.AST, protocols: dict[str, set[str]], bases: list[ast.ClassDef], *, is_protocol: bool = False
+) -> Iterator[str]:
     """The names of functions in a class or module that no protocol or language rule gives them."""
     given: set[str] = set()
     if isinstance(holder, ast.ClassDef):
-        members = _members(holder)
+        members = _members(holder).union(*(_members(base) for base in bases if base.name in map(ast.unparse, holder.bases)))
         given = given.union(*(methods for methods in protocols.values() if len(methods) > 1 and methods <= members))
     for node in ast.iter_child_nodes(holder):
         if isinstance(node, ast.expr):
@@ -68,15 +70,16 @@ def _own_names(holder: ast.AST, protocols: dict[str, set[str]], *, is_protocol: 
             called = isinstance(holder, ast.ClassDef) and node.name in CALLED_BY_PYTHON
             if not (is_protocol or called or node.name in given or node.name.startswith("__")):
                 yield node.name
-        yield from _own_names(node, protocols, is_protocol=isinstance(node, ast.ClassDef) and node.name in protocols)
+        yield from _own_names(node, protocols, bases, is_protocol=isinstance(node, ast.ClassDef) and node.name in protocols)
 
 
 def test_no_function_name_is_defined_in_more_than_four_modules_unless_a_protocol_gives_it() -> None:
     modules = {str(path.relative_to(SOURCES)): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES.rglob("*.py")}
     protocols = _protocols(modules)
+    bases = [node for module in modules.values() for node in module.body if isinstance(node, ast.ClassDef)]
     places: dict[str, set[str]] = {}
     for path, module in modules.items():
-        for name in _own_names(module, protocols):
+        for name in _own_names(module, protocols, bases):
             places.setdefault(name, set()).add(path)
     assert {name: sorted(paths) for name, paths in places.items() if len(paths) > MOST_DEFINITIONS} == {}
 

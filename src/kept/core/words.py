@@ -27,8 +27,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from kept.core.codec import load_table
 from kept.core.pattern import Pattern, compile_late
-from kept.core.tables import load_table
 
 _UNSPACED = frozenset({"zh", "ja", "ko"})  # languages that write no spaces between words
 # A word boundary: no letter or digit of a script that separates words. Ranges instead of classes keep the automata small.

@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from kept.core.fence import estimate_token_count
@@ -28,15 +29,32 @@ _GENERATIONS = 12  # ancestors of a process that are examined
 
 
 # Patterns are compiled on first use, because most prompts have no trigger.
-_CALL = (  # a hand-over, as transcripts write the call
-    rb'"name"\s*:\s*"(?:[^"\\]{0,80}[_./])?kept(?:__?|[./])(?:save_what_user_said|suggest)"'
-    rb'|"(?:command|cmd)"\s*:\s*"(?:[^"\\]|\\.){0,200}?\bkept suggest '
-)
-_CLIENT = r"(?:^|[/\0])claude(?:[\0/. ]|$)"  # the command line of a client
-_PRINTING_CLIENT = r"\0(?:-p|--print)(?:[\0=]|$)"  # the command line of a client that answers another program
-_PHRASES = b"|".join(re.escape(words.encode()) for words in OPT_OUT)
-# An opt-out, as JSON writes it on a line of its own, or as Claude Code writes a command.
-_OPT_OUT = rb'(?i)(?:"|\\n)\s*(?:' + _PHRASES + rb')[.!]*\s*(?:"|\\n)|<command-name>\s*/?kept:off\s*</command-name>'
+@cache
+def _call_pattern() -> re.Pattern[bytes]:
+    """A hand-over call as transcripts write it."""
+    return re.compile(
+        rb'"name"\s*:\s*"(?:[^"\\]{0,80}[_./])?kept(?:__?|[./])(?:save_what_user_said|suggest)"'
+        rb'|"(?:command|cmd)"\s*:\s*"(?:[^"\\]|\\.){0,200}?\bkept suggest '
+    )
+
+
+@cache
+def _client_pattern() -> re.Pattern[str]:
+    """The command line of a client."""
+    return re.compile(r"(?:^|[/\0])claude(?:[\0/. ]|$)")
+
+
+@cache
+def _printing_client_pattern() -> re.Pattern[str]:
+    """The command line of a client that answers another program."""
+    return re.compile(r"\0(?:-p|--print)(?:[\0=]|$)")
+
+
+@cache
+def _opt_out_pattern() -> re.Pattern[bytes]:
+    """An opt-out, as JSON writes it on a line of its own, or as Claude Code writes a command."""
+    phrases = b"|".join(re.escape(words.encode()) for words in OPT_OUT)
+    return re.compile(rb'(?i)(?:"|\\n)\s*(?:' + phrases + rb')[.!]*\s*(?:"|\\n)|<command-name>\s*/?kept:off\s*</command-name>')
 
 
 class ReminderState(NamedTuple):
@@ -103,7 +121,7 @@ def is_off_the_record(transcript: str, prompt: str) -> bool:
 
     In doubt True, which only costs a reminder. What is stored is decided when the transcript is read.
     """
-    if re.search(_OPT_OUT, json.dumps(prompt).encode()):
+    if _opt_out_pattern().search(json.dumps(prompt).encode()):
         return True
     try:
         with open(transcript, "rb") as file:  # noqa: PTH123 - as in local/queue.py
@@ -112,7 +130,7 @@ def is_off_the_record(transcript: str, prompt: str) -> bool:
             if not any(words.strip("/").encode() in content for words in OPT_OUT):
                 return False
             file.seek(0)
-            return any(re.search(_OPT_OUT, line) and b'"tool_result"' not in line for line in file)
+            return any(_opt_out_pattern().search(line) and b'"tool_result"' not in line for line in file)
     except (OSError, ValueError):
         return False
 
@@ -124,8 +142,8 @@ def is_interactive(env: Mapping[str, str]) -> bool:
     """
     if env.get("CLAUDE_CODE_ENTRYPOINT") not in _INTERACTIVE:
         return False
-    clients = [line for line in _ancestor_commands(os.getppid()) if re.search(_CLIENT, line)]
-    return len(clients) < 2 and not any(re.search(_PRINTING_CLIENT, line) for line in clients)
+    clients = [line for line in _ancestor_commands(os.getppid()) if _client_pattern().search(line)]
+    return len(clients) < 2 and not any(_printing_client_pattern().search(line) for line in clients)
 
 
 def _ancestor_commands(process: int) -> Iterable[str]:
@@ -211,7 +229,7 @@ def _has_handed_over(transcript: str, began: int, size: int) -> bool:
     try:
         with open(transcript, "rb") as file:  # noqa: PTH123 - as in local/queue.py
             file.seek(max(began, size - _TAIL_BYTES))
-            return re.search(_CALL, file.read(_TAIL_BYTES)) is not None
+            return _call_pattern().search(file.read(_TAIL_BYTES)) is not None
     except OSError:
         return False
 

@@ -9,8 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kept.core.codec import json_fields
-from kept.core.tables import load_table
+from kept.core.codec import json_fields, load_table
 from kept.core.value import dataclass, field, replace
 from kept.llm.ask import Ask, CompleteReply, PendingReply, Reply, UnaffordableReply, UnreachableReply, UnreadableReply, Usage
 

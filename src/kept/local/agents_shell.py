@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from kept.core.tables import load_table
+from kept.core.codec import load_table
 
 _SHELL: Mapping[str, list[str]] = load_table(Path(__file__).with_name("clients.toml"))["shell"]
 VARIABLES = tuple(_SHELL["variables"])

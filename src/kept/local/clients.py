@@ -13,10 +13,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from kept.core.codec import load_table
 from kept.core.errors import ConfigError
 from kept.core.handover import FORMER, TOOL
 from kept.core.pattern import compile_late
-from kept.core.tables import load_table
 from kept.core.value import dataclass
 
 _TABLES = load_table(Path(__file__).with_name("clients.toml"))

@@ -11,8 +11,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from kept.core.codec import load_table
 from kept.core.errors import UsageError
-from kept.core.tables import load_table
 from kept.core.text import normal_form
 from kept.core.value import dataclass, replace
 from kept.extraction.questions.answer import TASK

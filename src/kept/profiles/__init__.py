@@ -7,9 +7,8 @@ import tomllib
 from functools import cache, lru_cache
 from pathlib import Path
 
-from kept.core.codec import load
+from kept.core.codec import load, load_table
 from kept.core.errors import ConfigError
-from kept.core.tables import load_table
 from kept.profiles.checking import Mistake, find_mistakes
 from kept.profiles.profile import Profile
 

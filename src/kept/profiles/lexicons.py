@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
+from kept.core.codec import load_table
 from kept.core.errors import ConfigError
 from kept.core.pattern import compile_late
-from kept.core.tables import load_table
 from kept.core.text import word_set
 from kept.core.value import dataclass
 

@@ -4,18 +4,18 @@ import json
 import shlex
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from string import ascii_letters
 from typing import Any, TypeVar
 
 from kept.core.digest import hash_texts, twin_of
 from kept.core.event import Author, Event, EventKind, Pointer, Precision, ToolUse
-from kept.core.pattern import compile_late
 from kept.core.times import format_instant
 from kept.core.value import dataclass, replace
 from kept.sources.message_parts import split_text
 from kept.sources.records import Record, SourceLine, parse_line
 
 T = TypeVar("T")
-_SAFE_WORD = compile_late(r"[-_.]*[A-Za-z][-_.A-Za-z]*")
+_SAFE_CHARACTERS = frozenset(f"{ascii_letters}-_.")
 PATH_LIMIT = 4096
 TEXT_LIMIT = 200_000
 NAME_LIMIT = 128
@@ -298,4 +298,4 @@ def safe_word(value: Any) -> str:
     """A word from a file that may be part of a reason: short and only letters, so that it cannot be a secret; else ``odd``."""
     if not isinstance(value, str) or not value:
         return "none"
-    return value if len(value) <= 40 and _SAFE_WORD.fullmatch(value) else "odd"
+    return value if len(value) <= 40 and _SAFE_CHARACTERS.issuperset(value) and value.strip("-_.") else "odd"

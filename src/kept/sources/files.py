@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
+from kept.core.codec import load_table
 from kept.core.errors import SourceError
-from kept.core.tables import load_table
 from kept.core.value import dataclass
 from kept.local.files.walking import MACHINERY
 from kept.sources.base import FolderSource, Source

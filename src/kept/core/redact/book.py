@@ -7,11 +7,11 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from kept.core.codec import load_table
 from kept.core.pattern import latin1_options, load_engine
 from kept.core.redact.lookalikes import LOOKALIKES, SPLIT
 from kept.core.redact.shape import compile_re2
 from kept.core.redact.values import Setting
-from kept.core.tables import load_table
 from kept.core.value import dataclass
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
+from kept.core.codec import load_table
 from kept.core.pattern import Pattern, compile_late
-from kept.core.tables import load_table
 
 _LOOKED_AT = 128
 

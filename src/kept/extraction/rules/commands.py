@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from kept.core.codec import load_table
 from kept.core.error_fingerprint import find_error_lines, score_error_line
 from kept.core.event import Author, Event, EventKind, ToolUse
 from kept.core.pattern import Pattern, compile_late
-from kept.core.tables import load_table
 from kept.core.value import dataclass
 from kept.profiles.lexicons import join_alternatives
 

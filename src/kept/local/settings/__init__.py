@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from kept.core.codec import load_table
 from kept.core.errors import ConfigError
 from kept.core.pattern import compile_late
-from kept.core.tables import load_table
 from kept.core.value import dataclass, field, fields, replace
 from kept.local.recall_settings import RecallSettings
 from kept.local.settings.tables import FeedSettings, ShareSettings, SourceRoot, check_feed, check_root, check_share
