@@ -1,6 +1,6 @@
 """SQL files of named queries."""
 
-from kept.store.named_queries import parse_queries
+from kept.store.reader import parse_queries
 
 
 def test_a_query_is_found_by_its_name_without_its_description():

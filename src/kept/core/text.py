@@ -3,10 +3,8 @@
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import groupby
-
-from kept.core.pattern import compile_late
 
 # Scripts written without spaces between words; their text is compared by pairs of characters.
 # These are ranges because compiling a pattern for them would take a tenth of the time that a hook has.
@@ -19,7 +17,11 @@ _CJK = (
     ("\U00020000", "\U0002fa1f"),
 )
 
-_WORD = compile_late(r"[^\W_]+(?:[.'’/_-][^\W_]+)*", re.UNICODE)
+
+@cache
+def _word_pattern() -> re.Pattern[str]:
+    """A word, compound ones and paths whole. Compiled on first use, as all here: hooks import this module."""
+    return re.compile(r"[^\W_]+(?:[.'’/_-][^\W_]+)*", re.UNICODE)
 
 
 def word_set(words: str) -> frozenset[str]:
@@ -35,7 +37,7 @@ NEGATIONS = word_set(
 def normal_form(text: str) -> str:
     """The text without case, width, quotation marks, Markdown marks, outer punctuation and extra spaces."""
     folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(_WORD.findall(folded.replace("’", "'")))
+    return " ".join(_word_pattern().findall(folded.replace("’", "'")))
 
 
 def tokenize(text: str) -> frozenset[str]:
@@ -77,8 +79,16 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-_PIECE = compile_late(r"[^\W\d_]+|\d+", re.UNICODE)
-_HUMP = compile_late(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+@cache
+def _piece_pattern() -> re.Pattern[str]:
+    """Letters without digits, or digits."""
+    return re.compile(r"[^\W\d_]+|\d+", re.UNICODE)
+
+
+@cache
+def _hump_pattern() -> re.Pattern[str]:
+    """The places between the words of a camelCase name."""
+    return re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def index_words(text: str) -> str:
@@ -87,15 +97,15 @@ def index_words(text: str) -> str:
     ``getUserName`` is indexed as itself and as get, user, name; ``src/app/main.py`` also by each part.
     """
     words: list[str] = []
-    for word in _WORD.findall(unicodedata.normalize("NFKC", text)):
+    for word in _word_pattern().findall(unicodedata.normalize("NFKC", text)):
         if not word.isascii() and any(map(is_cjk, word)):
             words.extend(word[i : i + 2] for i in range(max(1, len(word) - 1)))
             continue
         if word.isalpha() and word[1:].islower():  # the common case: a word without pieces
             words.append(word)
             continue
-        words.append(_SEPARATOR.sub("", word))
-        pieces = [piece for part in _HUMP.split(word) for piece in _PIECE.findall(part)]
+        words.append(word.translate(_SEPARATORS))
+        pieces = [piece for part in _hump_pattern().split(word) for piece in _piece_pattern().findall(part)]
         if len(pieces) > 1:
             words.extend(pieces)
     return " ".join(words).lower()
@@ -107,7 +117,7 @@ def phrase_words(name: str) -> str:
     return " ".join(words[1:] if len(words) > 1 and len(name.split()) == 1 else words)
 
 
-_SEPARATOR = compile_late(r"[.'’/_-]")
+_SEPARATORS = str.maketrans("", "", ".'’/_-")
 
 
 def query_words(text: str, most: int = 40) -> tuple[str, ...]:
@@ -117,8 +127,13 @@ def query_words(text: str, most: int = 40) -> tuple[str, ...]:
 
 # Display of the names of projects and tools: as short identifiers, with a warning if they mix lookalike alphabets.
 _LOOKALIKE = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"})
-_LABEL = compile_late(r"(?:[^_.-]+[_.-]*){1,4}")
 _LONGEST_LABEL = 32  # characters; half as many if any is double-width
+
+
+@cache
+def _label_pattern() -> re.Pattern[str]:
+    """The first words of a name, at most four."""
+    return re.compile(r"(?:[^_.-]+[_.-]*){1,4}")
 
 
 @lru_cache(maxsize=4096)
@@ -147,7 +162,7 @@ def project_label(name: str) -> str:
     plain = "".join(char if char.isalnum() or char in "_.+#" or unicodedata.category(char)[0] == "M" else " " for char in name)
     whole = "-".join(plain.split()).strip("_.-")
     wide = any(unicodedata.east_asian_width(char) in "WF" for char in whole)
-    words = _LABEL.match(whole)
+    words = _label_pattern().match(whole)
     label = words[0][: _LONGEST_LABEL // (1 + wide)].rstrip("_.-") if words else ""
     return (label + "…" * (label != whole)) or "project"
 

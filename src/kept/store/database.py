@@ -16,8 +16,8 @@ from typing import Any
 
 from kept.core.errors import DamagedError, StoreError
 from kept.store.door import Safe
-from kept.store.named_queries import parse_queries
 from kept.store.paths import flush, free_name, make_folder
+from kept.store.reader import parse_queries
 from kept.store.schema import foreign_objects, foreign_programs, migration_statements, schema_statements
 
 FORMAT = 6  # PRAGMA user_version of the newest schema

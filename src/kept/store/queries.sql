@@ -1,4 +1,4 @@
--- The queries of kept.store.database. kept.store.named_queries reads this file; schema.sql explains the tables.
+-- The queries of kept.store.database. kept.store.reader reads this file; schema.sql explains the tables.
 -- Lists are parameters in JSON: `IN (SELECT value FROM json_each(:ids))`.
 
 -- part: threads

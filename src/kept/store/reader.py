@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from kept.core.errors import StoreError
-from kept.store.named_queries import parse_queries
 
 _HERE = os.path.dirname(__file__)  # noqa: PTH120 - pathlib takes longer to import than a search takes
 _STEPS = 2_000  # steps of SQLite's virtual machine between two checks of the deadline
@@ -344,3 +343,21 @@ def _quote_word(word: str) -> str:
 def _load_queries() -> dict[str, str]:
     with open(os.path.join(_HERE, "reader.sql"), encoding="utf-8") as file:  # noqa: PTH118, PTH123 - as above
         return parse_queries(file.read())
+
+
+def parse_queries(text: str) -> dict[str, str]:
+    """The queries of an SQL file, by name, without comments.
+
+    A line ``-- name: NAME`` begins a query. A line ``-- part: NAME`` begins a text that later queries insert as ``{NAME}``.
+    """
+    queries: dict[str, list[str]] = {}
+    parts: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line.startswith(("-- name: ", "-- part: ")):
+            named = queries if line.startswith("-- name: ") else parts
+            lines = named.setdefault(line[9:], [])
+        elif line and not line.startswith("--"):
+            lines.append(line)
+    texts = {name: "\n".join(body) for name, body in parts.items()}
+    return {name: "\n".join(body).format(**texts) if texts else "\n".join(body) for name, body in queries.items()}

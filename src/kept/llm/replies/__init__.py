@@ -19,7 +19,7 @@ from kept.core.errors import StoreError
 from kept.core.times import format_instant, parse_stored_instant
 from kept.core.value import dataclass, replace
 from kept.llm.ask import Usage
-from kept.store.named_queries import parse_queries
+from kept.store.reader import parse_queries
 
 FORMAT = 2
 TRIES = 3  # after unreadable replies in this many runs, a question is no longer asked

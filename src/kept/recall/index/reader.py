@@ -17,7 +17,7 @@ from kept.core.errors import StoreError
 from kept.core.times import parse_stored_instant, to_milliseconds
 from kept.core.value import dataclass
 from kept.store.columns import AUTHORS, DAMAGE, keys_of, texts_of
-from kept.store.named_queries import parse_queries
+from kept.store.reader import parse_queries
 
 _BUSY_MS = 2_000  # a hook must not wait for a long run
 _AUTHORS = {letter: author for author, letter in AUTHORS.items()}
