@@ -66,13 +66,13 @@ def read_key(choices: str, hint: Line | None = None) -> str:
 
 
 def confirm(*question: Span | str) -> bool:
-    """Ask a question that one key answers, y or n; False where nobody is there to answer."""
+    """Ask a question that one key answers, y or n; False at the end of the input. Needs a terminal."""
     write_line(*question, ("  y/n", "dim"))
     return read_key("yn") == "y"
 
 
 def read_keystroke() -> str:
-    """Read one key without waiting for Enter and without echo; empty if the terminal is gone.
+    """Read one key without waiting for Enter and without echo; empty at the end of the input.
 
     A key that was typed before the question answers it, because the input is not flushed. Ctrl-C raises KeyboardInterrupt.
     """

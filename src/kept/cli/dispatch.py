@@ -19,7 +19,9 @@ _INTERRUPTED = 130
 
 
 def main(words: Sequence[str]) -> NoReturn:
-    """Run a command and exit: 0 done, 1 partly done, 2 nothing done, 130 interrupted."""
+    """Run a command and exit: 0 done (or another run does the work), 1 partly done or something to report, 2 nothing done, 130
+    interrupted.
+    """
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError):  # a stream set by a test or a host program may have no such method
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -37,7 +39,7 @@ def main(words: Sequence[str]) -> NoReturn:
         place = f" ({error.filename})" if error.filename else ""
         message = f"the system said: {error.strerror or type(error).__name__}{place}"
         code = _report_error(2, _format_traced_error(message, error, words), error, words)
-    except Exception as error:  # noqa: BLE001 - the last handler: neither a traceback nor transcript text may be printed
+    except Exception as error:  # noqa: BLE001 - the last handler: without --verbose no traceback or transcript text may be printed
         from kept.local.error_log import error_line  # noqa: PLC0415 - only for errors
 
         code = _report_error(2, _format_traced_error(f"{error_line(error)} → report this line", error, words), error, words)

@@ -1,7 +1,7 @@
 """Operations: the changes to memories. The log of operations is the only truth; memories are computed from it (:mod:`.fold`).
 
-``Operation`` is a closed union. Each member has ``memory`` (the id it applies to), ``at`` (the time of the event that caused it;
-None if undated) and ``reason``. The :class:`Pass` it belongs to records who made it and when.
+``Operation`` is a closed union. Each member has ``memory`` (the id it applies to; of a Reword, a passage), ``at`` (the time of the
+event that caused it; None if undated) and ``reason``. The :class:`Pass` it belongs to records who made it and when.
 """
 
 from datetime import datetime
@@ -23,7 +23,7 @@ CONDENSED = "condensed with what is like it"
 ANSWERED = "answered by what was said later"
 # Start of the reason of an operation that a model advised; the rest is the model's own words.
 ADVISED = "the model says: "
-# A held memory is approved for this reason if a model finds that it does not contradict the other one.
+# A held memory is approved for this reason if a model finds that it does not contradict the memory that it seemed to.
 BOTH_HOLD = f"{ADVISED}both can be so"
 # Start of the reason for superseding a memory with something said later.
 GAVE_WAY = "it was so until"
@@ -66,7 +66,7 @@ class Facts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Add:
-    """Adds a memory, active or held as ``value`` says."""
+    """Adds a memory, or replaces it; its status is that of ``value``."""
 
     memory: str
     at: datetime | None
@@ -146,7 +146,8 @@ class Promote:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Move:
-    """Moves a memory to another scope (a person corrected a directory's project) or to another profile (a person migrated).
+    """Moves a memory to another scope (a person or new evidence corrected a directory's project) or to another profile (a person
+    migrated).
 
     ``candidates`` are the ids it rests on there. ``profile`` and ``category`` are empty if they do not change.
     """
@@ -180,7 +181,7 @@ class Reject:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pin:
-    """Pins a memory, so that it is always shown and kept never changes it; ``on=False`` unpins it."""
+    """Pins a memory: kept always shows it and never changes it. ``on=False`` unpins it."""
 
     memory: str
     at: datetime | None
@@ -207,8 +208,8 @@ class Forget:
 class Reword:
     """Replaces a line of a day summary with a person's words; empty ``content`` means they deleted it. Changes no memory.
 
-    ``memory`` is the id of the passage that holds their words, ``line`` the passage itself, ``content`` its words. The text of
-    ``line`` is empty, except for words that a person wrote before the log had this operation.
+    ``memory`` is the id of the passage that holds their words, ``line`` that passage without its text (older logs have it there),
+    ``content`` the text.
     """
 
     memory: str
@@ -229,7 +230,7 @@ def operation_kind(operation: Operation) -> str:
 
 
 def affected_memory_ids(operation: Operation) -> tuple[str, ...]:
-    """The ids of the memories an operation affects, without duplicates; its own comes first."""
+    """The ids of the memories (of a Reword, the passage) an operation affects, without duplicates; its own comes first."""
     others = (*getattr(operation, "losers", ()), getattr(operation, "by", ""))
     return tuple(dict.fromkeys(item for item in (operation.memory, *others) if item))
 
@@ -258,7 +259,7 @@ class Pass:
 
 
 FACT_NAMES = tuple(field.name for field in fields(Facts) if field.name not in ("added", "dropped"))
-"""What facts say of a memory in full, by the names that both have for it."""
+"""The fields that :class:`Facts` and a memory share, and whose whole value facts hold."""
 
 
 def to_facts(memory: Memory) -> Facts:

@@ -1,6 +1,6 @@
 """Extraction prompts of a home: the active prompt of each profile, the user's own version, and the categories it declares.
 
-Needs no store, so it works even if the prompt is invalid.
+Opens no workspace, so it works even if the prompt is invalid.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ class PromptState:
 
     @property
     def overridden(self) -> bool:
-        """True if the user's own text is active."""
+        """True if a text of the user's replaces the built-in one."""
         return self.origin != BUILT_IN
 
 
@@ -54,7 +54,7 @@ def load_active_prompt(home: Paths, profile: str = "") -> ActivePrompt:
 
 
 def _load_profile(home: Paths, profile: str) -> tuple[str, Profile, Path]:
-    """The id of the default profile, the named profile (default: that one), and the path of its own prompt."""
+    """The id of the default profile, the named profile (if none is named, the default one), and the path of its own prompt."""
     usual = settings.load_settings(home.settings).profile
     loaded = profiles.load_profile(profile or usual, home.config / "profiles")
     return usual, loaded, user_prompt_path(loaded.id, home.config, default_profile=usual)

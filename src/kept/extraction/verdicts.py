@@ -37,8 +37,8 @@ class Rules:
 
     ``forgotten`` are the fingerprints of forgotten statements and ``key`` their key. ``zone`` is the person's time zone. ``live``:
     only very certain candidates count, the rest waits for the batch. ``handover`` enables what agents hand over.
-    ``other_scope_texts`` are, in normal form, the memories of other scopes: a journal entry that kept wrote from them only repeats
-    them.
+    ``other_scope_texts`` are, in normal form, the memories of other scopes: a sentence of a journal entry that kept wrote
+    is refused if it equals one of them.
     """
 
     profile: Profile
@@ -94,7 +94,8 @@ def judge_candidate(rules: Rules, candidate: Candidate, events: Sequence[Event],
 
 def select_requests(requests: Iterable[str], lexicon: Lexicon, forgotten: frozenset[str], key: bytes) -> tuple[str, ...]:
     """The first :data:`MOST_REQUESTS` requests that are short and without markup, invisible characters, secrets, forgotten words,
-    talk about the assistant and commands that could do harm. Requests are an agent's words.
+    talk about the assistant and commands that could do harm. A request is an agent's guess of when a memory is needed
+    (``needed_for``).
     """
     usable = (
         text
@@ -111,8 +112,8 @@ def select_requests(requests: Iterable[str], lexicon: Lexicon, forgotten: frozen
 
 
 def _is_retracted(candidate: Candidate, events: Sequence[Event]) -> bool:
-    """True if the next prompt after a cited one retracts or (unless the reply asked) denies it, or a later prompt does and names
-    it.
+    """True if the next prompt after a cited one retracts or (unless the reply asked) denies it, or a later prompt that shares a
+    content word with it retracts or (within two prompts) corrects it.
     """
     cited = {item.event for item in candidate.evidence}
     content = find_content(candidate.content)

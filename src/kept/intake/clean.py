@@ -2,7 +2,8 @@
 
 The whole text is stripped of invisible characters, kept's own blocks, blobs and secrets before anything is truncated, so that no
 secret is cut in half. What people and assistants said stays whole up to a generous limit. Of a tool's output the beginning, the end
-and the lines about errors stay. The redactor is given; this module knows neither what a secret is nor what an event is worth.
+and the lines about errors stay. The redactor decides what a secret is; this module adds the shapes of a password that is
+a whole prompt.
 """
 
 import re
@@ -40,7 +41,8 @@ class Redaction(Protocol):
 class Limits:
     """Limits in characters: ``said`` for prompts and responses, ``injected`` for injected text, ``output`` for a call and for the
     output of a tool that failed or does not give its status, ``passed`` for the output of one that succeeded, ``dump`` for a file
-    that a tool showed, ``errors`` for the lines about errors in an output, ``place`` for a path, a branch or a tool's name.
+    that a tool showed, ``errors`` for the lines about errors in an output, ``target`` and ``detail`` for what a call
+    acts on and its arguments, ``place`` for a path, a branch or a tool's name.
     """
 
     said: int = 32_000
@@ -57,7 +59,8 @@ class Limits:
 class CleanedEvent(NamedTuple):
     """The cleaned event, the number of removed bytes (UTF-8) by reason, and the number of secrets found.
 
-    The sum of ``removed`` is the event's reduction; "secrets" is negative if the marks are longer than what they replace.
+    The sum of ``removed`` is the event's reduction; ``removed["secrets"]`` is negative if the marks are longer than what they
+    replace.
     """
 
     event: Event
@@ -122,7 +125,7 @@ def _holds_secret(names: tuple[str, ...], redact: Callable[[str], Redaction]) ->
 
 
 class _RemovalTally:
-    """Counts what was removed from an event."""
+    """Removes text from an event and counts it by reason."""
 
     __slots__ = ("removed", "secrets")
 
@@ -137,7 +140,7 @@ class _RemovalTally:
         return after
 
     def purge(self, text: str, redact: Callable[[str], Redaction]) -> str:
-        """Remove invisible, binary and secret text."""
+        """Remove invisible, binary and secret text, and kept's own blocks."""
         purged = _purge_again(text, redact) if len(text) <= _REMEMBERED else _purge(text, redact)
         if purged is None:
             return text
@@ -148,7 +151,7 @@ class _RemovalTally:
         return text
 
     def hide_password(self, text: str, redact: Callable[[str], Redaction]) -> str:
-        """Redact a prompt that is only a password, without any word that announces it."""
+        """Redact a prompt that consists of a password alone."""
         word = text.strip()
         kinds = sum(kind.search(word) is not None for kind in _KINDS_OF_CHARACTERS)
         if not _LONE_PASSWORD.fullmatch(word) or kinds < _LEAST_KINDS or not any(map(str.isdigit, word)):
@@ -156,8 +159,8 @@ class _RemovalTally:
         return self._hide_behind("password", text, redact)
 
     def hide_answer(self, text: str, redact: Callable[[str], Redaction], said: str) -> str:
-        """Redact a prompt of one word, groups of digits or a phrase ("it's …") if it is the secret that the assistant asked for: it
-        is checked as if the question and the answer were one text.
+        """Redact a prompt of one word, groups of digits or several words (also after "it's") if it is the secret that the assistant
+        asked for: it is checked as if the question and the answer were one text.
         """
         answer = _ANSWER.fullmatch(text.strip())
         if answer is None or not common_words().isdisjoint(answer[2].casefold().split()):
@@ -207,7 +210,7 @@ def _purge(text: str, redact: Callable[[str], Redaction]) -> tuple[str, str, str
     return None if redacted.text is text else (visible, foreign, plain, redacted.text, len(redacted.found))
 
 
-# A digit and at least two of lower case, upper case and signs, but no sign that occurs in paths, names and addresses.
+# A digit and at least two of lower case, upper case and signs, but none of the signs of paths and names (``/ . - _ : @``).
 _LONE_PASSWORD = compile_late(r"[A-Za-z0-9!#$%&*+?^~=]{8,64}")
 _KINDS_OF_CHARACTERS = tuple(map(compile_late, ("[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
 _LEAST_KINDS = 2
@@ -223,8 +226,8 @@ _REMEMBERED = 8_000  # characters; shorter texts are cached
 _purge_again = lru_cache(maxsize=1024)(_purge)
 
 
-# Blocks that kept added to a session or returned from a tool, wherever they occur again: verbatim, quoted or in JSON, complete or
-# truncated.
+# Blocks that kept added to a session or returned from a tool, wherever they occur again: verbatim, quoted or in JSON; those with
+# the notice also if they are truncated.
 _OWN = Pattern(rf"(?s)<{TAG}>(?:\s|\\n|>)*{re.escape(NOTICE[:30])}.*?(?:<\\?/{TAG}>|\z)")
 _REMINDER = Pattern(rf"(?s)<{FENCE}>.+?<\\?/{FENCE}>")
 
@@ -272,7 +275,7 @@ def _shorten(event: Event, text: str, limits: Limits) -> tuple[str, str]:
 
 
 def _is_file_content(tool: ToolUse | None) -> bool:
-    """True if an output is the content of a file, which can still be read there."""
+    """True if a tool showed or changed a file, whose content can still be read there."""
     if tool is None or tool.ok is False or tool.exit_code:
         return False
     return _is_named(tool, _SHOWS_FILES) or bool(_SHOWING.search(tool.target[:1000]))
@@ -352,7 +355,9 @@ _VARYING = Pattern(r"[\d\s█▉▊▋▌▍▎▏▓▒░━╸╺=#>.|/\\⠀-
 
 
 def _without_repeats(text: str) -> str:
-    """Shorten each run of three or more equal lines, or of progress lines that differ only in their values, to its last line."""
+    """Shorten each run of three or more equal lines, or of progress lines that differ only in their values, to their number and the
+    last one.
+    """
     telling = _find_progress_lines(text)
     lines = text.split("\n")
     if not telling and not any(map(eq, lines, lines[1:])):

@@ -1,7 +1,7 @@
 """Find out which directories belong to one project.
 
-Evidence are the remotes that git printed in transcripts, a common first commit, and the folders of workspace managers. Memories are
-moved by :mod:`kept.intake.projects`.
+The evidence is the remotes that git printed in transcripts, a common first commit, and the folders of workspace managers; shared
+names and branches only suggest a project to the person. Memories are moved by :mod:`kept.intake.projects`.
 """
 
 import hashlib
@@ -46,7 +46,9 @@ def count_remotes(remotes: Remotes, events: Iterable[Event]) -> None:
 
 
 def collect_branches(branches: Branches, events: Iterable[Event]) -> None:
-    """Record the branches of events whose names have several words: many repositories have `main`, `fix` or `release`."""
+    """Record the branches whose names have several words, with the directories of their events: many repositories have `main`,
+    `fix` or `release`.
+    """
     for name, directory in {(event.branch, event.project) for event in events if event.branch and event.project}:
         if len(_WORDS.findall(name)) > 1:
             branches.setdefault(directory, set()).add(hashlib.sha256(name.encode()).hexdigest()[:16])
@@ -72,7 +74,7 @@ def load_branches(home: Paths) -> Branches:
 def derive_identities(projects: Sequence[Project], remotes: Remotes, commits: Mapping[str, str]) -> dict[str, str]:
     """The identity of each directory, joined by remote, then by first commit, then by a workspace manager's folders.
 
-    ``commits`` maps directories to first commits. Contradictory evidence is ignored.
+    ``commits`` maps directories to first commits. Remotes that disagree, and names that are ambiguous, are ignored.
     """
     identities = {project.directory: project.identity for project in projects}
     _join_by_remote(identities, remotes)

@@ -24,7 +24,7 @@ def entry_sentences(text: str) -> tuple[str, ...]:
 
 
 def self_reference_share(text: str, machinery: str) -> float:
-    """The share (0 to 1; 0 for an empty text) of the sentences that match ``machinery``, an RE2 pattern."""
+    """The share (0 to 1; 0 for an empty text) of the sentences about kept itself: ``machinery`` is an RE2 pattern of its words."""
     pattern = Pattern(machinery)
     found = entry_sentences(text)
     return round(sum(pattern.search(item) is not None for item in found) / len(found), 4) if found else 0.0
@@ -82,7 +82,7 @@ def _fill_slot(lines: list[str], block: Sequence[str]) -> None:
     """Append a part; if it is empty, remove its heading."""
     if block:
         if block[0] == OURS:
-            _drop_blank_end(lines)  # so that the heading is left out with the block when the entry is read
+            _drop_blank_end(lines)  # when the entry is read, a heading is dropped only directly above the block
         lines.extend(block)
         return
     _drop_blank_end(lines)
@@ -98,7 +98,7 @@ def _drop_blank_end(lines: list[str]) -> None:
 
 
 def _slot_lines(slot: Slot, items: Sequence[ContextItem], names: Mapping[str, str], links: Mapping[date, str]) -> list[str]:
-    """The lines of a part: a heading per project, and marks around memories and content from outside."""
+    """The lines of a part: a heading per project if there are several, and marks around memories and content from outside."""
     scopes = list(dict.fromkeys(item.scope for item in items))
     lines: list[str] = []
     for scope in scopes:
@@ -122,7 +122,7 @@ def _format_item(item: ContextItem, links: Mapping[date, str]) -> str:
 
 
 def clean_line(text: str) -> str:
-    """The text as one line of bounded length that ends no block and begins no heading, list or quotation."""
+    """The text as one line of bounded length that ends no block and begins no heading, bullet or quotation."""
     words = one_line(text)
     for mark, other in _ESCAPED:
         words = words.replace(mark, other)
@@ -162,7 +162,7 @@ _COST = Pattern(r"(\d+) tokens in, (\d+) out")
 
 
 def parse_entry_head(text: str) -> EntryHead | None:
-    """Parse the front matter of an entry; None if kept did not write the text. Never raises."""
+    """Parse the front matter of an entry; None if kept did not write the text, or it is invalid. Never raises."""
     front, _ = _split_front_matter(text)
     if front.get("generated_by") != "kept":
         return None

@@ -1,7 +1,7 @@
 """The lines that a person's machines exchange, each the state of a memory after a change, and the merge of all lines of a memory.
 
 The result depends only on the set of lines, not on their order. Of concurrent changes, a person's wins over kept's own, then the
-later one wins; other words that the person said concurrently are held beside it.
+later one wins; other words that the person said concurrently are kept as held memories.
 """
 
 import hmac
@@ -56,8 +56,8 @@ class SyncLine:
 
 
 def settle_lines(lines: Iterable[SyncLine]) -> tuple[SyncLine, list[SyncLine]]:
-    """The winning line of a memory, and the other lines with a person's words that no later change, made with knowledge of them,
-    gave up.
+    """The winning line of a memory, and the lines with other words of a person that it did not replace: whoever wrote the winning
+    line had not seen them.
     """
     ordered = sorted(lines, key=lambda line: (line.person, line.at, line.machine, line.place))
     newest = [line for line in ordered if not any(map(line.is_known_to, ordered))]

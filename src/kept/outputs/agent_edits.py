@@ -1,7 +1,8 @@
 """Find out which edits of an output file an agent made, from the archived transcripts.
 
 An edit is an agent's if its words occur in a tool call on that file. All edits are an agent's if the file changed while an agent's
-command was running. Without such evidence an edit is the person's. Writes nothing.
+command was running, except lines added where the profile trusts agents. A removal is also an agent's if its command may have
+rewritten the file. Any other edit is the person's. Writes nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +31,7 @@ _SLACK = timedelta(seconds=1)  # tolerance between the times of a transcript and
 _LONGEST = timedelta(minutes=1)
 _DELETES = compile_late(r"/([^/\n]{3,200})/d\b|grep\s+(?:-\w+\s+)*-\w*v\w*\s+['\"]?([^'\"\n|>]{3,200})")
 _BECAME = "\n→\n"
-# Steps that may rewrite a file that they name without containing its text; and the redirection target of a step.
+# Steps that may rewrite a file that they name without containing its text.
 _REWRITES = compile_late(
     r"(?:sed\s+(?:-\S+\s+)*-\w*i|perl\s+(?:-\S+\s+)*-\w*i|tee|mv|rm|truncate|python[\d.]*|node|ruby|git\s+(?:checkout|restore|stash|reset))\b"
 )
@@ -40,6 +41,7 @@ _SWEEPS = compile_late(
 )
 _CHANGES = compile_late(r"(?i)edit|write|create|patch|replace|update|insert|append|move")  # names of tools that change a file
 _WILD = frozenset("*?[")
+# The target of a redirection.
 _INTO = compile_late(r"""(?:(?<![<>0-9&-])>{1,2}\|?(?!&)\s*|\bof=)['"]?([^\s'"|;&()]+)""")
 
 
@@ -47,7 +49,7 @@ _INTO = compile_late(r"""(?:(?<![<>0-9&-])>{1,2}\|?(?!&)\s*|\bof=)['"]?([^\s'"|;
 class AgentEdits:
     """What agents did to a file: revised texts by memory id, ids of memories whose lines they removed, and added lines.
 
-    ``session`` is that of the first tool call on the file (empty: none).
+    ``session`` is the latest one with a call that may have changed the file (empty: none).
     """
 
     revised: Mapping[str, str]

@@ -33,7 +33,7 @@ def backfill(
     machine.
 
     Questions that can wait go to the provider's batch interface regardless of the settings: half the price, within the same budget.
-    With ``llm.base_url`` set they do not: a person's own server may have no batch interface.
+    With ``llm.base_url`` set the settings decide: a person's own server may have no batch interface.
 
     Raises ConfigError if the scheduler or an address cannot be used, and what :func:`run_pipeline` raises.
     """
@@ -49,7 +49,9 @@ def _open_workers(scheduler: str, processes: int) -> AbstractContextManager[Work
 
 @contextmanager
 def _fetched(workspace: Workspace, addresses: Sequence[str | Path]) -> Iterator[list[Path]]:
-    """Yield local paths for ``addresses``; files at fsspec addresses (``s3://…``) are copied here and deleted again at the end."""
+    """Yield local paths for ``addresses``; files at fsspec addresses (``s3://…``) are copied into the state folder and deleted at
+    the end.
+    """
     place = workspace.paths.state / "fetched"
     try:
         yield [_fetch(place, str(each)) if "://" in str(each) else Path(each) for each in addresses]

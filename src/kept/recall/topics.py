@@ -16,7 +16,7 @@ from kept.recall.question import telling_words
 
 LONGEST = 240  # maximum length of a short prompt in characters
 _FILE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "profiles", "topics.json")  # noqa: PTH118, PTH120
-_REST = 2  # maximum number of other words in a prompt that asks for a topic and nothing else
+_REST = 2  # maximum number of other words in a prompt that is taken to ask for a topic alone
 _BESIDE = 1  # the same for a clause of a longer prompt
 _REST_SPACELESS = 3  # the same in characters, for scripts without spaces
 
@@ -35,7 +35,9 @@ class Topic(NamedTuple):
 
 
 class Intent(NamedTuple):
-    """What a prompt asks for: its topics, whether it asks for ``recent`` work, and the number of its other telling words."""
+    """What a prompt asks for: its topics, whether it asks for ``recent`` work, and the number of its other content
+    words (0 if the topics come from single clauses).
+    """
 
     topics: tuple[Topic, ...] = ()
     recent: bool = False

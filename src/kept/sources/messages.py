@@ -1,7 +1,7 @@
 """Convert messages in the forms of model APIs to records of the generic format: one speaker, one text, and its calls.
 
 Handles Anthropic's blocks, OpenAI's chat messages and response items, LangChain's messages, and the objects of their SDKs.
-Reasoning, images and anything else without words are left out.
+Reasoning and whatever has no words (images) are left out.
 """
 
 import json

@@ -27,7 +27,7 @@ def list_backups(folder: Path) -> tuple[Path, ...]:
 def add_backup(store: SqliteStore, folder: Path, name: str) -> Path:
     """Write a backup of a store as ``kept-<name>.<hash>.db``, checked except for its indexes.
 
-    Raises StoreError, with no file left behind.
+    Raises StoreError; the next call deletes what that leaves behind.
     """
     fresh = folder / "fresh.db"
     try:
@@ -103,7 +103,7 @@ def _swap_in(staged: Path, place: Path, aside: Path) -> Path | None:
             except OSError:
                 shutil.copyfile(place, saved)
                 saved.chmod(0o600)
-            if journal.exists():  # the old file needs its journal; applied to the new file, it would destroy it
+            if journal.exists():  # it belongs to the old file; left here, it would be applied to the new one and destroy it
                 journal.rename(saved.with_name(f"{saved.name}-journal"))
         staged.replace(place)
         flush(place.parent)

@@ -1,4 +1,4 @@
-"""Translates time words of other languages to the English words that :mod:`kept.core.dates.when` parses, and finds times in text
+"""The time words of other languages with the English words that :mod:`kept.core.dates.when` parses, and the times in text
 without spaces (Chinese, Japanese, Korean).
 """
 
@@ -12,7 +12,7 @@ WORDS: Mapping[str, str] = {
     word: english for table in language_tables("calendar") for english, words in table.items() for word in words.split()
 }
 # Time words that mean something else in another language (a git tag; German "hier"), each with other words of its own language.
-# "tag" means a day only directly after one of these, "hier" means yesterday only if one of these occurs anywhere.
+# Beside other words, "tag" means a day only directly after one of these, and "hier" yesterday only if one of them occurs anywhere.
 HOMONYMS: Mapping[str, frozenset[str]] = {
     word: frozenset(others.split()) for table in language_tables("homonyms") for word, others in table.items()
 }
@@ -52,7 +52,7 @@ _DENSE_AGO = compile_late(
 
 
 def find_cjk_times(text: str) -> Iterator[CjkTime]:
-    """The times in a Chinese, Japanese or Korean text, dates first."""
+    """The times in a Chinese, Japanese or Korean text: dates, then years, then the first of each time word. They may overlap."""
     if text.isascii():
         return
     for match in _DENSE_DATE.finditer(text):

@@ -8,7 +8,7 @@ from kept.core.words import fill_pattern, has_word
 
 # Beginnings of lines of program output, code, diffs and tables.
 _SHAPES = fill_pattern(r"(?i)^\s*(?:‹shapes:output›|‹complaints›\s?[:：]\s*\S)")
-# A numbered list with the margin of an agent's screen, copied below other text: each item begins with a capital.
+# A numbered list with the margin of an agent's screen, copied below other text: the first two items begin with a capital.
 _SCREEN_LIST = Pattern(
     r"(?m)^  1[.)] +[*`]{0,2}\p{Lu}.*\n(?:(?:   .*\S.*|[ \t]*)\n)*  2[.)] +[*`]{0,2}\p{Lu}.*(?:\n(?:  .*\S.*|[ \t]*)$)*"
 )
@@ -25,7 +25,7 @@ _MENTION = Pattern(r"^@[\w.~-]*/(?:\S*[\w-]\.\w{1,5}(?:[:#]L?\d[\dL:-]*)?\s*$|\S
 # A person's sentence after a word that is also a log level: "debug: I am seeing …".
 _CONFIDED = Pattern(r"^\p{Ll}+: (?:I|i|ich|je|yo|eu)(?:'\pL+)? \pL")
 _INDENTED = Pattern(r"^(?: {4,}|\t)\S")
-# A description of data in words: after the equals sign, outside strings, come four or more words, none of them a keyword.
+# A description of data in words: after the equals sign, outside strings, comes a run of four or more words without a keyword.
 _ASSIGNED = Pattern(r"^[\w.]+\s?=\s")
 _STRING = compile_late(r"\"[^\"]*\"|'[^']*'")
 _WORDS = Pattern(r"\b(?:\p{Ll}+ ){3}\p{Ll}+")
@@ -35,7 +35,7 @@ _CODE_WORDS = frozenset(
 # Characters that do not occur in prose.
 _MARKS = compile_late(r"[^\w\s.,:;!?'\"’“”()\-/`#@&%~…*、。，！？：；（）「」<>=¿¡«»]")
 _BULLET = Pattern(r"^\s*(?:[-*•]|\d{1,2}[.)]|[a-zA-Z][.)])\s")
-# Marks of an agent's screen; indented and wrapped lines after them belong to the same output.
+# Marks of an agent's screen.
 _SCREEN = Pattern(r"(?m)^[ \t]*[⏺●⎿✻]\s*\S|^[ \t]*⎿")
 
 
@@ -66,7 +66,7 @@ def is_indented(line: str) -> bool:
 
 
 def has_inline_output(text: str) -> bool:
-    """True if a text has signs of program output inside its lines: commit hashes, counts of files or tests, padding."""
+    """True if a text has signs of program output inside its lines: commit hashes, long numbers, durations, counts, padding."""
     return bool(_STRONG_INSIDE.search(text))
 
 

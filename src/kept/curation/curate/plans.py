@@ -1,4 +1,5 @@
-"""Plans: the target state of the memory for one cluster of candidates, and links that join a cluster whatever its words.
+"""Plans: the target state of the memory for one cluster of candidates, and the pairs that belong to one cluster whatever their
+words are.
 
 The facts of a cluster summarize its candidates: the wording, when and how often it was said, and the evidence.
 """
@@ -94,7 +95,7 @@ def _is_whole_sentence(text: str) -> bool:
 def _select_best(members: Sequence[CandidateVerdict]) -> Candidate:
     """The candidate with the best wording: one that rewords another, then the most confident, a whole sentence, the latest.
 
-    A candidate that repeats this wording and continues it is preferred.
+    A candidate that repeats this wording and continues it is preferred, unless the best one has a subject.
     """
     if len(members) == 1:
         return members[0].candidate
@@ -208,7 +209,7 @@ def format_evidence_reason(members: Sequence[CandidateVerdict], facts: Facts, st
 
 
 def format_session_count(sessions: int) -> str:
-    """A number of sessions in words."""
+    """The phrase for a number of sessions ("one session", "3 sessions")."""
     return "one session" if sessions == 1 else f"{sessions} sessions"
 
 
@@ -223,8 +224,8 @@ class Plan:
     """The target state for one cluster: its candidates (``members``), its existing memories (``found``) and its facts.
 
     ``winner`` is the memory that will represent the cluster, None if it does not exist yet; ``number`` is its id in both cases.
-    ``members`` is empty for a person's words without candidates. ``category`` is the one after a promotion. ``ended`` means that
-    the memory was resolved or retired for a reason that further evidence does not change.
+    ``members`` is empty for words of a person or an agent without candidates. ``category`` is the one after a promotion.
+    ``ended`` means that the memory ended (resolved, retired, rejected, or superseded on advice) and nothing brings it back now.
     """
 
     members: tuple[CandidateVerdict, ...]
@@ -273,7 +274,7 @@ class Plan:
 
     @property
     def is_made_active(self) -> bool:
-        """True if its memory is active because kept made it so, and not a person."""
+        """True if its memory is active because kept, not a person, made it so."""
         active = self.winner is not None and self.winner.status is Status.ACTIVE
         return active and not self.is_person_owned and self.winner is not None and self.winner.reason.startswith(_MADE_ACTIVE)
 
@@ -340,8 +341,9 @@ def build_plan(
 def _is_returning(memory: Memory, facts: Facts | None, gone: frozenset[str]) -> bool:
     """True if an ended memory comes back.
 
-    It does if it ended only because its evidence was no longer proposed, its answer is gone, or the person took it back (which each
-    curation decides anew); or if it faded, was answered or was ended on advice, and was said again since.
+    It does in one of these cases: it ended because its evidence was no longer proposed, or because the person took it back (each
+    curation decides both anew); the answer that ended it is gone; it faded, was answered or ended on advice, and was said again
+    since.
     """
     again = facts is not None and facts.last_seen is not None and memory.ended_at is not None and facts.last_seen > memory.ended_at
     lost = memory.reason == ANSWERED and memory.resolved_by in gone
@@ -374,7 +376,7 @@ def pair_llm_merged(proposals: Sequence[CandidateVerdict], memories: Sequence[Me
 
 def pair_with_memories(proposals: Sequence[CandidateVerdict], standing: Sequence[Memory]) -> list[tuple[int, int]]:
     """The pairs (proposal, memory) that belong together: the memory rests on the proposal, or is an agent's note that makes up at
-    least half of the proposal's sentence.
+    least half of the sentence of a proposal that was handed over.
     """
     place = {candidate_verdict.candidate.id: i for i, candidate_verdict in enumerate(proposals)}
     pairs = [
@@ -412,7 +414,7 @@ def pair_rewordings(proposals: Sequence[CandidateVerdict]) -> list[tuple[int, in
 def assign_memories(
     groups: Sequence[tuple[int, ...]], proposals: Sequence[CandidateVerdict], standing: Sequence[Memory], memories: Sequence[Memory]
 ) -> Mapping[int, tuple[Memory, ...]]:
-    """The existing memories of each cluster (by its first index), matched by candidates or by a person's words."""
+    """The existing memories of each cluster (by its first index), matched by candidates or by their own words."""
     place = {proposals[i].candidate.id: group[0] for group in groups for i in group if i < len(proposals)}
     spoken = {standing[i - len(proposals)].id: group[0] for group in groups for i in group if i >= len(proposals)}
     owners: dict[int, list[Memory]] = {}

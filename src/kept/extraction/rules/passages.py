@@ -1,6 +1,7 @@
 """Passages: find the words of a suggestion, unchanged and contiguous, in what the person typed or chose.
 
-White space, quotation marks and case may differ, and markup may enclose the whole; any other difference counts as rewording.
+White space, quotation marks, dashes, case and the final stop may differ, and markup may enclose the whole; any other difference
+counts as rewording.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ from kept.extraction.rules.patterns import find_sentences
 from kept.profiles.lexicons import join_alternatives, word_list
 
 LEAST = 4  # content words; a shorter passage is not certain
-LONGEST_PASSAGE = 1_000  # characters of a passage that the person typed; output files show its beginning
+LONGEST_PASSAGE = 1_000  # the most characters of a typed passage; output files show only its beginning
 _FOREIGN = "\0"  # replaces a character that the person did not type
 _FOLDED = str.maketrans(
     {**dict.fromkeys("“”„«»「」『』", '"'), **dict.fromkeys("‘’‚´", "'"), **dict.fromkeys("–—", "-"), "\u200b": "", "\ufeff": ""}
@@ -48,7 +49,7 @@ _FUNCTION_WORDS = word_list("choice", "function")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Passage:
-    """The characters ``[start, end)`` of an event at ``place``. ``answer`` is set if they are the assistant's: the person's short
+    """The characters ``[start, end)`` of an event at ``place``. If the assistant wrote them, ``answer`` is the person's short
     reply that chose them ("yes, option 2").
 
     ``cut``: words just before it, in the same clause, negate it.
@@ -68,8 +69,8 @@ class Passage:
 
 
 def find_passage(words: str, events: Sequence[Event], first: int, place: int, session: str) -> Passage | None:
-    """Find the words of a suggestion at ``place`` in the prompts before it, latest first, back to the event ``first``; same session
-    only.
+    """Search the prompts before ``place``, latest first and back to the event ``first``, for the words of a suggestion; same
+    session only.
     """
     needle = _normalize_quote(words)
     if not needle:

@@ -1,4 +1,4 @@
-"""Claude over Anthropic's API, one question at a time or in batches. The vendor's library is imported on first use.
+"""Claude over Anthropic's API, one question at a time or in batches. The vendor's library is imported when a client is needed.
 
 The stable part of a question comes first and is marked for the provider's cache. The library's own retries are disabled, because
 :mod:`kept.llm.retry` does them.

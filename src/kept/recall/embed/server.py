@@ -36,7 +36,7 @@ class ServerEmbedder:
         self._model = model
         self._key = key
 
-    def embed(self, texts: Sequence[str], *, question: bool = False) -> NDArray[np.float32]:  # noqa: ARG002 - as the others
+    def embed(self, texts: Sequence[str], *, question: bool = False) -> NDArray[np.float32]:  # noqa: ARG002 - the signature of all embedders
         """One unit vector per text. Raises UnreachableError."""
         parts = [self._request_vectors(texts[start : start + _AT_ONCE]) for start in range(0, len(texts), _AT_ONCE)]
         vectors = np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)

@@ -8,8 +8,9 @@ JSON Lines: one message per line, an object with
 * and optionally ``id``, ``session_id`` (or ``conversation_id``), ``cwd``, ``tool_calls`` as OpenAI writes them, and for a tool's
   message ``tool_call_id`` and ``is_error``;
 
-or one conversation per line, an object with a list of such messages in ``messages`` or ``conversations``. A record is a line. Text:
-``User: …`` and ``Assistant: …`` at the start of lines, or headings, see ``roles.py``. A record is a turn.
+or one conversation per line, an object with a list of such messages in ``messages`` or ``conversations``. A record is a line.
+
+Or text: ``User: …`` and ``Assistant: …`` at the start of lines, or headings, see ``roles.py``. A record is a turn.
 
 This is the last of all readers: it never reads what another format claims.
 """
@@ -73,7 +74,7 @@ class Generic:
         return ()
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """True if the first record names a speaker and has words, or both sides speak in a text."""
+        """True if one of the first records names a speaker and has words, or both sides speak in a text."""
         suffix = path.suffix.lower()
         if suffix in _LINES:
             opening = (message for value in sample_records(head) for message in _list_messages(value)[:1])
@@ -159,7 +160,7 @@ def _message_text(message: Mapping[str, Any]) -> str | None:
 
 
 def _message_drafts(message: Mapping[str, Any], position: str, zone: ZoneInfo, noted: dict[str, int]) -> list[EventDraft] | str:
-    """The drafts of a message, or the reason why it is empty."""
+    """The drafts of a message, or the reason why it has none."""
     role, text = _message_role(message), _message_text(message) or ""
     if role is None:
         return f"role:{safe_word(next((message[name] for name in _WHO if name in message), None))}"

@@ -54,7 +54,9 @@ class EvidenceOut(BaseModel):
 
 
 class MemoryOut(BaseModel):
-    """A memory, as in `kept show --json`. Times are those of its evidence."""
+    """A memory, as in `kept show --json` without confidence and requests; ``first_seen`` and ``last_seen`` are times of its
+    evidence.
+    """
 
     id: str
     content: str
