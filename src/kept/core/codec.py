@@ -2,7 +2,7 @@
 
 There is one canonical form (sorted keys, no spaces, fields at their default omitted), so equal values have equal bytes and equal
 hashes. :func:`dump_member` adds the lower-case class name under ``"is"``, by which :func:`load` chooses between the dataclasses of
-a union; :func:`dump` does not.
+a union; :func:`dump` does not. :func:`load_table` loads the TOML tables that are part of the program.
 """
 
 import json
