@@ -6,6 +6,7 @@ search.
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 TAG = "kept-context"
@@ -64,7 +65,6 @@ LAYERS = (
     Layer(PAST, "Worked on here earlier:", 0.3, 2, 0.3),
     Layer(SAID, "Said here in earlier sessions (conversation, not a rule):", 0.3, 2, 0.4),
 )
-_OURS = re.compile(TAG, re.IGNORECASE)
 TITLES = {layer.name: layer.title for layer in LAYERS}
 
 
@@ -98,9 +98,15 @@ def frame_lines(lines: Sequence[str]) -> str:
     return _wrap_block([escape_tags(line) for line in lines])
 
 
+@cache
+def _tag_pattern() -> re.Pattern[str]:
+    """The name of the block's tag, compiled on first use."""
+    return re.compile(TAG, re.IGNORECASE)
+
+
 def escape_tags(text: str) -> str:
     """The text, escaped so that it cannot end the block or open another tag."""
-    return _OURS.sub("kept context", text).replace("<", "\\<")
+    return _tag_pattern().sub("kept context", text).replace("<", "\\<")
 
 
 def _wrap_block(lines: Sequence[str]) -> str:
