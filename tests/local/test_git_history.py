@@ -49,3 +49,38 @@ def test_a_shallow_clone_an_empty_repository_and_a_damaged_one_tell_nothing(repo
     pack.write_bytes(pack.read_bytes()[:12] + b"\xff" * 4000)
     assert first_commit(repository / ".git") == ""
     assert first_commit(tmp_path / "nowhere") == ""
+
+
+def test_asking_a_repository_runs_no_program_that_it_names(repository, tmp_path):
+    git(repository, "config", "extensions.partialClone", "origin")
+    git(repository, "config", "remote.origin.promisor", "true")
+    git(repository, "config", "protocol.ext.allow", "always")
+    for name in ("core.fsmonitor", "core.pager", "core.sshCommand", "remote.origin.uploadpack"):
+        git(repository, "config", name, f"touch {tmp_path}/ran; false")
+    for url in (f"ext::touch {tmp_path}/ran", "ssh://example.org/harbor", f"file://{tmp_path}"):
+        git(repository, "config", "remote.origin.url", url)
+        assert first_commit(repository / ".git") == git(repository, "rev-list", "--max-parents=0", "HEAD")
+        with (repository / ".git" / "HEAD").open("r+") as head:
+            before = head.read()
+            head.seek(0)
+            head.write("1" * 40 + "\n")
+            head.truncate()
+            head.flush()
+            assert first_commit(repository / ".git") == ""
+            head.seek(0)
+            head.write(before)
+            head.truncate()
+    assert not (tmp_path / "ran").exists()
+
+
+def test_variables_of_a_hook_of_git_do_not_name_another_repository(repository, tmp_path, monkeypatch):
+    first = git(repository, "rev-list", "--max-parents=0", "HEAD")
+    (tmp_path / "other").mkdir()
+    git(tmp_path / "other", "init", "-q")
+    monkeypatch.setenv("GIT_OBJECT_DIRECTORY", str(tmp_path / "other" / ".git" / "objects"))
+    assert first_commit(repository / ".git") == first
+
+
+def test_without_git_there_is_no_first_commit(repository, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert first_commit(repository / ".git") == ""
