@@ -98,6 +98,8 @@ def test_a_calendar_gives_its_events_in_their_own_zones_and_counts_what_it_passe
         ("FREQ=YEARLY;BYMONTH=1,7;COUNT=3", ["01-05", "07-05", "01-05"]),
         ("FREQ=YEARLY;BYMONTH=5;BYDAY=2SU;COUNT=3", ["01-05", "05-10", "05-09"]),
         ("FREQ=YEARLY;COUNT=2", ["01-05", "01-05"]),
+        ("FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1;COUNT=3", ["01-05", "01-30", "02-27"]),
+        ("FREQ=YEARLY;BYDAY=2MO;COUNT=3", ["01-05", "01-12", "01-11"]),
     ],
 )
 def test_a_rule_gives_the_days_that_the_standard_gives(text, told):
@@ -124,7 +126,7 @@ def test_a_leap_day_returns_in_leap_years_alone():
         "FREQ=WEEKLY;BYDAY=2MO",
         "FREQ=MONTHLY;BYDAY=9MO",
         "FREQ=MONTHLY;BYMONTHDAY=0",
-        "FREQ=YEARLY;BYDAY=MO",
+        "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30",
         "FREQ=YEARLY;BYWEEKNO=1",
         "FREQ=DAILY;UNTIL=soon",
         "FREQ=DAILY;COUNT=-1",
@@ -206,9 +208,11 @@ def test_a_series_without_an_end_is_bounded_and_counted(calendar):
     assert found.skipped["the oldest events of long series"] > 2_000
 
 
-def test_a_series_at_the_end_of_all_years_ends(calendar):
-    found = calendar(["UID:1", "DTSTART:99991230T090000Z", "RRULE:FREQ=DAILY", "SUMMARY:Watch"])
+@pytest.mark.parametrize("rule", ["DAILY", "WEEKLY", "WEEKLY;BYDAY=SU,MO", "MONTHLY;BYMONTHDAY=31", "YEARLY;BYDAY=-1FR"])
+def test_a_series_at_the_end_of_all_years_ends(calendar, rule):
+    found = calendar(["UID:1", "DTSTART:99991230T090000Z", f"RRULE:FREQ={rule}", "SUMMARY:Watch"])
     assert found.items == ()
+    assert len(list(expand_recurrence(parse_recurrence_rule(f"FREQ={rule}"), datetime(9999, 12, 30)))) <= 2  # noqa: DTZ001
 
 
 @pytest.mark.parametrize("text", ["", "no calendar", "\x00\x01", "BEGIN:VEVENT"])

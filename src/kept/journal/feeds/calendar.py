@@ -3,9 +3,9 @@
 An event is delivered on its day and not before, because until then it may be moved or cancelled.
 """
 
-from calendar import monthrange
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
 from zoneinfo import ZoneInfo
@@ -13,149 +13,47 @@ from zoneinfo import ZoneInfo
 from kept.core.errors import SourceError
 from kept.core.pattern import Pattern
 from kept.core.times import parse_instant
-from kept.core.value import dataclass, replace
+from kept.core.value import replace
 from kept.journal.entry import FeedItem
 from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, clean_feed_text, clean_feed_title, item_key, read_data
 
-_FREQUENCIES = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
-_DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
-_RULE_PARTS = frozenset({"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYMONTH", "BYMONTHDAY", "BYDAY"})
-_DAY = Pattern(r"^([+-]?\d{1,2})?(MO|TU|WE|TH|FR|SA|SU)$")
-_UNTIL = Pattern(r"^(?:\d{8}(?:T\d{6}Z?)?)?$")
-_MOST_PERIODS = 40_000  # of a series, which are expanded
+_WEEKDAY = "(?:MO|TU|WE|TH|FR|SA|SU)"
+_LISTS = {"BYMONTH": "(?:0?[1-9]|1[0-2])", "BYMONTHDAY": r"[+-]?(?:0?[1-9]|[12]\d|3[01])", "BYDAY": f"(?:[+-]?0?[1-5])?{_WEEKDAY}"}
+_PART = Pattern(
+    rf"^(?:FREQ=(?:DAILY|WEEKLY|MONTHLY|YEARLY)|INTERVAL=[1-9]\d{{0,2}}|COUNT=\d{{1,6}}|UNTIL=(?:\d{{8}}(?:T\d{{6}}Z?)?)?"
+    rf"|WKST={_WEEKDAY}|BYSETPOS=[+-]?[1-9]\d?|{'|'.join(f'{name}={item}(?:,{item})*' for name, item in _LISTS.items())})$"
+)
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RecurrenceRule:
-    """A recurrence rule. ``days`` are pairs of a number in the month (0: every one) and a weekday (0: Monday). ``until`` is as in
-    the file.
-    """
-
-    frequency: str
-    interval: int = 1
-    count: int = 0
-    until: str = ""
-    week_start: int = 0
-    months: tuple[int, ...] = ()
-    month_days: tuple[int, ...] = ()
-    days: tuple[tuple[int, int], ...] = ()
+RecurrenceRule = Mapping[str, str]
+"""The parts of a recurrence rule, by name."""
 
 
 def parse_recurrence_rule(text: str) -> RecurrenceRule | None:
     """Parse the value of an RRULE; None if it is malformed or uses an unsupported part. Never raises."""
-    parts: Mapping[str, str] = {
-        name.strip(): value.strip() for name, _, value in (part.partition("=") for part in text.strip().upper().split(";") if part)
-    }
-    if parts.keys() - _RULE_PARTS or parts.get("FREQ") not in _FREQUENCIES:
-        return None
-    try:
-        rule = RecurrenceRule(
-            frequency=parts["FREQ"],
-            interval=int(parts.get("INTERVAL", "1")),
-            count=int(parts.get("COUNT", "0")),
-            until=parts.get("UNTIL", ""),
-            week_start=_DAYS.index(parts.get("WKST", "MO")),
-            months=_parse_numbers(parts.get("BYMONTH", "")),
-            month_days=_parse_numbers(parts.get("BYMONTHDAY", "")),
-            days=tuple(_parse_weekday(part) for part in parts.get("BYDAY", "").split(",") if part),
-        )
-    except ValueError:
-        return None
-    return rule if _is_valid_rule(rule) else None
+    parts = [part.partition("=") for part in text.upper().split(";") if part.strip()]
+    rule = {name.strip(): value.strip() for name, _, value in parts}
+    supported = "FREQ" in rule and all(_PART.match(f"{name}={value}") for name, value in rule.items())
+    return rule if supported and _can_recur(rule) else None
 
 
-def _parse_numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(",") if part)
-
-
-def _parse_weekday(text: str) -> tuple[int, int]:
-    found = _DAY.match(text)
-    if found is None:
-        raise ValueError(text)
-    return int(found[1] or "0"), _DAYS.index(found[2])
-
-
-def _is_valid_rule(rule: RecurrenceRule) -> bool:
-    numbered = any(number for number, _ in rule.days)
-    monthly = rule.frequency == "MONTHLY" or (rule.frequency == "YEARLY" and bool(rule.months))
-    return (
-        1 <= rule.interval <= 1_000
-        and bool(_UNTIL.match(rule.until))
-        and rule.count >= 0
-        and all(1 <= month <= 12 for month in rule.months)
-        and all(1 <= abs(day) <= 31 for day in rule.month_days)
-        and all(abs(number) <= 5 for number, _ in rule.days)
-        and (monthly or not numbered)
-        and not (rule.frequency == "WEEKLY" and rule.month_days)
-        # weekdays counted over a whole year are not supported
-        and not (rule.frequency == "YEARLY" and rule.days and not rule.months)
-    )
+def _can_recur(rule: RecurrenceRule) -> bool:
+    """False if a daily or weekly rule has a part that is for months, or may never occur: all days until the last year are tried."""
+    if rule["FREQ"] in ("MONTHLY", "YEARLY"):
+        return True
+    never = "BYMONTHDAY" in rule and (rule["FREQ"] == "WEEKLY" or "BYMONTH" in rule or "BYDAY" in rule)
+    return not never and "BYSETPOS" not in rule and not any(char.isdigit() for char in rule.get("BYDAY", ""))
 
 
 def expand_recurrence(rule: RecurrenceRule, start: datetime) -> Iterator[datetime]:
-    """Yield the starts of a series in local time, in order; ``start`` is always the first. The caller applies ``until``."""
+    """Yield the starts of a series in local time, in order; ``start`` is always the first. The caller applies UNTIL."""
+    from dateutil.rrule import rrulestr  # noqa: PLC0415 - only calendars with series need it
+
+    series = rrulestr(";".join(f"{name}={value}" for name, value in rule.items() if name not in ("COUNT", "UNTIL")), dtstart=start)
+    later = (at for at in series if at > start)
+    count = int(rule.get("COUNT", "0"))
     yield start
-    count = 1
-    for number in range(_MOST_PERIODS):
-        try:
-            days = _days_of_period(rule, start.date(), number)
-        except (ValueError, OverflowError):
-            return  # after the last year that dates support
-        for day in days:
-            if rule.count and count >= rule.count:
-                return
-            if day > start.date():
-                count += 1
-                yield datetime.combine(day, start.time())
-
-
-def _days_of_period(rule: RecurrenceRule, start: date, number: int) -> list[date]:
-    """The days in the period ``number`` intervals after that of the start. Raises ValueError or OverflowError after the last
-    date.
-    """
-    step = rule.interval * number
-    match rule.frequency:
-        case "DAILY":
-            day = start + timedelta(days=step)
-            fits = not rule.days or (0, day.weekday()) in rule.days
-            found = [day] if fits and (not rule.month_days or _is_rule_day(rule, day)) else []
-        case "WEEKLY":
-            first = start - timedelta(days=(start.weekday() - rule.week_start) % 7) + timedelta(weeks=step)
-            wanted = {day for _, day in rule.days} or {start.weekday()}
-            found = [day for day in (first + timedelta(days=place) for place in range(7)) if day.weekday() in wanted]
-        case "MONTHLY":
-            years, month = divmod(start.month - 1 + step, 12)
-            return _days_of_month(rule, start, start.year + years, month + 1)
-        case _:
-            months = sorted(set(rule.months)) or [start.month]
-            return [day for month in months for day in _days_of_month(rule, start, start.year + step, month)]
-    return [day for day in found if not rule.months or day.month in rule.months]
-
-
-def _is_rule_day(rule: RecurrenceRule, day: date) -> bool:
-    last = monthrange(day.year, day.month)[1]
-    return day.day in rule.month_days or day.day - last - 1 in rule.month_days
-
-
-def _days_of_month(rule: RecurrenceRule, start: date, year: int, month: int) -> list[date]:
-    """The days of a month that a rule selects; days that the month does not have are left out."""
-    if rule.months and month not in rule.months:
-        return []
-    last = monthrange(year, month)[1]
-    days = [date(year, month, item) for item in range(1, last + 1)]
-    if not rule.days and not rule.month_days:
-        return [item for item in days if item.day == start.day]
-    if rule.month_days:
-        days = [day for day in days if _is_rule_day(rule, day)]
-    if rule.days:
-        days = [item for item in days if any(_is_nth_weekday(item, last, *day) for day in rule.days)]
-    return days
-
-
-def _is_nth_weekday(day: date, last: int, number: int, weekday: int) -> bool:
-    """True if a day is the numbered weekday of its month; a negative number counts from the end."""
-    place = (day.day - 1) // 7 + 1 if number > 0 else -((last - day.day) // 7 + 1)
-    return day.weekday() == weekday and (not number or place == number)
+    with suppress(ValueError, OverflowError):  # after the last year that dates support
+        yield from islice(later, count - 1) if count else later
 
 
 _LINE = Pattern(r"^([A-Za-z-]+)((?:;[^:;\"]*(?:\"[^\"]*\")?)*):(.*)$")
@@ -271,7 +169,7 @@ def _event_starts(
 
 def _series_instants(rule: RecurrenceRule, start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> Iterator[datetime]:
     """Yield the instants of a series until its rule ends."""
-    last = _parse_local_time("", rule.until, zone or usual) if rule.until else None
+    last = _parse_local_time("", rule.get("UNTIL", ""), zone or usual)
     for occurrence in expand_recurrence(rule, start):
         at = _start_instant(occurrence, zone, usual)
         if last is not None:
