@@ -4,7 +4,8 @@ from base64 import b64encode
 
 import pytest
 
-from kept.core.erasure import RUN, ErasureWords
+from kept.core import erasure
+from kept.core.erasure import RUN, ErasureMatch, ErasureWords
 
 SAID = "the vault code of the lighthouse is under the third blue mat"
 WORDS = ErasureWords(sentences=(SAID,))
@@ -271,3 +272,123 @@ def test_tags_escapes_addresses_and_numbered_lines_are_read_together():
 def test_words_that_marks_join_are_words_of_their_own():
     words = ErasureWords(sentences=("grey-heron-stands in-the-canal behind-the mill",))
     assert words.is_in_text("a grey heron stands in the canal")
+
+
+def test_a_place_is_exact_unless_it_says_otherwise_and_its_id_is_that_of_its_words_however_they_are_written():
+    place = ErasureMatch(holder="the store", where="memory 1", text="Herons watch canals.")
+    assert not place.near
+    assert place.id == ErasureMatch(holder="x", where="y", text="herons  watch canals").id
+    assert place.id != ErasureMatch(holder="x", where="y", text="herons watch trains").id
+    assert len(bytes.fromhex(place.id)) == 4
+
+
+@pytest.mark.parametrize("mark", [chr(code) for code in range(128) if not chr(code).isalnum()])
+def test_no_mark_of_ascii_inside_of_words_hides_them(mark):
+    assert WORDS.is_in_text(f"the vault co{mark}de of the light{mark}house is under the third blue mat")
+
+
+def test_characters_whose_bytes_are_like_those_of_marks_are_found():
+    words = ErasureWords(sentences=("一座灯塔一直在一个小岛上",))
+    assert words.is_in_text("那里一座灯塔一直在一个小岛上吗")
+    assert not words.is_in_text("那里一座灯塔一直在一个小镇上吗")
+
+
+def test_a_sentence_without_spaces_is_cut_into_runs_whatever_marks_stand_in_it():
+    words = ErasureWords(sentences=("金庫的密碼，寫在「藍色地毯」下面的盒子裡。",))
+    assert words.is_in_text("他說金庫的密碼寫在藍色地毯下嗎")
+    assert not words.is_in_text("他說金庫的密碼寫在藍色地毯上嗎")
+
+
+def test_tags_in_a_sentence_part_its_words():
+    words = ErasureWords(sentences=("grey<br>heron stands in the<br>canal<br>behind",))
+    assert words.is_in_text("heron stands in the canal behind")
+
+
+def test_every_run_of_a_very_long_sentence_is_looked_for_and_nothing_else():
+    said = [f"word{number}" for number in range(905)]
+    words = ErasureWords(sentences=(" ".join(said),))
+    for start in (0, 1, 399, 400, 401, 799, 899):
+        assert words.may_be_in_text(f"so {' '.join(said[start : start + RUN])} it is")
+    assert not words.may_be_in_text(f"so {' '.join(said[7:12])} it is")
+    assert not words.may_be_in_text("something else")
+
+
+def test_what_statements_share_of_a_sentence_goes_where_it_is_more_than_half_together():
+    sentence = "one grey heron stands in the canal"
+    words = ErasureWords(sentences=(sentence,), spared=("one grey heron stands in the mud", "a grey heron stands in the canal"))
+    assert words.is_in_text("one grey heron stands in the")
+    assert words.is_in_text("grey heron stands in the canal")
+
+
+def test_a_short_sentence_is_looked_for_whole():
+    words = ErasureWords(sentences=("herons watch grey canals",), spared=("herons watch grey canals at dawn",))
+    assert words.is_in_text("so herons watch grey canals")
+    assert not words.is_in_text("herons watch grey")
+    assert not words.is_in_text("watch grey canals")
+
+
+def test_a_near_copy_of_any_one_sentence_counts_and_two_fifths_of_the_words_do_not():
+    words = ErasureWords(sentences=("grey herons watch canals", "old pilots repair brass lanterns slowly"))
+    assert list(words.find_near_copies("pilots  repair brass\tlanterns")) == ["pilots repair brass lanterns"]
+    assert list(words.find_near_copies("herons watch grey")) == ["herons watch grey"]
+    assert list(words.find_near_copies("Grey herons love")) == []
+
+
+def test_a_store_is_asked_for_half_of_the_words_of_each_sentence_that_may_have_near_copies():
+    words = ErasureWords(sentences=("grey herons watch canals", "no pets", "old pilots repair brass lanterns"))
+    assert words.near_queries == (
+        (("canals", "grey", "herons", "watch"), 2),
+        (("brass", "lanterns", "old", "pilots", "repair"), 3),
+    )
+
+
+@pytest.mark.parametrize("before", ["", "/", "//", "///"])
+def test_base64_is_read_wherever_it_begins_behind_letters_that_belong_to_it(before):
+    packed = b64encode(f"He said: {SAID}, and left".encode()).decode()
+    assert WORDS.is_in_text(f"payload {before}{packed} end")
+
+
+def test_a_path_is_not_read_as_base64_beside_what_is():
+    packed = b64encode(b"the tide is low today and more of it").decode()
+    path = "/src/lib/bm/xarchive/notes/files"
+    assert not ErasureWords(sentences=("no",)).is_in_text(f"see {path} and {packed}")
+    assert ErasureWords(sentences=("low",)).is_in_text(f"see {path} and {packed}")
+
+
+def test_half_of_a_pair_of_surrogates_and_octets_that_are_no_text_are_nothing():
+    for nothing in ("\\ud800", "%FF"):
+        assert WORDS.is_in_text(f"{nothing} the vault code of the light{nothing}house is under the third blue mat")
+
+
+def test_a_text_is_read_once_more_for_each_kind_of_mark_that_it_has():
+    def count(text):
+        return len(erasure._reading_variants(text))
+
+    assert [count(text) for text in ("plain text, 100 % of it", "2024: all", "a <b> c", "a &amp; c", "a \\n b", "a %20 b")] == [
+        *(1, 1, 2, 2, 2, 2)
+    ]
+    assert [count(text) for text in ("a\n 1 b", "a\n b", "a\\n 1 b", "x" * 24, "f" * 64, "deep/er/than/any/folder/is/now")] == [
+        *(2, 1, 3, 2, 1, 1)
+    ]
+
+
+def test_letters_are_located_in_the_windows_that_hold_them_and_a_text_without_them_is_looked_at_once(monkeypatch):
+    located, looked = [], []
+    locate, look = erasure._locate_letters, ErasureWords.may_be_in_text
+    monkeypatch.setattr(erasure, "_locate_letters", lambda text, marks: located.append(text) or locate(text, marks))
+    monkeypatch.setattr(ErasureWords, "may_be_in_text", lambda self, text: looked.append(text) or look(self, text))
+    assert not WORDS.is_in_text("z " * 3 * WINDOW)
+    assert (len(looked), len(located)) == (1, 0)
+    assert WORDS.is_in_text(f"{SAID} {'z ' * 3 * WINDOW}")
+    assert len(located) == 1
+
+
+def test_a_run_as_long_as_the_reach_of_a_window_is_found_where_it_begins_at_its_end():
+    long = f"a{'b' * (REACH - 3)}c"
+    words = ErasureWords(sentences=(long,))
+    assert words.is_in_text(f"{'y' * (WINDOW - 2)} {long} {'z ' * WINDOW}")
+    assert not words.is_in_text(f"{'y' * (WINDOW - 2)} {long}d {'z ' * WINDOW}")
+
+
+def test_what_is_forgotten_again_behind_another_word_joins_what_stands_right_behind_it():
+    assert WORDS.remove_from(f"{SAID} or {SAID}, {SAID}") == "[forgotten] or [forgotten]"

@@ -9,13 +9,12 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from hashlib import blake2b
 from itertools import combinations
 from math import ceil
 from typing import Protocol
 from urllib.parse import unquote
 
-from kept.core.digest import digest
+from kept.core.digest import digest, hash_bytes
 from kept.core.event import FORGOTTEN_MARK
 from kept.core.pattern import Pattern, compile_late
 from kept.core.redact.lookalikes import PLAIN
@@ -109,9 +108,9 @@ class ErasureWords:
         """Every run of words that may not remain, as folded letters without separators."""
         stay = [_fold_letters(text) for text in self.spared]
         whole = {run for sentence in self.sentences for run in _own_runs(sentence, stay)}.union(self._closings)
-        others = {run for passage in self.passages if len(_split_words(passage)) >= RUN for run in _word_runs(passage)}
+        others = {run for passage in self.passages for run in _word_runs(passage)}
         runs = whole | {run for run in others if not any(run in text for text in stay)}
-        return tuple(sorted(run for run in runs if len(run) > 1))
+        return tuple(run for run in runs if len(run) > 1)
 
     @cached_property
     def _closings(self) -> dict[str, str]:
@@ -130,7 +129,7 @@ class ErasureWords:
         return {event: tuple(quotes) for event, quotes in by_event.items()}
 
     @cached_property
-    def _answers(self) -> dict[bytes, bool]:
+    def _answers(self) -> dict[str, bool]:
         return {}
 
     @cached_property
@@ -162,7 +161,7 @@ class ErasureWords:
         spans = self._find_spans(text)
         start, end = spans[0] if spans else (0, len(text))
         around = max(0, _EXCERPT - (end - start)) // 2
-        return one_line(text[max(0, start - around) : min(len(text), end + around)])[: 2 * _EXCERPT]
+        return one_line(text[max(0, start - around) : end + around])[: 2 * _EXCERPT]
 
     def find_near_copies(self, text: str) -> Iterator[str]:
         """The sentences of a text that are near copies: they share many of the words but hold no run of them."""
@@ -196,7 +195,7 @@ class ErasureWords:
 
         Answers are cached for the life of this object, because the store, its backups and the check afterwards share blocks.
         """
-        key = blake2b(packed, digest_size=16).digest()
+        key = hash_bytes(packed)
         if key not in self._answers:
             self._answers[key] = self.may_be_in_text(unpack(packed))
         return self._answers[key]
@@ -272,16 +271,16 @@ class Holder(Protocol):
 
 
 def _word_runs(sentence: str) -> Iterator[str]:
-    """The folded runs of ``RUN`` consecutive words of a text; all its words if there are fewer."""
+    """The folded runs of ``RUN`` consecutive words of a text."""
     words = _split_words(sentence)
-    for start in range(max(1, len(words) - RUN + 1)):
+    for start in range(len(words) - RUN + 1):
         yield "".join(words[start : start + RUN])
 
 
 def _own_runs(sentence: str, stay: Sequence[str]) -> set[str]:
     """The runs of a sentence, without those that occur in statements that stay, if these are at most half of the runs."""
     runs = set(_word_runs(sentence))
-    holding = [shared for text in stay if (shared := {run for run in runs if run in text}) and len(shared) * 2 <= len(runs)]
+    holding = [shared for text in stay if len(shared := {run for run in runs if run in text}) * 2 <= len(runs)]
     common = set[str]().union(*holding)
     return runs - common if len(common) * 2 <= len(runs) else runs
 
@@ -318,7 +317,7 @@ def _fold_letters(text: str, marks: tuple[str, ...] = ()) -> str:
     if not text.isascii():
         text = _NOT_ASCII.sub(lambda found: _fold_piece(found[0]), text)
     # Filtering bytes is many times faster than filtering characters, and most text is ASCII.
-    return text.encode("utf-8", "surrogatepass").translate(_ASCII_LOWER, _ASCII_MARKS).decode("utf-8", "surrogatepass")
+    return text.encode().translate(_ASCII_LOWER, _ASCII_MARKS).decode()
 
 
 @lru_cache(maxsize=10_000)  # the same quotes, dashes and accented letters occur again and again
@@ -333,7 +332,7 @@ def _resolve_escape(found: "re.Match[str]") -> str:
     if code := named.get("code"):
         return chr(int(code, 16))
     if octets := named.get("octets"):
-        return unquote(_TWICE_ESCAPED.sub("%", f"%{octets}"), errors="ignore")
+        return unquote(_TWICE_ESCAPED.sub("%", f"%{octets}"))
     if packed := named.get("packed"):
         return _decode_packed(packed)
     return ""
