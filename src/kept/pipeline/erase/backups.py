@@ -68,7 +68,7 @@ class BackupCopies:
                 erase_from_outputs(store, words)
                 store.compact()
             if next(traces(staged, words), None):
-                raise StoreError("the words are still in it", where=str(path))
+                raise StoreError("the words are still in it")
             replace_with_copy(staged, path)
         finally:
             shutil.rmtree(stage, ignore_errors=True)

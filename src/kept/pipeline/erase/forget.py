@@ -84,11 +84,11 @@ def make_erasure_request(
     """Build the request for memories, sentences (``said``), or everything of a source or session, a project's scope, and a time
     span.
 
-    Raises UsageError if nothing is requested.
+    Raises MissingError if several sessions or files fit ``source``.
     """
     if not (source or project or since or until):
         return ErasureRequest(memories=tuple(memories), words=collect_words(workspace, memories, said=said))
-    source = find_source(workspace, source) if source else ""
+    source = find_source(workspace, source)
     chosen = select_conversations(workspace, source=source, project=project, since=since, until=until)
     found = select_memories(workspace, source=source, project=project, since=since, until=until)
     sessions = chosen.sessions if not (since or until) else frozenset[str]()
@@ -111,8 +111,7 @@ def make_retention_request(workspace: Workspace) -> ErasureRequest:
     """
     archive = workspace.settings.archive
     usual, named = count_days(archive.keep), {workspace.find_scope(name): days for name, days in archive.project_days.items()}
-    spans = {"": usual, **named}
-    if not any(spans.values()):
+    if not any((usual, *named.values())):
         raise UsageError("the settings keep everything", hint="kept config set archive.keep 2y")
 
     def find_turns(project: str, days: int | None) -> set[tuple[str, str]]:
@@ -177,7 +176,7 @@ def _find_transcripts(workspace: Workspace, request: ErasureRequest, words: Eras
     said = {event.pointer.path for event in workspace.store.archive.events_with_words(words)}
     left = (told.partition(" still says it: ") for texts in list_left(workspace).values() for told in texts)
     said |= {path for path, found, _ in left if found}  # the archive does not know any more that they say it
-    return frozenset(said | {quote.path for memory in request.memories for quote in memory.evidence if quote.path})
+    return frozenset(said | {quote.path for memory in request.memories for quote in memory.evidence})
 
 
 def _list_out_of_reach(
@@ -203,12 +202,10 @@ def forget(
         words = request.words.with_sentences(place.text for place in near if place.id in also)
         erasing = _ErasureRun(workspace=workspace, words=words, progress=progress)
         transcripts = _find_transcripts(workspace, request, words)
-        ids = workspace.store.log.memory_ids()
-        standing = {memory.id for memory in workspace.store.log.memories() if memory.content}
+        before_this = _forgotten_memories(workspace)
         items = erasing.try_erase("external sources", lambda: _erase_feed(workspace, request.source)) if request.source else 0
         _, written = apply_person_change(workspace, erasing.erase_everywhere, locks=False)
         progress("reading everything again", 0, 0)
-        gone = {memory.id for memory in workspace.store.log.memories() if not memory.content}
         found = Counter(place.holder for place in before if not place.near or place.id in also)
         left = _list_out_of_reach(workspace, request, words, transcripts)
         if left and words.lasting:
@@ -216,7 +213,7 @@ def forget(
                 known = run.report.get(_LEFT, ())
                 workspace.store.log.end_run(run.id, workspace.clock(), {**run.report, _LEFT: [*dict.fromkeys((*known, *left))]})
         return ErasureReport(
-            memories=tuple(sorted(gone & (standing | (gone - ids)))),
+            memories=tuple(sorted(_forgotten_memories(workspace) - before_this)),
             sessions=tuple(sorted(words.sessions)),
             items=items + erasing.places["external sources"],
             places=Counter({name: found[name] or count for name, count in erasing.places.items() if count}),
@@ -231,6 +228,10 @@ def forget(
             problems=(*erasing.problems, *written.problems),
             asked=replace(request, words=words),
         )
+
+
+def _forgotten_memories(workspace: Workspace) -> set[str]:
+    return {memory.id for memory in workspace.store.log.memories() if not memory.content}
 
 
 def list_left(workspace: Workspace) -> dict[int, Sequence[str]]:

@@ -54,7 +54,7 @@ class JournalEntries:
             for event in archive.events(thread.id, 0, thread.events)
             if event.key in keys or event.session in words.sessions
         }
-        told = ErasureWords(sentences=(), passages=tuple(sorted(said)), spared=words.spared)
+        told = ErasureWords(sentences=(), passages=tuple(said), spared=words.spared)
         return lambda text: [any(pair) for pair in zip(words.flag_lines(text), told.flag_lines(text), strict=True)]
 
 
@@ -71,9 +71,9 @@ def entries_between(workspace: Workspace, times: Sequence[Span]) -> Iterator[Pat
             yield path
 
 
-def erase_feed_from_entries(workspace: Workspace, source: str, words: ErasureWords) -> int:
+def erase_feed_from_entries(workspace: Workspace, source: str, words: ErasureWords) -> None:
     """Erase the lines about an external source from the entries: those in the section about the outside that name the source or
-    hold the words. Returns the number of lines.
+    hold the words.
     """
 
     def mark_lines(text: str) -> list[bool]:
@@ -83,7 +83,7 @@ def erase_feed_from_entries(workspace: Workspace, source: str, words: ErasureWor
             found.append(inside and (line.startswith(f"- {clean_line(source)}: ") or holds))
         return found
 
-    return _rewrite_entries(workspace, mark_lines)
+    _rewrite_entries(workspace, mark_lines)
 
 
 def _read_entries(workspace: Workspace) -> Iterator[tuple[Path, str, files.FileStamp]]:

@@ -23,13 +23,13 @@ class ReplyFile:
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
         """Yield one place per reply."""
         with closing(ReplyCache(self.path)) as replies:
-            keys = replies.find_reply_keys(words.about | words.sessions, words.is_in_text)
+            keys = replies.find_reply_keys(words.about, words.is_in_text)
         yield from (ErasureMatch(holder=self.name, where=f"reply {key[:12]}", text="") for key in keys)
 
     def erase(self, words: ErasureWords) -> int:
         """Erase the replies, and mark pending batches so that what they return about the sessions is dropped. Raises StoreError."""
         with closing(ReplyCache(self.path)) as replies:
-            return replies.erase_replies(words.about | words.sessions, words.is_in_text)
+            return replies.erase_replies(words.about, words.is_in_text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,14 +43,13 @@ class RecordingFile:
     @property
     def path(self) -> Path | None:
         """Its path; None if there is none."""
-        named = self.workspace.settings.llm.recording
-        path = Path(named).expanduser().resolve() if named else None
-        return path if path is not None and path.is_file() else None
+        path = Path(self.workspace.settings.llm.recording).expanduser().resolve()
+        return path if path.is_file() else None
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
         """Yield the recording once, if any of its lines is about what is to be forgotten."""
         path = self.path
-        if path is not None and remove_recorded_replies(files.read_text(path), words.about | words.sessions, words.is_in_text)[1]:
+        if path is not None and remove_recorded_replies(files.read_text(path), words.about, words.is_in_text)[1]:
             yield ErasureMatch(holder=self.name, where=str(path), text="")
 
     def erase(self, words: ErasureWords) -> int:
@@ -59,9 +58,7 @@ class RecordingFile:
         if path is None:
             return 0
         before = files.read_file(path)
-        left, count = remove_recorded_replies(
-            before.data.decode("utf-8", "replace"), words.about | words.sessions, words.is_in_text
-        )
+        left, count = remove_recorded_replies(before.data.decode("utf-8", "replace"), words.about, words.is_in_text)
         if count:
-            files.write_if_unchanged(path, left.encode("utf-8", "replace"), expect=before.stamp, root=path.parent)
+            files.write_if_unchanged(path, left.encode(), expect=before.stamp, root=path.parent)
         return count

@@ -23,7 +23,7 @@ class OutputFiles:
 
     workspace: Workspace
     name: str = "the files kept writes"
-    claims: tuple[str, ...] = ("outputs.lock",)
+    claims: tuple[str, ...] = ()
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
         """Yield one place per file."""

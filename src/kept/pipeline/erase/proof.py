@@ -24,7 +24,7 @@ def find_remaining_words(workspace: Workspace, words: ErasureWords) -> tuple[str
     Names of folders and files (:func:`find_matching_names`) with at least ``RUN`` words and no blank do not count: they cannot be
     prose.
     """
-    return tuple(sorted(dict.fromkeys(_places_with_words(workspace, words))))
+    return tuple(sorted({*_places_with_words(workspace, words)}))
 
 
 def _places_with_words(workspace: Workspace, words: ErasureWords) -> Iterator[str]:
@@ -51,7 +51,7 @@ def _own_files(workspace: Workspace) -> Iterator[Path]:
     folders = (workspace.paths.state, workspace.paths.root / workspace.settings.journal.folder)
     found = {path for folder in folders for path in folder.rglob("*") if path.is_file() and not path.is_symlink()}
     found -= list_foreign_notes(workspace)
-    yield from sorted(found | set(find_backups(workspace)) | ({recording} if recording else set()))
+    yield from found | set(find_backups(workspace)) | ({recording} if recording else set())
 
 
 def find_out_of_reach(

@@ -213,8 +213,7 @@ class StoreHolder:
             if words.is_in_text(passage.text) or is_known_statement(passage.text, prints, key)
         ]
         self.store.days.erase_passages(lines)
-        if events or words.sessions:
-            self.store.days.drop_notes(events=events, sessions=words.sessions)
+        self.store.days.drop_notes(events=events, sessions=words.sessions)
         return len(lines)
 
 

@@ -21,18 +21,18 @@ def collect_words(
     The sentences of a memory are its content and its earlier contents; a statement that withdrew it is forgotten with it. Its
     evidence is searched for only in longer runs of words, and not in what another memory that stays says. Raises StoreError.
     """
-    gone = {memory.id for memory in memories}
-    stay = (memory.content for memory in workspace.store.log.memories() if memory.content and memory.id not in gone)
+    gone, whole = {memory.id for memory in memories}, tuple(sessions)
+    stay = (memory.content for memory in workspace.store.log.memories() if memory.id not in gone)
     quotes = {(quote.event, quote.quote) for memory in memories for quote in _own_quotes(workspace, memory)}
     quotes |= {(quote.event, quote.quote) for withdrawal in _withdrawals_of(workspace, memories) for quote in withdrawal.evidence}
     return ErasureWords(
         sentences=tuple(dict.fromkeys((*said, *(text for memory in memories for text in _all_contents(workspace, memory))))),
-        passages=tuple(sorted({quote for _, quote in quotes})),
+        passages=tuple({quote for _, quote in quotes}),
         spared=tuple(dict.fromkeys(stay)),
-        cited=tuple(sorted(quotes)),
+        cited=tuple(quotes),
         memories=frozenset(gone),
-        sessions=frozenset(sessions),
-        about=frozenset(quote.session for memory in memories for quote in memory.evidence),
+        sessions=frozenset(whole),
+        about=frozenset({*whole, *(quote.session for memory in memories for quote in memory.evidence)}),
         events=frozenset(events),
     )
 
