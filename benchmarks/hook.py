@@ -118,7 +118,7 @@ def mean(home: Path, lines: list[str], count: int) -> None:
     ]
     update_vectors(place.vectors, model.name, {}, entries)
     with open_queue(place.store) as queue:
-        queue.done(queue.pending_units())
+        queue.remove(queue.pending_units())
 
 
 class Took(NamedTuple):

@@ -146,7 +146,7 @@ def fill(home: Path, data: Path, needs: Path | None = None) -> None:
         ]
         update_vectors(paths.vectors, model.name, {}, entries)
         with open_queue(paths.store) as queue:
-            queue.done(queue.pending_units())
+            queue.remove(queue.pending_units())
 
 
 def started(store: Path, project: str) -> frozenset[str]:

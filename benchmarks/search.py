@@ -130,7 +130,7 @@ def filled(workspace: Workspace, size: int, talk: Talk) -> None:
         ]
         update_vectors(workspace.paths.vectors, model.name, {}, entries)
     with open_queue(workspace.paths.store) as queue:
-        queue.done(queue.pending_units())
+        queue.remove(queue.pending_units())
 
 
 def turn(number: int, text: str) -> Event:
