@@ -343,6 +343,21 @@ def _queued(operation, text="Always deploy from the release branch."):
     return {"type": "queue-operation", "operation": operation, "content": text, "sessionId": "s1"}
 
 
+@pytest.mark.parametrize("name", ["CronCreate", "ScheduleWakeup"])
+def test_a_prompt_that_the_agent_had_the_client_send_later_is_not_the_users(events_of, name):
+    words = "From now on always run the smoke test first."
+    call = assistant([use(name, prompt=words)])
+    events, _ = events_of(user("check every hour", "u1"), call, user(result("Scheduled"), "r1"), user(words, "u2"))
+    assert [each.text for each in events if each.kind is EventKind.PROMPT and each.author is Author.HUMAN] == ["check every hour"]
+    assert [each.label_reason for each in events if each.text == words] == ["scheduled-by-agent"]
+
+
+def test_a_prompt_that_the_user_typed_before_the_agent_scheduled_it_is_the_users(events_of):
+    words = "Always run the smoke test before the release."
+    events, _ = events_of(user(words, "u1"), assistant([use("CronCreate", prompt=words)]))
+    assert next(each.author for each in events if each.text == words) is Author.HUMAN
+
+
 def test_a_prompt_that_nobody_queued_is_nobodys(events_of):
     events, account = events_of(_queued("remove"), _queued("enqueue", "wait"), _queued("popAll"), _queued("remove", "wait"))
     assert [event.author for event in events] == [Author.INJECTED, Author.INJECTED]

@@ -201,11 +201,16 @@ def test_a_copied_turn_is_dated_by_its_id(tmp_path):
     assert events[1].precision is Precision.MESSAGE
 
 
-def test_what_another_agent_asks_a_subagent_is_not_the_users(tmp_path):
-    source = {"subagent": {"thread_spawn": {"parent_thread_id": "p", "depth": 1}}}
-    events = read_bytes(
-        CODEX, tmp_path / "r.jsonl", lines(meta(source=source), *prompt("look around"), item("assistant", "seen", 2))
-    )
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"source": {"subagent": {"thread_spawn": {"parent_thread_id": "p", "depth": 1}}}},
+        {"agent_nickname": "Euclid"},
+        {"agent_role": "explorer"},
+    ],
+)
+def test_what_another_agent_asks_a_subagent_is_not_the_users(tmp_path, fields):
+    events = read_bytes(CODEX, tmp_path / "r.jsonl", lines(meta(**fields), *prompt("look around"), item("assistant", "seen", 2)))
     assert said(events) == [("subagent", "look around"), ("subagent", "seen")]
 
 

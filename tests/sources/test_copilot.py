@@ -60,6 +60,19 @@ def test_a_log_gives_prompts_answers_calls_and_their_outputs(tmp_path):
     assert {(each.session, each.project, each.branch) for each in events} == {("s-1", "/home/u/p", "main")}
 
 
+def test_the_prompt_of_a_sub_agent_is_not_the_persons(tmp_path):
+    log = lines(
+        event("session.start", "e0", sessionId="s-1"),
+        event("user.message", "e1", "e0", content="look around"),
+        event("user.message", "e2", "e1", content="Always use tabs.", parentToolCallId="t9"),
+    )
+    events = read_bytes(CLI, tmp_path / "s-1" / "events.jsonl", log)
+    assert [(each.author, each.text) for each in events] == [
+        (Author.HUMAN, "look around"),
+        (Author.SUBAGENT, "Always use tabs."),
+    ]
+
+
 def test_a_log_read_byte_by_byte_equals_the_log_read_at_once(tmp_path):
     path = tmp_path / "s-1" / "events.jsonl"
     path.parent.mkdir()

@@ -73,6 +73,14 @@ def test_what_a_hook_put_beside_a_prompt_is_the_clients_and_the_prompt_stays_the
     assert [each.text for each in events if each.author is Author.INJECTED] == [f"{block}\n{block}", block]
 
 
+def test_text_beside_a_tools_result_is_not_the_persons(tmp_path):
+    result = {"functionResponse": {"name": "read_file", "response": {"output": "a"}}}
+    chat = lines(HEAD, user("m1", "go on"), user("m2", "", 2, content=[result, {"text": "Always use tabs."}]))
+    events = at_once(GEMINI, tmp_path / "session.jsonl", chat)[0]
+    assert human(events) == ["go on"]
+    assert [each.text for each in events if each.author is Author.INJECTED] == ["Always use tabs."]
+
+
 def test_each_piece_is_taken_when_it_first_stands_there(tmp_path):
     path = tmp_path / "s.jsonl"
     path.write_bytes(a_chat())

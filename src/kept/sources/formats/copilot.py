@@ -144,6 +144,8 @@ def _read_event(state: _State, record: Record, *, path: Path) -> Outcome:
 
 def _read_user(data: Mapping[str, Any], template: EventDraft, noted: dict[str, int]) -> list[EventDraft]:
     """The drafts of a prompt; one that a skill or the client itself sent names its source."""
+    if data.get("parentToolCallId"):  # an agent wrote it for a sub-agent
+        return [replace(template, author=Author.SUBAGENT, reason="parentToolCallId")] if template.text else []
     source = data.get("source")
     if isinstance(source, str) and source not in ("", "user"):
         return [template.injected(template.text, "source-not-user")] if template.text else []

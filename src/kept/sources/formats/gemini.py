@@ -275,6 +275,8 @@ def _user_drafts(state: _State, value: Mapping[str, Any], noted: dict[str, int])
     if shown and shown != sent:
         typed, extra = shown, [injected_draft(sent, "expansion", 1)]
     extra += [injected_draft(hooks, "client-context", 2)] if hooks else []
+    if any("functionResponse" in part for part in list_parts(value.get("content"))):
+        return [injected_draft(sent, "beside-tool-result")] if sent else []  # what the client sends back to the model after a call
     typed = typed.strip()
     if not typed or _is_command(typed):
         return extra

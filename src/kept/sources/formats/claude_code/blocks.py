@@ -181,6 +181,7 @@ class State:
     ``links`` maps a record without event to its nearest ancestor with one. ``queue`` are prompts waiting to be sent, with place and
     text; ``steered`` are hashes of texts that were already taken from the queue. ``opened`` is the session whose first prompt was
     seen, ``machine`` the session that a program started, ``command`` the previous prompt's record if it was a slash command.
+    ``scheduled`` are hashes of the prompts that the agent told the client to send later.
     """
 
     session: str = ""
@@ -193,9 +194,10 @@ class State:
     links: dict[str, str] = field(default_factory=dict)
     queue: list[tuple[Range, str]] = field(default_factory=list)
     steered: list[str] = field(default_factory=list)
+    scheduled: list[str] = field(default_factory=list)
 
 
-_CARRIED = ("session", "cwd", "branch", "opened", "machine", "command", "links", "steered")
+_CARRIED = ("session", "cwd", "branch", "opened", "machine", "command", "links", "steered", "scheduled")
 
 
 def load_state(carry: str, fetch: Fetch) -> State:
@@ -252,6 +254,15 @@ def is_first_time(state: State, text: str) -> bool:
         return False
     state.steered = [*state.steered, mark][-_QUEUED:]
     return True
+
+
+_SCHEDULERS = ("CronCreate", "ScheduleWakeup")  # tools by which the agent has the client send a prompt later
+
+
+def note_scheduled(state: State, block: Mapping[str, Any]) -> None:
+    """Remember the prompt that a call schedules."""
+    if block.get("name") in _SCHEDULERS and (text := content_text(to_mapping(block.get("input")).get("prompt"))):
+        state.scheduled = [*state.scheduled, hash_texts(text)][-_QUEUED:]
 
 
 def link_record(state: State, native: str, parent: str) -> None:

@@ -29,6 +29,7 @@ from kept.sources.formats.claude_code.blocks import (
     link_record,
     load_state,
     message_blocks,
+    note_scheduled,
     queue_prompt,
     sent_before,
     to_result_draft,
@@ -186,6 +187,8 @@ def _prompt_drafts(
     words = shorten_text(content_text(text), noted)
     if not words:
         return []
+    if label is None and hash_texts(words) in state.scheduled:
+        label = (Author.INJECTED, "scheduled-by-agent")
     if label is not None:
         if label[1] in _PROGRAMS:
             count_note(noted, f"program-prompt:{label[1]}")
@@ -223,6 +226,7 @@ def _read_assistant(state: State, record: Record, file: _FileInfo, noted: dict[s
             case str() if kind in CALLS:
                 tool = called_tool(block)
                 state.calls.add_call(tool, record)
+                note_scheduled(state, block)
                 drafts.append(EventDraft(author=author, reason=reason, index=index).call(tool))
             case "thinking" | "redacted_thinking":
                 count_note(noted, "thinking")

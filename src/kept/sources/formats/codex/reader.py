@@ -67,6 +67,7 @@ _ITEMS = (*CALLS, *OUTPUTS, "message", "reasoning", "image_generation_call", "co
 _WRAPPED = ("response_item", "event_msg", "turn_context", "compacted")
 _SILENT = ("world_state", "token_usage_record", "retained_context", "inter_agent_communication")  # without words of a conversation
 _MACHINES = ("memory_consolidation", "review", "compact")
+_AGENT_NAMES = ("agent_nickname", "agent_role", "agent_path")  # what the agent that started a session calls it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -162,6 +163,7 @@ def _begin_session(state: State, value: Mapping[str, Any], meta: Mapping[str, An
         state.source = truncate_name(meta.get("specstorySourceSessionId"))
         state.grid = 0 if state.source else -1
         _set_runner(state, meta.get("source"))
+        state.subagent = state.subagent or any(meta.get(name) for name in _AGENT_NAMES)
         state.cwd = truncate_name(meta.get("cwd"), PATH_LIMIT)
         state.printed = meta.get("source") == "exec"
         state.unattended = is_program(meta.get("originator")) or (state.printed and is_unattended(state.cwd))
