@@ -51,6 +51,8 @@ COMMANDS = (
     f"./run-it '{RULE}' --type convention",
     f"python - <<'E'\nimport kept\nwith kept.Memory.open(None) as m: m.add('{RULE}', 'convention')\nE",
     "python - <<'E'\nimport kept\nwith kept.Memory.open(None) as m: m.add(open('rule.txt').read())\nE",
+    "find . -name rule.txt -exec kept add --file {} \\;",
+    "git -c alias.note='!kept add --file rule.txt' note",
     "kept review --approve $(kept list --held --json | jq -r '.[0].id')",
 )
 

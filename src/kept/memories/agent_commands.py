@@ -26,10 +26,12 @@ _VERBS = "add|edit|review|merge|resolve|retire|pin|undo|redo|import|suggest"
 _READS = compile_late(
     r"(?:e?grep|rg|ag|ack|git|gh|cat|bat|head|tail|less|sed|awk|wc|sort|uniq|cut|ls|find|fd|echo|printf|cd|man|diff|jq|tee|mkdir)"
 )
+# What makes such a program run another one.
+_RUNS_OTHER = compile_late(r"\s-{1,2}(?:exec|ok|x\b)|\bsystem\s*\(|\balias\.")
 _ALIAS = Pattern(
     r"(?:\b(?:ln|cp|install)\b[^\n;|&]*\bkept\b[^\n;|&]*?\s(?:[^\s;|&'\"]*/)?([\w.-]+)\s*(?:$|[\n;|&])|\b(\w+)=[^\s;|&]*\bkept\b)"
 )
-_OPEN = compile_late(r"[$`]|<<|\b(?:xargs|read|parallel)\b")  # such a command gets its arguments from elsewhere
+_OPEN = compile_late(r"[$`]|<<|\{\}|\b(?:xargs|read|parallel)\b")  # such a command gets its arguments from elsewhere
 _ID = compile_late(r"\b[0-9a-f]{4,10}\b")
 _WILD = compile_late(r"(?<![^\s;|&()<>])[^\s;|&()<>]*[?*\]][^\s;|&()<>]*")  # a word that the shell may expand
 _IMPORT, _API = compile_late(r"\b(?:import|from)\s+kept\b"), compile_late(r"\.(?:add|update|delete|undo)\(")
@@ -120,7 +122,7 @@ def _find_calls(workspace: Workspace, thread: Thread, start: int, moments: Seque
         begin, end = event.at - _SLACK, ((output.at if output else None) or event.at + _UNENDED) + _SLACK
         if not _has_moment(moments, begin, end):
             continue
-        if all(_READS.fullmatch(step.program) for step in parse_steps(written)):
+        if all(_READS.fullmatch(step.program) for step in parse_steps(written)) and not _RUNS_OTHER.search(written):
             continue
         called = "|".join(map(re.escape, sorted(names)))
         verbs = re.findall(rf"(?<!\w)(?:{called})\b[^\n;|&]{{0,300}}?[\s(\[]({_VERBS})\b", command)
