@@ -82,13 +82,36 @@ def test_what_was_changed_in_the_settings_meanwhile_stays(desk_at, home, place):
     assert json.loads(path.read_text()) == {"model": "opus", "theme": "dark"}
 
 
-def test_settings_in_which_nothing_but_the_hooks_stood_are_gone_with_them(desk_at, home, place):
+@pytest.mark.parametrize("before", ["{}", "", "{ }\n"])
+def test_settings_that_held_nothing_before_the_hooks_came_are_byte_for_byte_as_before(desk_at, home, place, before):
     path = home / ".claude" / "settings.json"
-    path.write_text("{}")
+    path.write_text(before)
     install_hooks(place, plan_hooks(place))
     with desk_at(home) as workspace:
         uninstall_kept(workspace, {}, run=quiet)
+    assert path.read_text() == before
+
+
+def test_settings_that_kept_created_are_gone_with_the_hooks(desk_at, home, place):
+    path = home / ".claude" / "settings.json"
+    path.unlink()
+    install_hooks(place, plan_hooks(place))
+    assert path.exists()
+    with desk_at(home) as workspace:
+        uninstall_kept(workspace, {}, run=quiet)
     assert not path.exists()
+
+
+def test_instructions_of_blank_lines_alone_stay_and_an_empty_file_without_a_section_is_not_deleted(desk_at, home, place):
+    blank, empty = home / ".gemini" / "GEMINI.md", home / ".codex" / "AGENTS.md"
+    blank.parent.mkdir()
+    blank.write_text("  \n")
+    empty.write_text("")
+    say(home, "a", RULE)
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        uninstall_kept(workspace, {}, run=quiet)
+    assert (blank.read_text(), empty.read_text()) == ("  \n", "")
 
 
 def test_lines_a_person_added_to_memory_md_are_kept_aside_and_named(desk_at, home, place):

@@ -211,9 +211,10 @@ def _uninstall_clients(home: Paths, left: UninstallReport) -> None:
         try:
             if not (_has_kept_entries(text) or _strip_permission(text, "") != text):
                 continue
+            before = contents.get("before")
             untouched = base64.b64decode(contents.get("after") or "") == content.data
-            rest = base64.b64decode(contents.get("before") or "") if untouched else without(text, str(path)).encode()
-            if rest.strip() in (b"", b"{}"):  # kept made the file, or nothing else is in it
+            rest = base64.b64decode(before or "") if untouched else without(text, str(path)).encode()
+            if before is None and rest.strip() in (b"", b"{}"):  # kept made the file
                 files.delete_if_unchanged(path, expect=content.stamp, root=home.boundary(path))
                 if path.name == Path(GEMINI_POLICY).name:
                     with suppress(OSError):
@@ -260,8 +261,9 @@ def remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
                 if own is None or (in_section and own.strip()):
                     left.quarantined.append(str(files.copy_to_quarantine(path, into=workspace.paths.state / "aside")))
                 rest = section.remove_section(content.data, absorbed=inside, where=str(path)) if in_section else own or b""
-                workspace.write_output(path, rest if rest.strip() else None, content.stamp)
-                left.removed.append(f"the {'section' if in_section else 'lines of kept'} in {path}" if rest.strip() else str(path))
+                stays = bool(rest if in_section else rest.strip())  # blank lines around a section were in the person's file
+                workspace.write_output(path, rest if stays else None, content.stamp)
+                left.removed.append(f"the {'section' if in_section else 'lines of kept'} in {path}" if stays else str(path))
             workspace.store.drop_output(str(path))
         except (KeptError, OSError) as error:
             left.problems.append(str(error))

@@ -382,8 +382,9 @@ def _whole_file(target: Target, read: _TargetState, lines: tuple[Line, ...], dat
     if not target.heading:
         return data if lines else None
     if not lines:
-        # a file that kept created becomes empty and is deleted
-        return section.remove_section(original, where=str(target.path)) or None
+        # A file that kept created becomes empty and is deleted; an empty file without a section is the person's.
+        rest = section.remove_section(original, where=str(target.path))
+        return rest if rest or (read.content.stamp != files.MISSING and read.inside is None) else None
     texts = [line.text for line in lines]
     return section.place_section(original, target.heading, texts, absorbed=read.inside, where=str(target.path))
 
