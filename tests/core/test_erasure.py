@@ -392,3 +392,11 @@ def test_a_run_as_long_as_the_reach_of_a_window_is_found_where_it_begins_at_its_
 
 def test_what_is_forgotten_again_behind_another_word_joins_what_stands_right_behind_it():
     assert WORDS.remove_from(f"{SAID} or {SAID}, {SAID}") == "[forgotten] or [forgotten]"
+
+
+@pytest.mark.parametrize("before", [0, 1, WINDOW, 3 * WINDOW])
+@pytest.mark.parametrize("behind", [0, 1, REACH, 3 * WINDOW])
+@pytest.mark.parametrize("said", ["no pets", SAID])
+def test_words_are_found_whole_however_many_marks_stand_before_and_behind_them(said, before, behind):
+    text = f"a{'-' * before} {said} {'-' * behind}z"
+    assert ErasureWords(sentences=(said,)).remove_from(text) == text.replace(said, "[forgotten]")

@@ -224,8 +224,8 @@ class ErasureWords:
                 for at in _find_all(letters, run):
                     end = at + len(run)
                     if (
-                        not (cut[0] and at == 0)
-                        and not (cut[1] and end == len(letters))
+                        not (cut[0] and at == 0 and places[0][0] == 0)
+                        and not (cut[1] and end == len(letters) and places[-1][1] == len(text))
                         and _is_whole_run(text, letters, places, at, end)
                     ):
                         closing, stop = self._closings.get(run, ""), places[end - 1][1]

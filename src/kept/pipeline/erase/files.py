@@ -43,7 +43,7 @@ class TextFiles:
                 files.delete_if_unchanged(path, expect=content.stamp, root=self.root)
             else:
                 files.write_if_unchanged(
-                    path, erase_from_file_text(path, text, words).encode("utf-8", "replace"), expect=content.stamp, root=self.root
+                    path, erase_from_file_text(path, text, words).encode(), expect=content.stamp, root=self.root
                 )
             count += 1
         return count

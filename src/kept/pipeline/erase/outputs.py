@@ -46,7 +46,7 @@ class OutputFiles:
             text = content.data.decode("utf-8", "replace")
             # A view in the state kept wrote is simply rewritten later.
             if words.is_in_text(text) and not is_as_written(self.workspace, path, content):
-                self._replace_file(path, content, erase_from_file_text(path, text, words).encode("utf-8", "replace"))
+                self._replace_file(path, content, erase_from_file_text(path, text, words).encode())
                 count += 1
         return count + erase_from_outputs(self.workspace.store, words)
 

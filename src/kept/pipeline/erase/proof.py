@@ -28,8 +28,10 @@ def find_remaining_words(workspace: Workspace, words: ErasureWords) -> tuple[str
 
 
 def _places_with_words(workspace: Workspace, words: ErasureWords) -> Iterator[str]:
-    # Only names that cannot be prose are ignored: at least RUN words joined without a blank.
-    said = [name for name in find_matching_names(workspace, words) if " " not in name and len(_WORD.findall(name)) >= RUN]
+    # Only names that cannot be prose are ignored: at least RUN words joined without a blank. A scope repeats its folder's name.
+    scopes = [project.scope for project in workspace.store.archive.projects()]
+    names = (*scopes, *find_matching_names(workspace, words))
+    said = [name for name in names if " " not in name and len(_WORD.findall(name)) >= RUN]
     for path in _own_files(workspace):
         for place in traces(path, words, said):
             yield f"{path} ({place})"
