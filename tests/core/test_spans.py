@@ -37,6 +37,23 @@ def test_spans_cover_the_text_in_order(text):
 
 
 @pytest.mark.parametrize(
+    "printed",
+    [
+        "harbor\n  Constraints\n    230354ee36  Never use pip here, always use `uv sync`.  (2026-03-01)",
+        "230354ee36  Constraints · harbor · active\nNever use pip here, always use `uv sync`.\nfirst seen 2026-03-01, in 1 session",
+        "7966da3c1c  Never use pip here, always use `uv sync`.  (Constraints · harbor)\n    you, 2026-03-01",
+        "r2  2026-11-28 05:42  A run\n  + 642b6c4cad  Never use pip here, always use `uv sync`.",
+        "Worked on  in the words used then, without a model\n  harbor\n    - Never use pip here, always use `uv sync`",
+    ],
+)
+def test_what_kept_printed_is_not_typed_and_the_words_around_it_are(printed):
+    words = typed(f"why does it list this?\n\n{printed}\n\nplease sort it by date")
+    assert "uv sync" not in words
+    assert "why does it list this?" in words
+    assert "please sort it by date" in words
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Use pnpm, never npm.",

@@ -26,6 +26,8 @@ _RETRIEVED = fill_pattern(
     r"(?i)\b(?:following|below|provided|given|retrieved|relevant|supplied)\b[^.\n]{0,40}?\b‹supplies›\b"
     r"|(?m:^[ \t#*]*‹contexts›(?:[ \t]*\d+)?[ \t*]*[:：])"
 )
+# What kept's own commands print: a memory or proposal with its id, alone or above its text, and what a day was worked on.
+_PRINTED = Pattern(r"(?m)^[ \t]*(?:[+?~=*-] )?[0-9a-f]{10}  (\S[^\n]* · (?:[^\n]* · )?[a-z ]+$)?|^Worked on  (in the words)")
 _COMMAND = Pattern(r"^\s*(/[A-Za-z][\w-]*(?::[\w-]+)*)(?:\s|$)")
 _WRAPPED = Pattern(r"<command-(?:name|message)>\s*/?([\w:-]{1,60})\s*</command-(?:name|message)>")
 
@@ -38,6 +40,7 @@ def mark_program(marks: SpanMarks) -> None:
     if announced:
         marks.mark(announced.start(), len(text), SpanKind.HARNESS)
     _mark_pastes(marks)
+    _mark_printed(marks)
     if _OPENINGS.match(text):
         marks.mark(0, len(text), SpanKind.PROGRAM)
     elif continued:
@@ -69,6 +72,14 @@ def _mark_pastes(marks: SpanMarks) -> None:
             lines = text[end:].splitlines(keepends=True)
             end += sum(map(len, lines[: int(match[1]) + 1] if match[1] else lines))
         marks.mark(match.start(), end, SpanKind.PASTED)
+
+
+def _mark_printed(marks: SpanMarks) -> None:
+    """Mark the lines that kept printed; below a heading, to the end of the paragraph."""
+    text = marks.text
+    for match in _PRINTED.finditer(text) if "  " in text else ():
+        end = text.find("\n\n" if match[1] or match[2] else "\n", match.end())
+        marks.mark(match.start(), len(text) if end < 0 else end, SpanKind.PASTED)
 
 
 def _is_scripted_prompt(text: str) -> bool:
