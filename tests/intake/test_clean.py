@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kept.core.event import Author, Event, EventKind, Pointer, Precision, ToolUse
 from kept.core.handover import OPEN, REMINDER, START, fence_text
 from kept.core.redact import redact
+from kept.core.spans import typed_text
 from kept.intake.clean import CleanedEvent, Limits, clean, clean_all
 
 LIMITS = Limits()
@@ -72,6 +73,13 @@ def test_a_short_event_without_anything_to_remove_stays_as_it_is() -> None:
 def test_what_a_person_said_stays_whole() -> None:
     words = "we decided to use uv for this. " * 800
     assert cleaned(prompt(words)).event.text == words
+
+
+@pytest.mark.parametrize(("opens", "closes"), [("\x1b[200~", "\x1b[201~"), ("^[[200~", "^[[201~"), ("\x1b[200~", "")])
+def test_what_a_terminal_marked_as_pasted_stays_marked(opens: str, closes: str) -> None:
+    found = cleaned(prompt(f"what do you think of this?{opens}Always deploy from the release branch.{closes}"))
+    assert typed_text(found.event) == "what do you think of this?"
+    assert cleaned(found.event).event == found.event
 
 
 @pytest.mark.parametrize("word", ["kahn798Qz", "hunter2!Xq9", "qX7$kd92LmZ!"])

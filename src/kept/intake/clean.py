@@ -83,7 +83,10 @@ def clean(event: Event, *, redact: Callable[[str], Redaction], limits: Limits, s
     cleaning a clean event changes nothing.
     """
     tally = _RemovalTally()
-    text = tally.purge(event.text, redact)
+    text = event.text
+    if event.kind is EventKind.PROMPT:
+        text = tally.shorten("invisible", text, _keep_paste_marks(text))
+    text = tally.purge(text, redact)
     if event.kind is EventKind.PROMPT:
         text = tally.hide_answer(tally.hide_password(text, redact), redact, said)
     if event.kind is EventKind.TOOL_OUTPUT:
@@ -208,6 +211,15 @@ def _purge(text: str, redact: Callable[[str], Redaction]) -> tuple[str, str, str
     plain = _without_blobs(foreign)
     redacted = redact(plain)
     return None if redacted.text is text else (visible, foreign, plain, redacted.text, len(redacted.found))
+
+
+# A terminal brackets what is pasted in these codes; as invisible text they would be removed, and the paste taken for typed.
+_PASTE = Pattern(r"(?s)(?:\x1b|\^\[)?\[200~(.*?)(?:(?:\x1b|\^\[)?\[201~|\z)")
+
+
+def _keep_paste_marks(text: str) -> str:
+    """A prompt with tags in place of a terminal's codes around a paste."""
+    return _PASTE.sub(r"<pasted-text>\n\1\n</pasted-text>", text) if "[200~" in text else text
 
 
 # A digit and at least two of lower case, upper case and signs, but none of the signs of paths and names (``/ . - _ : @``).
