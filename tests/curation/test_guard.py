@@ -198,7 +198,7 @@ def test_what_a_pass_replaces_by_an_active_memory_spends_nothing_of_the_thirty_d
 
 
 def test_what_faded_and_what_ended_otherwise_have_budgets_of_their_own_and_no_pass_fades_more_than_half():
-    retired = [replace(each, id=f"old{i}", status=Status.RETIRED, ended_at=AT, reason="x") for i, each in enumerate(memories(10))]
+    retired = [replace(each, id=f"old{i}", status=Status.RETIRED, ended_at=AT, reason="x") for i, each in enumerate(memories(12))]
     faded = [replace(each, id=f"faded{each.id}", reason=f"{FADED} 9 sessions") for each in retired]
     fade = [Retire(memory=f"decision{i}", at=AT, reason=f"{FADED} 9 sessions") for i in range(6)]
     retire = [replace(each, reason="x") for each in fade]

@@ -64,6 +64,18 @@ def test_requests_stay_where_something_else_was_forgotten_and_those_with_the_for
     assert outcome.candidate.needed_for == asked[:1]
 
 
+def test_of_a_forgotten_statement_no_word_is_kept_and_where_it_was_said_is():
+    forgotten = frozenset({fingerprint_statement(SAID, RULES.key)})
+    (candidate,) = found(user(SAID))
+    told = replace(candidate, about="the shop", subject="pnpm", needed_for=("which package manager do we use",))
+    outcome = judge_candidate(replace(RULES, forgotten=forgotten), told, talk(user(SAID)), LEXICON)
+    assert outcome.verdict == Refused(reason="forgotten")
+    assert [item.event for item in outcome.candidate.evidence] == ["k0"]
+    left = outcome.candidate
+    quotes = [item.quote for item in left.evidence]
+    assert not any((left.content, left.subject, left.about, *left.needed_for, *left.artifacts, *quotes))
+
+
 def doubt_after(*later):
     """Why a telling waits once these turns follow it."""
     events = talk(user(SAID), *later)
@@ -93,6 +105,7 @@ def test_a_telling_waits_that_one_of_the_next_prompts_takes_back(later):
     "later",
     [
         [agent("Shall I change the pipeline too?"), user("No.")],
+        [agent("Shall I change the pipeline too?"), agent(" "), user("No.")],
         [agent("Fine."), user("run the build"), agent("Done."), user("nope, the header is still blue")],
         [agent("Fine."), user("sorry, one more thing: the header is blue")],
         [agent("Fine."), user("wait for the build, then push")],
