@@ -11,6 +11,7 @@ from kept.core.event import FORGOTTEN_MARK
 from kept.paths import find_paths
 from kept.pipeline.flush import archive_transcript
 from kept.workspace import open_workspace
+from scripted_client import NOTHING
 
 RULE = "Deploy the `billing` service from the release branch only"
 LATER = "Deploy the `billing` service from the main branch after the freeze"
@@ -145,6 +146,22 @@ def test_a_request_for_which_the_agent_says_the_words_are_needed_finds_them_and_
     assert "spring" not in shown
     assert RULE not in kept(capsys, "context", "water every plant at home, would you", "--project", project, *whole)[1]
     assert SPRING in kept(capsys, "why", memory["id"])[1]
+
+
+def test_a_request_that_a_model_writes_finds_the_words_and_is_shown_to_no_session(capsys, home, project):
+    session(home, project, (f"Remember: {RULE}.",))
+    script = home / "replies.jsonl"
+    replies = {"requests": {"memories": [{"id": 1, "requests": [SPRING]}]}, "extract": NOTHING}
+    script.write_text("".join(json.dumps({"purpose": name, "reply": reply}) + "\n" for name, reply in replies.items()))
+    kept(capsys, "config", "set", "llm.adapter", "scripted")
+    kept(capsys, "config", "set", "llm.script", str(script))
+    assert "Wrote requests that bring 1 of 1 memory" in kept(capsys, "run")[1]
+    (memory,) = told(capsys, "list")
+    whole = ("--client", "none", "--text")
+    shown = kept(capsys, "context", "please prepare the spring release of our invoice service", "--project", project, *whole)[1]
+    assert RULE in shown
+    assert "spring" not in shown
+    assert f"{SPRING}  (written by scripted" in kept(capsys, "why", memory["id"])[1]
 
 
 def test_forgetting_words_takes_along_the_requests_for_which_they_are_needed(capsys, home, project):

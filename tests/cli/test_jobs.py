@@ -41,7 +41,13 @@ def agent(path, answer=obey):
     """An agent that reads the file and writes what it is asked for where it is told to."""
     text = Path(path).read_text()
     reply = next(each for each in text.splitlines() if each.endswith(".reply.json"))
-    purposes = {'"paragraphs"': "journal", '"operations"': "curate", '"sentences"': "reword", '"points"': "summary"}
+    purposes = {
+        '"requests"': "requests",
+        '"paragraphs"': "journal",
+        '"operations"': "curate",
+        '"sentences"': "reword",
+        '"points"': "summary",
+    }
     purpose = next((name for key, name in purposes.items() if key in text), "extract")
     body = answer(SimpleNamespace(purpose=purpose, system=text, prompt=text))
     Path(reply).write_text(body if isinstance(body, str) else json.dumps(body))
@@ -121,7 +127,7 @@ def test_what_becomes_of_memories_and_what_a_day_came_to_are_jobs_too(capsys, ho
     while waiting := [each for each in told(capsys, "jobs", "prepare")["jobs"] if each["state"] == "waiting"]:
         asked |= {agent(each["path"], merging) for each in waiting}
         assert kept(capsys, "jobs", "commit")[0] == 0
-    assert asked == {"extract", "curate", "summary"}
+    assert asked == {"extract", "curate", "summary", "requests"}
     assert [each["content"] for each in told(capsys, "list") if "currency code" in each["content"]] == [FACT]
 
 

@@ -27,6 +27,8 @@ def obey(ask):
         return {"operations": []}
     if ask.purpose == "reword":
         return {"sentences": []}
+    if ask.purpose == "requests":
+        return {"memories": []}
     allowed = re.findall(r"(?m)^- (\w+): ", ask.system)
     memories, hints = [], []
     notes = {"problems": [], "solutions": [], "decisions": [], "questions": []}

@@ -23,10 +23,13 @@ class Obedient:
         return self.answer(ask)
 
 
-def with_model(workspace, model, *, part=PART_TOKENS, **options):
+def with_model(workspace, model, *, part=PART_TOKENS, requests=lambda _: {"memories": []}, **options):
+    """The workspace with a model. ``requests`` answers the questions for requests that bring memories, so that a model of a test
+    need not know them.
+    """
     pace = RetryPolicy(attempts=1, concurrency=1, sleep=lambda _: None)
     asker = LlmClient(
-        lambda: ScriptedModel(model),
+        lambda: ScriptedModel(lambda ask: requests(ask) if ask.purpose == "requests" else model(ask)),
         replies=ReplyCache(workspace.paths.replies),
         clock=workspace.clock,
         pace=pace,

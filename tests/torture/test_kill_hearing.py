@@ -26,7 +26,7 @@ text = sys.stdin.read()
 time.sleep(0.1)  # a model takes its time, so that kills fall into it
 with Path(sys.argv[1]).open("a") as file:
     file.write(hashlib.sha256(text.encode()).hexdigest() + "\\n")
-purpose = "extract" if "<conversation>" in text else "curate"
+purpose = "extract" if "<conversation>" in text else "requests" if '"requests"' in text else "curate"
 print(json.dumps(obey(SimpleNamespace(purpose=purpose, system=text, prompt=text))))
 """
 

@@ -147,8 +147,8 @@ def _format_reading(report: RunReport, *, verbose: bool, dry: bool) -> Iterator[
 
 
 def _curation_lines(report: RunReport) -> Iterator[Line]:
-    """The changes to memories that a language model proposed, and the days that it summarised."""
-    llm_curation, book = report.llm_curation, report.day_summaries
+    """The changes to memories that a language model proposed, the requests that it wrote, and the days that it summarised."""
+    llm_curation, requests, book = report.llm_curation, report.llm_requests, report.day_summaries
     if llm_curation.asked:
         done = ", ".join(f"{count} {kind}" for kind, count in sorted(llm_curation.operations.items())) or "no change"
         why = ", ".join(f"{count} {reason}" for reason, count in llm_curation.refused.most_common(3))
@@ -157,12 +157,13 @@ def _curation_lines(report: RunReport) -> Iterator[Line]:
             f"the categories with a language model: {done}",
             (f"; not applied: {why}" if why else "", "dim"),
         )
+    if requests.asked:
+        what = f"requests that bring {requests.written:,} of {format_count(requests.asked, 'memory', 'memories')}"
+        yield line(("Wrote ", "green"), what, (" → kept why ID", "dim"))
     if book.written:
         yield line(("Summarised ", "green"), format_count(book.written, "day"), (" → kept day DATE", "dim"))
-    if llm_curation.left or book.left:
-        yield line(
-            (f"{format_count(llm_curation.left + book.left, 'question')} about memories and days wait for the next run", "yellow")
-        )
+    if left := llm_curation.left + requests.left + book.left:
+        yield line((f"{format_count(left, 'question')} about memories and days wait for the next run", "yellow"))
 
 
 def llm_extraction_lines(read: LlmExtractionReport) -> Iterator[Line]:

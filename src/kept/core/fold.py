@@ -12,6 +12,7 @@ from kept.core.memory import Actor, Evidence, Memory, Status
 from kept.core.operation import (
     FACT_NAMES,
     Add,
+    Anticipate,
     Approve,
     Facts,
     Forget,
@@ -105,6 +106,8 @@ def apply_operation(memories: Mapping[str, Memory], operation: Operation, actor:
             return {memory.id: replace(changed, status=Status.ACTIVE, superseded_by="", resolved_by="", ended_at=None)}
         case Reject():
             return {memory.id: replace(changed, status=Status.REJECTED, ended_at=operation.at)}
+        case Anticipate(content=content, needed_for=needed_for):
+            return {memory.id: replace(memory, needed_for=needed_for) if content == memory.content else memory}
         case Pin(on=on):
             return {memory.id: replace(changed, pinned=on)}
         case Forget():

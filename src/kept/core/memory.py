@@ -186,7 +186,8 @@ class Memory:
     are event times. ``observations`` counts the sessions with evidence. ``reason`` is that of the last operation. ``subject`` names
     the person or thing a dossier is about, and is empty otherwise. ``superseded_by`` is the id of the memory that replaced it or,
     while it is held, of the one it may contradict. ``about`` names what the content refers to if its own words do not. ``advised``
-    means that a model chose the content when it merged memories. ``needed_for`` is as in :class:`Candidate`.
+    means that a model chose the content when it merged memories. ``needed_for`` is as in :class:`Candidate`, or in a
+    model's words.
     """
 
     id: str

@@ -180,6 +180,20 @@ class Reject:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Anticipate:
+    """Sets the requests that should bring a memory, as a model wrote them for the words ``content`` (none: it found none).
+
+    It changes nothing else, and nothing at all if the memory says something else by now. So an edit before it can be undone.
+    """
+
+    memory: str
+    at: datetime | None
+    reason: str
+    content: str = ""
+    needed_for: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Pin:
     """Pins a memory: kept always shows it and never changes it. ``on=False`` unpins it."""
 
@@ -220,7 +234,21 @@ class Reword:
 
 
 Operation = (
-    Add | Revise | Reaffirm | Merge | Supersede | Resolve | Retire | Promote | Move | Approve | Reject | Pin | Forget | Reword
+    Add
+    | Revise
+    | Reaffirm
+    | Merge
+    | Supersede
+    | Resolve
+    | Retire
+    | Promote
+    | Move
+    | Approve
+    | Reject
+    | Anticipate
+    | Pin
+    | Forget
+    | Reword
 )
 
 

@@ -13,11 +13,11 @@ from kept.core.value import dataclass, field
 class Ask:
     """One question to a language model; it is stateless, so it contains everything the model may know.
 
-    ``purpose`` is what the cost is booked under (``extract``, ``curate``, ``summary``, ``journal``), ``version`` the version of the
-    prompt. ``system`` is the stable prefix that many questions share, ``prompt`` the rest. ``schema`` is the JSON Schema of the
-    reply (from :func:`kept.llm.reply.schema_of`: all fields required, no others). ``most`` limits the reply, in tokens. ``about``
-    are the sessions whose words it contains, so that forgetting a session erases the replies. ``waits``: if the user allows
-    batches, the reply may come in a later run at half the price.
+    ``purpose`` is what the cost is booked under (``extract``, ``curate``, ``requests``, ``summary``, ``journal``), ``version`` the
+    version of the prompt. ``system`` is the stable prefix that many questions share, ``prompt`` the rest. ``schema`` is the JSON
+    Schema of the reply (from :func:`kept.llm.reply.schema_of`: all fields required, no others). ``most`` limits the reply, in
+    tokens. ``about`` are the sessions whose words it contains, so that forgetting a session erases the replies. ``waits``: if the
+    user allows batches, the reply may come in a later run at half the price.
     """
 
     purpose: str

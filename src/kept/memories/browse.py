@@ -12,7 +12,7 @@ from kept.core.errors import MissingError, UsageError
 from kept.core.event import Author, Event, Origin
 from kept.core.fold import find_undone_passes
 from kept.core.memory import UNDERSTOOD, USER_SCOPE, Candidate, CandidateVerdict, Evidence, Memory, Refused, Status
-from kept.core.operation import Add, Merge, Operation, Pass, Resolve, Supersede
+from kept.core.operation import Add, Anticipate, Merge, Operation, Pass, Resolve, Supersede
 from kept.core.text import jaccard_similarity, tokenize
 from kept.core.times import format_instant, format_optional_instant
 from kept.core.value import dataclass, replace
@@ -186,13 +186,15 @@ def _has_words(memory: Memory, words: Sequence[str]) -> bool:
 class MemoryTrace:
     """The origin of a memory: its evidence, each with its conversation if archived, and all operations on it.
 
-    ``models`` are the models that proposed it, each with its reasoning.
+    ``models`` are the models that proposed it, each with its reasoning. ``requests_by`` is the model that wrote the requests that
+    should bring it; empty if the agent that handed it over did.
     """
 
     memory: Memory
     evidence: tuple[tuple[Evidence, tuple[Event, ...]], ...]
     history: tuple[tuple[Pass, Operation], ...]
     models: tuple[tuple[str, str], ...] = ()
+    requests_by: str = ""
 
 
 def trace_memory(workspace: Workspace, memory: Memory, *, context: int) -> MemoryTrace:
@@ -207,7 +209,13 @@ def trace_memory(workspace: Workspace, memory: Memory, *, context: int) -> Memor
     ]
     notes = {pass_.id: pass_.note for pass_ in workspace.store.log.passes(only=[proposal.pass_id for proposal in proposed])}
     models = dict.fromkeys((notes[proposal.pass_id], proposal.judged.candidate.reasoning) for proposal in proposed)
-    return MemoryTrace(memory=memory, evidence=evidence, history=workspace.store.log.operations_on(memory.id), models=tuple(models))
+    history = workspace.store.log.operations_on(memory.id)
+    wrote = (
+        made.note
+        for made, operation in reversed(history)
+        if isinstance(operation, Anticipate) and operation.needed_for == memory.needed_for
+    )
+    return MemoryTrace(memory=memory, evidence=evidence, history=history, models=tuple(models), requests_by=next(wrote, ""))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

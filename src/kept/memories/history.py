@@ -10,7 +10,7 @@ from typing import Any
 from kept.core.errors import MissingError, UsageError
 from kept.core.fold import find_idle_operations, find_undone_passes, fold
 from kept.core.memory import Actor, Memory, Status, find_ending_word
-from kept.core.operation import Add, Forget, Operation, Pass, Retire, Reword, affected_memory_ids
+from kept.core.operation import Add, Anticipate, Forget, Operation, Pass, Retire, Reword, affected_memory_ids
 from kept.core.text import Change, diff_words
 from kept.core.value import dataclass, replace
 from kept.local.queue import NIGHT
@@ -248,7 +248,7 @@ def _later_operations(after: tuple[Pass, ...], related: tuple[Pass, ...], switch
         for pass_ in after
         if pass_.id > min(switched) and pass_.id not in switched
         for operation in pass_.operations
-        if not touched.isdisjoint(affected_memory_ids(operation))
+        if not touched.isdisjoint(affected_memory_ids(operation)) and not isinstance(operation, Anticipate)
     )
 
 
@@ -425,6 +425,7 @@ OPERATIONS = {
     "promote": "promoted",
     "approve": "kept",
     "reject": "rejected",
+    "anticipate": "given requests",
     "pin": "pinned",
     "forget": "forgotten",
     "past": "was so",

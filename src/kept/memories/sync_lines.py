@@ -13,7 +13,7 @@ from hashlib import sha256
 from kept.core.codec import dump, load, to_canonical_json
 from kept.core.digest import digest
 from kept.core.memory import Memory, Status
-from kept.core.operation import Add, Operation, Reaffirm, Reword
+from kept.core.operation import Add, Anticipate, Operation, Reaffirm, Reword
 from kept.core.text import normal_form
 from kept.core.times import format_instant, parse_stored_instant
 from kept.core.value import dataclass, replace
@@ -117,9 +117,11 @@ def conflict_id(memory: Memory, *, of: str) -> str:
 
 
 def changed_ids(operations: Iterable[Operation]) -> Iterator[str]:
-    """The ids of memories that operations change for other machines; counts (Reaffirm) and day lines (Reword) stay local."""
+    """The ids of memories that operations change for other machines; counts (Reaffirm), requests (Anticipate) and day lines
+    (Reword) stay local.
+    """
     for operation in operations:
-        if not isinstance(operation, Reaffirm | Reword):
+        if not isinstance(operation, Reaffirm | Anticipate | Reword):
             yield from (operation.memory, *getattr(operation, "losers", ()))
 
 
@@ -135,6 +137,7 @@ def replace_memory(line: SyncLine, mine: Memory) -> Add:
         candidates=mine.candidates,
         evidence=mine.evidence,
         observations=mine.observations,
+        needed_for=line.memory.needed_for or mine.needed_for,
         trigger=mine.trigger,
         owned=mine.owned or line.memory.status is not Status.HELD,
     )

@@ -2,7 +2,8 @@
 
 Extraction questions are planned exactly as the run plans them. Questions about days are estimated from the amount of text to read.
 Questions about categories are estimated from the candidates of the rules: where a candidate resembles another candidate or an
-active memory of its scope, a model will probably find two memories to compare.
+active memory of its scope, a model will probably find two memories to compare. Questions for requests are those about the present
+memories, and those about the memories that the sessions will probably bring.
 """
 
 from collections import Counter, defaultdict
@@ -17,6 +18,7 @@ from kept.core.summary import SummaryPoint
 from kept.curation.advice import FRESH, RELATED, find_matter, measure_likeness
 from kept.curation.advice import PURPOSE as CURATE
 from kept.curation.advice import SCHEMA as CHANGES
+from kept.curation.llm_requests import MEMORIES, build_requests_ask, complete_requests_ask, list_batches
 from kept.days.llm_summaries import Place
 from kept.extraction.extract_threads import Within
 from kept.extraction.question_plan import ThreadPart, list_pending_threads, plan_questions
@@ -41,6 +43,8 @@ _POINT_TOKENS = 2_500  # tokens of input for each point that a model notes
 _POINT = "a point of some twelve words, as a model notes what a part came to"
 _TABLE_CHARS = 1_500
 _COMPARED = 200  # candidates of a scope that are compared with each other
+_ACTIVE = 1.3  # memories that a question about sessions makes active: 76 by 57 recorded replies
+_MEMORY_CHARS = 120
 _SENT_BACK = 0.17  # share of replies with a claim that is unclear on its own and is sent back: 9 of 54 recorded replies
 _SENT_CHARS = 2_000  # characters of a question that sends claims back
 
@@ -58,13 +62,15 @@ def estimate_run(
     nothing.
 
     Threads in ``from_start`` (by number) count as unread; ``within`` limits the estimate to threads with events in a span of time.
-    Questions about memories are estimated from the rules' candidates. With ``dry`` they are left out, because the dry run has the
-    memories and counts those questions itself. Raises StoreError.
+    Questions about memories are estimated from the rules' candidates and the present memories. With ``dry`` they are left out,
+    because the dry run has the memories and counts those questions itself. Raises StoreError.
     """
     score = load_score(workspace)
     waiting = list_pending_threads(workspace, from_start=from_start, within=within, occasion=occasion)
     nightly = occasion is Occasion.NIGHTLY and not score.failed
     found = _estimate_sessions(workspace, asking, waiting, nightly=nightly, trusted=not score.failed, dry=dry)
+    if nightly and not dry:
+        found += _estimate_requests(workspace, asking)
     if not (score.passes or score.failed) and found.questions + found.cached:
         found += replace(asking.estimate(trial_asks()), cached=0)
     return found
@@ -111,8 +117,15 @@ def _estimate_sessions(
     found += asking.estimate(list(_rewording_asks(round(_SENT_BACK * found.questions) if trusted else 0)))
     if nightly:
         about_memories = () if dry else _curation_asks(workspace, [thread for thread, _ in waiting])
-        found += asking.estimate([*_day_summary_asks(workspace, days), *about_memories])
+        batches = range(round(_ACTIVE * found.questions / MEMORIES))
+        requests = (complete_requests_ask(f"{number}".ljust(MEMORIES * _MEMORY_CHARS, ".")) for number in batches)
+        found += asking.estimate([*requests, *_day_summary_asks(workspace, days), *about_memories])
     return found
+
+
+def _estimate_requests(workspace: Workspace, asking: LlmClient) -> Estimate:
+    """Estimate the questions for requests that should bring the present memories."""
+    return asking.estimate([*map(build_requests_ask, list_batches(workspace, asking.token_limits))])
 
 
 def _rewording_asks(count: int) -> Iterator[Ask]:
@@ -184,7 +197,7 @@ def estimate_any_model(workspace: Workspace) -> Estimate:
         input_tokens=round(whole * found.usage.input_tokens),
         output_tokens=round(whole * found.usage.output_tokens),
     )
-    estimate = Estimate(questions=round(whole * found.questions), usage=usage)
+    estimate = Estimate(questions=round(whole * found.questions), usage=usage) + _estimate_requests(workspace, asking)
     return estimate + asking.estimate(trial_asks()) if estimate.questions and workspace.settings.llm.trial else estimate
 
 

@@ -13,6 +13,7 @@ from kept.core.redact import redact
 from kept.core.redact.scanner import load_scanner
 from kept.core.value import dataclass, field, replace
 from kept.curation.llm_curation import LlmCurationReport, curate_with_llm
+from kept.curation.llm_requests import write_requests
 from kept.curation.passes import CurationReport, curate_changed_groups
 from kept.days.llm_summaries import write_day_summaries
 from kept.extraction.llm_extraction import LlmExtractionReport, Trust, extract_with_llm
@@ -219,8 +220,8 @@ def _find_open_questions(workspace: Workspace, *, agent: bool) -> _ReplyFiles:
 def _ask_all(
     workspace: Workspace, number: RunNumber, reply_files: _ReplyFiles, *, agent: bool
 ) -> tuple[LlmExtractionReport, CurationReport, LlmCurationReport]:
-    """Ask what a run asks, about sessions, memories and days. There is no trial: the agent that answers is the one the person works
-    with.
+    """Ask what a run asks, about sessions, memories and days, and then for requests that bring memories. There is no trial: the
+    agent that answers is the one the person works with.
     """
     advised = LlmCurationReport()
     read = extract_with_llm(workspace, number, reply_files, by=_BY, trust=Trust.PASSAGES if agent else Trust.CLAIMS)
@@ -228,6 +229,8 @@ def _ask_all(
     if not agent:
         advised = curate_with_llm(workspace, number, reply_files, by=_BY)
     write_day_summaries(workspace, reply_files, by=_BY)
+    if reply_files.is_answered:  # earlier, each reply would bring memories that need a question of their own
+        write_requests(workspace, number, reply_files, by=_BY)
     return read, curated, advised
 
 

@@ -14,6 +14,7 @@ from kept.core.errors import StoreError
 from kept.core.memory import Status
 from kept.core.value import dataclass, field, replace
 from kept.curation.llm_curation import curate_with_llm
+from kept.curation.llm_requests import write_requests
 from kept.curation.passes import curate_changed_groups
 from kept.days.coverage_report import CoverageCounter
 from kept.days.day_notes import summarize_threads
@@ -153,6 +154,9 @@ def _run_steps(
     if workspace.llm is not None and options.occasion is Occasion.NIGHTLY and not late() and _may_curate(workspace, options):
         report.llm_curation = curate_with_llm(
             workspace, run_number, workspace.llm, by=workspace.settings.llm.name, allow=options.allow
+        )
+        report.llm_requests = write_requests(
+            workspace, run_number, workspace.llm, by=workspace.settings.llm.name, limits=workspace.llm.token_limits
         )
         report.day_summaries = write_day_summaries(workspace, workspace.llm, by=workspace.settings.llm.name)
     covering = CoverageCounter(workspace)

@@ -7,6 +7,7 @@ from kept.core.codec import json_fields
 from kept.core.memory import Memory
 from kept.core.value import dataclass, field
 from kept.curation.llm_curation import LlmCurationReport
+from kept.curation.llm_requests import LlmRequestsReport
 from kept.curation.passes import CurationReport
 from kept.days.coverage_report import CoverageReport
 from kept.days.llm_summaries import DaySummaryReport
@@ -45,6 +46,7 @@ class RunReport:
     llm_extraction: LlmExtractionReport = field(default_factory=LlmExtractionReport)
     day_summaries: DaySummaryReport = field(default_factory=DaySummaryReport)
     llm_curation: LlmCurationReport = field(default_factory=LlmCurationReport)
+    llm_requests: LlmRequestsReport = field(default_factory=LlmRequestsReport)
 
     @property
     def partly(self) -> bool:
@@ -95,5 +97,6 @@ class RunReport:
             "llm_extraction": self.llm_extraction.body(),
             "day_summaries": json_fields(self.day_summaries),
             "llm_curation": json_fields(self.llm_curation),
+            "llm_requests": json_fields(self.llm_requests),
             "seconds": round(self.seconds, 3),
         }

@@ -15,7 +15,7 @@ from kept.store.rows import UNREADABLE, candidates_of, commitments
 from kept.store.values import CandidateRow, FingerprintRow, OperationRow, PassRow
 
 IMPORTED = "imported"  # trigger of memories that were imported with evidence from another archive
-_SPEAKING = frozenset({"add", "revise", "reaffirm", "merge"})
+_SPEAKING = frozenset({"add", "revise", "reaffirm", "merge", "anticipate"})
 
 
 def check_log(

@@ -293,7 +293,9 @@ def changes_lines(changed: Changes, most: int | None = None, rest: str = "kept l
         yield hanging_line([(f"  {mark} ", style), (item.id, "yellow"), ("  ", "")], *body, (f"  ({why})" if why else "", "dim"))
     yield from more_lines(len(memory_differences), len(memory_differences) if most is None else most, rest)
     if again := len(every) - len(memory_differences):
-        yield line((f"  {format_count(again, 'memory', 'memories')} seen again; only evidence or dates changed", "dim"))
+        yield line(
+            (f"  {format_count(again, 'memory', 'memories')} with the same words; only evidence, dates or requests changed", "dim")
+        )
     if not changed:
         yield line("No memory changed.")
 

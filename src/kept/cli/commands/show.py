@@ -134,13 +134,14 @@ def _pending_rank(workspace: Workspace, memory: Memory) -> PendingProposal | Non
 
 def _format_trace(workspace: Workspace, trace: MemoryTrace, place: PendingProposal | None) -> Iterator[Line]:
     yield from memory_card_lines(workspace, trace.memory)
+    if trace.memory.needed_for:
+        by = f"written by {trace.requests_by}" if trace.requests_by else "from the agent that handed it over"
+        yield line()
+        yield line(("Requests that find it: ", "bold"), "; ".join(trace.memory.needed_for), (f"  ({by})", "dim"))
     if trace.evidence:
         if trace.memory.about:
             yield line()
             yield line(("What it is about: ", "bold"), trace.memory.about)
-        if trace.memory.needed_for:
-            yield line()
-            yield line(("Requests that find it: ", "bold"), "; ".join(trace.memory.needed_for))
         yield line()
         yield line(("The words it rests on", "bold"))
     for evidence, events in trace.evidence:
@@ -215,6 +216,7 @@ def _trace_body(workspace: Workspace, trace: MemoryTrace, place: PendingProposal
             }
             for evidence, events in trace.evidence
         ],
+        "requests_by": trace.requests_by,
         "models": [{"model": model, "reasoning": reasoning} for model, reasoning in trace.models],
         "history": operations_body(trace.history),
         "routes": [dump(route) for route in routes_by_memory(workspace, [trace.memory]).get(trace.memory.id, ())],

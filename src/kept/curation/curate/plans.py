@@ -319,6 +319,8 @@ def build_plan(
         facts = replace(
             facts, content=winner.content, artifacts=winner.artifacts, origin=winner.origin, advised=True, about=winner.about
         )
+    if facts is not None and winner is not None and not facts.needed_for and (fixed or facts.content == winner.content):
+        facts = replace(facts, needed_for=winner.needed_for)  # no candidate has those that a model wrote
     source = winner if winner is not None and (fixed or facts is None) else facts
     if source is None:
         raise ValueError("a cluster needs a member or a memory")

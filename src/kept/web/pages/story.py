@@ -37,6 +37,7 @@ WHAT = {
     "move": "Moved",
     "approve": "Approved",
     "reject": "Rejected",
+    "anticipate": "Given requests that find it",
     "pin": "Pinned",
     "forget": "Forgotten",
 }
