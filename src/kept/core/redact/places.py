@@ -137,7 +137,8 @@ _GAP, _SEP, _SPACE, _OPEN = 1, 2, 3, 4
 _MOST_DENIED = 16  # check at most this many names whose values end at the same place
 _LINE_END = compile_re2(rb"\n")
 _BARE_END = compile_re2(rb"[\s\"'`,;<>(){}\[\]|&\\]")
-_LITERAL_END = compile_re2(rb"[\s\"'`\\]|[;,)\]}]+(?:[\s\"'`\\]|$)")
+# A backslash before a sign of the shell belongs to the value.
+_LITERAL_END = compile_re2(rb"[\s\"'`]|\\(?:[^!#$&*()|;<>]|$)|[;,)\]}]+(?:[\s\"'`\\]|$)")
 _QUERY_END = compile_re2(rb"[\s\"'`\\&;,)<>#]")
 _CALL = compile_re2(rb"^[A-Za-z_][\w.:>-]*[(\[]")
 _NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
