@@ -76,6 +76,21 @@ def test_a_sentence_that_is_more_often_wrong_than_right_is_counted_and_shown_wit
         assert told in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Keep in mind that the user might use `git stash` before the hook runs.",
+        "Remember this for the next ten minutes: we never use the live card, only the test card of the bank.",
+        "General purpose for future sessions in this repo",
+    ],
+)
+def test_what_is_for_the_task_at_hand_or_too_short_is_held_and_shown_with_all_alone(desk_at, home, sentence):
+    say(home, "s1", "hello there", sentence)
+    with desk_at(home) as opened:
+        run_pipeline(opened, [], RunOptions(model=False))
+        assert count_pending_proposals(opened) == (1, 0)
+
+
 def test_what_an_agent_proposed_is_shown_whatever_its_words(workspace):
     memory = replace(list_pending_proposals(workspace)[0].memory, trigger="suggested", content="Use tabs.")
     shown = best_of_each_scope(

@@ -14,7 +14,7 @@ USER_SCOPE = "user"
 DISMISSED = "turned down by the model"
 DOUBTED = "doubted by the model"
 HELPFUL = "may help, but nothing goes wrong without it"  # held: the model or agent that proposed it graded it so
-PASSING = "for the task at hand"  # held or refused: the model or agent that proposed it graded it so
+PASSING = "for the task at hand"  # held or refused: its words, or the model or agent that proposed it, say so
 ALLUDES = "the passage alone does not say what is claimed"  # held: its wording is not taken from the evidence
 UNTRIED = "the model did not pass kept's trial"  # held, and listed apart from other held memories
 MOST_REQUESTS = 3  # maximum number of requests in ``needed_for``
@@ -31,6 +31,7 @@ TEAM = "team"  # shared by another member of a team, and may contradict a memory
 CLIENT_MEMORY = "client memory"  # read from a client's own memory
 # A wish is refused for this reason until it was said in several sessions, in whatever words.
 SAID_ONCE = "said once"
+SHORT = "too short to stand by itself"  # held
 TAKES_BACK = "it takes back what was told before, and which of that is not clear"  # a withdrawal that matches no single memory
 UNSURE = "may not be meant as a rule"  # held, unless it gives an earlier rule a new value
 # The reasons below keep a candidate held, however often its words are said again (see LASTING).

@@ -17,7 +17,7 @@ from kept.core.codec import to_canonical_json
 from kept.core.digest import digest
 from kept.core.errors import KeptError
 from kept.core.fold import find_undone_passes
-from kept.core.memory import PASSING, SAID_ONCE, TOLD, UNTRIED, Candidate, CandidateVerdict, Memory, Refused, Status
+from kept.core.memory import PASSING, SAID_ONCE, SHORT, TOLD, UNTRIED, Candidate, CandidateVerdict, Memory, Refused, Status
 from kept.core.text import normal_form
 from kept.core.times import format_day
 from kept.core.value import dataclass, replace
@@ -138,11 +138,12 @@ def _is_likely(memory: Memory, value: "Score") -> bool:
     """True if a proposal is worth a person's time.
 
     The score only judges a person's sentences that rules chose. Proposals of agents and models are worth it, unless the model did
-    not pass its trial or says that they only matter for the task at hand. Proposals that may contradict something later always are.
+    not pass its trial. What only matters for the task at hand, and what is too short, is not. Proposals that may contradict
+    something later always are.
     """
-    if memory.superseded_by or memory.trigger in TOLD:
-        return bool(memory.superseded_by) or (value.likely and _stands_alone(memory.content))
-    return not memory.reason.endswith((PASSING, UNTRIED))
+    if memory.superseded_by or memory.reason.endswith((PASSING, SHORT, UNTRIED)):
+        return bool(memory.superseded_by)
+    return memory.trigger not in TOLD or (value.likely and _stands_alone(memory.content))
 
 
 def describe_set_aside(reasons: Mapping[str, int], most: int | None = 3) -> str:

@@ -6,12 +6,27 @@ categories, scopes and what happens to a candidate.
 
 from collections.abc import Iterator, Sequence
 
-from kept.core.memory import BAN, COMMAND, CORRECTION, DECIDED, FROM_NOW_ON, NOTE, REMEMBER, RULE, UNSURE, WISH, WITHDRAWAL, Frame
+from kept.core.memory import (
+    BAN,
+    COMMAND,
+    CORRECTION,
+    DECIDED,
+    FROM_NOW_ON,
+    NOTE,
+    PASSING,
+    REMEMBER,
+    RULE,
+    SHORT,
+    UNSURE,
+    WISH,
+    WITHDRAWAL,
+    Frame,
+)
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan
 from kept.core.value import dataclass, replace
 from kept.core.words import opens_with
-from kept.extraction.rules.assertion import is_question
+from kept.extraction.rules.assertion import is_limit, is_question
 from kept.extraction.rules.framing import TellingPosition, find_frame
 from kept.extraction.rules.patterns import SPACE, compile_pattern, count_mass, has_match, skip_filler, skip_space
 from kept.profiles.lexicons import Lexicon, TellingPatterns, word_list
@@ -19,7 +34,6 @@ from kept.profiles.lexicons import Lexicon, TellingPatterns, word_list
 # Reasons to hold a telling for review.
 UNMEASURED = "the rules of this language are not measured yet"
 ONE_OCCASION = "may hold for one occasion only"
-SHORT = "too short to stand by itself"
 LONG = "longer than a line of the memory file"
 GOES_ON = "may go on in the next line"
 # Reasons to refuse a telling.
@@ -39,6 +53,7 @@ _COMMAND = Pattern(
     r"|#\s*(?:remember|memori[sz]e|memory)[ \t]*:?[ \t]+(\S[^\n]*?))\s*$"
 )
 _OTHER_COMMAND = Pattern(r"^\s*/[A-Za-z][\w:-]*(?:\s|$)")
+_SEMICOLON = Pattern(r"[;；]\s*")  # what stands behind it may refer to what stands before it
 _NUMBER = Pattern(r"\d[.)]\s*$")
 _QUESTION = ("?", "？")
 _STOPS = ".!?…。！？"
@@ -129,6 +144,8 @@ def _read_sentence(
         return
     if span.bullet and _NUMBER.search(text[max(0, span.start - 8) : span.start]):
         doubt = doubt or UNSURE  # numbered items are more often options than rules
+    if has_match(patterns.label, _find_label(words[head:])) and words[:head].rstrip()[-1:].isalnum():
+        head = 0  # "one thing to remember: …" is one label
     if trigger:
         telling = Telling(
             start=span.start + head, end=span.end, trigger=trigger, language=patterns.language, doubt=doubt, withdrawn=withdrawn
@@ -158,12 +175,20 @@ def _find_memory_verb(words: str, head: int, patterns: TellingPatterns) -> tuple
         if found is None:
             continue
         at, doubt = found
-        if has_match(patterns.occasion, words[:verb_at]) or has_match(patterns.planned, words):
-            doubt = ONE_OCCASION  # "for this change, keep in mind …", "… that the user might …"
-        elif at == verb_at and (number or _points_outside(words[behind:], patterns)):
+        if has_match(patterns.planned, words) or is_limit(_find_label(words[behind:])):
+            doubt = PASSING  # "… that the user might …", "remember this for the next ten minutes: …"
+        elif has_match(patterns.occasion, words[:verb_at]):
+            doubt = ONE_OCCASION  # "for this change, keep in mind …"
+        elif at == verb_at and (number or _points_outside(_SEMICOLON.split(words[behind:], 1)[0], patterns)):
             doubt = UNSURE  # "…, remember to …" may only be about the order before it, "… before you commit this" about the task
         return at, "" if doubt == UNSURE and _is_lasting(words, patterns) else doubt
     return None
+
+
+def _find_label(words: str) -> str:
+    """The words before a colon or a dash that announce the rest; empty if there are none."""
+    label = _LABEL.match(words)
+    return str(label[1]) if label else ""
 
 
 def _points_outside(words: str, patterns: TellingPatterns) -> bool:
@@ -356,14 +381,22 @@ def _check_telling(text: str, telling: Telling, patterns: TellingPatterns) -> Te
         end -= len(text[start:end]) - len(text[start:end].rstrip(" ,;:–—-"))
     words = text[start:end]
     doubts = (
+        (SHORT if telling.doubt == UNSURE and _count_rest(words, patterns) < LEAST else ""),
+        telling.doubt,
         ("" if patterns.measured else UNMEASURED),
         (ONE_OCCASION if _is_one_time(telling.trigger, words, patterns) else ""),
         (SHORT if count_mass(words) < LEAST else ""),
         (LONG if len(words) > MOST else ""),
         (GOES_ON if _can_continue(text, end, patterns) else ""),
     )
-    doubt = telling.doubt or next(filter(None, doubts), "")
-    return replace(telling, start=start, end=end, doubt=doubt)
+    return replace(telling, start=start, end=end, doubt=next(filter(None, doubts), ""))
+
+
+def _count_rest(words: str, patterns: TellingPatterns) -> int:
+    """The number of words besides those that say when and where something holds ("for future sessions in this repo")."""
+    for source in filter(None, (patterns.from_now_on, patterns.later, patterns.lasting, patterns.here)):
+        words = compile_pattern(source).sub(" ", words)
+    return count_mass(words)
 
 
 def _is_one_time(trigger: str, words: str, patterns: TellingPatterns) -> bool:
