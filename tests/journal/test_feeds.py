@@ -60,6 +60,12 @@ def test_atom_is_read_as_well(tmp_path):
     assert (item.title, item.at, item.link) == ("Release 2", datetime(2026, 1, 6, 8, tzinfo=UTC), "https://example.org/2")
 
 
+def test_content_in_xhtml_is_read_with_its_elements_and_prefixes_need_no_declaration(tmp_path):
+    body = '<content type="xhtml"><div>Out <b>now</b>.</div></content><media:thumb url="x"/>'
+    (item,) = brought("rss", file(tmp_path, "f.xml", ATOM.replace("<summary>Out now.</summary>", body))).items
+    assert item.text == "Out now."
+
+
 def test_a_feed_that_did_not_change_gives_nothing_and_keeps_its_cursor(tmp_path):
     path = file(tmp_path, "f.xml", RSS)
     first = brought("rss", path)

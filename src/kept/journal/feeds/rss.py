@@ -5,12 +5,12 @@ The feeds in a list are fetched, because the user configured the list.
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from kept.core.errors import SourceError
 from kept.core.times import parse_instant
-from kept.core.value import dataclass, field, replace
+from kept.core.value import replace
 from kept.journal.entry import FeedItem
 from kept.journal.feeds.base import (
     MOST_ITEMS,
@@ -28,69 +28,43 @@ from kept.journal.feeds.base import (
 _DEPTH, _NODES = 100, 400_000
 
 
-@dataclass(kw_only=True, slots=True)
-class XmlNode:
-    """An element: its name without prefix, its attributes, its own text, and its children."""
+def parse_xml(data: bytes, where: str) -> Element:
+    """The root element of an XML document, with names in lower case and without prefixes.
 
-    name: str
-    attributes: dict[str, str] = field(default_factory=dict)
-    text: str = ""
-    children: list["XmlNode"] = field(default_factory=list)
-
-    def walk(self) -> Iterator["XmlNode"]:
-        """Yield this element and all its descendants, in document order."""
-        waiting = [self]
-        while waiting:
-            node = waiting.pop()
-            yield node
-            waiting += reversed(node.children)
-
-    def first(self, *names: str) -> str:
-        """The text of the first child with one of these names and a non-empty text."""
-        return next((node.text.strip() for name in names for node in self.children if node.name == name and node.text.strip()), "")
-
-
-def parse_xml(data: bytes, where: str) -> XmlNode:
-    """Parse an XML document. Raises SourceError if it is malformed, too deep, too large, or declares a document type."""
-    root = XmlNode(name="")
-    stack = [root]
-    count = 0
+    Raises SourceError if it is malformed, too deep, too large, or declares a document type.
+    """
+    builder = TreeBuilder()
+    depth = count = 0
 
     def refuse(*_: object) -> None:
         raise SourceError("declares a document type, which is not read", where=where)
 
     def begin(name: str, attributes: dict[str, str]) -> None:
-        nonlocal count
-        count += 1
-        if len(stack) > _DEPTH or count > _NODES:
+        nonlocal depth, count
+        depth, count = depth + 1, count + 1
+        if depth > _DEPTH or count > _NODES:
             raise SourceError("is nested too deep, or has too many elements", where=where)
-        node = XmlNode(name=_local_name(name), attributes={_local_name(key): value for key, value in attributes.items()})
-        stack[-1].children.append(node)
-        stack.append(node)
+        builder.start(_local_name(name), {_local_name(key): value for key, value in attributes.items()})
 
     def end(name: str) -> None:
-        del name
-        node = stack.pop()
-        node.text = "".join(pieces.pop(id(node), []))
+        nonlocal depth
+        depth -= 1
+        builder.end(_local_name(name))
 
-    def text(data: str) -> None:
-        pieces.setdefault(id(stack[-1]), []).append(data)
-
-    pieces: dict[int, list[str]] = {}
-    parser = expat.ParserCreate()
+    parser = expat.ParserCreate()  # not that of ElementTree, which refuses a feed that does not declare its prefixes
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = refuse
     parser.EntityDeclHandler = refuse
     parser.StartElementHandler = begin
     parser.EndElementHandler = end
-    parser.CharacterDataHandler = text
+    parser.CharacterDataHandler = builder.data
     try:
         parser.Parse(data, True)  # noqa: FBT003 - the parser's own signature: this is all there is
     except expat.ExpatError as error:
         raise SourceError(f"is not well-formed XML: {expat.ErrorString(error.code)}", where=where) from error
     except (UnicodeError, ValueError, LookupError) as error:
         raise SourceError("is in an encoding that cannot be read", where=where) from error
-    return root
+    return builder.close()
 
 
 def _local_name(name: str) -> str:
@@ -103,13 +77,12 @@ def read_feed(request: FeedRequest) -> FeedResult:
     if data is None:
         return FeedResult(cursor=cursor)
     root = parse_xml(data, request.place)
-    names = {child.name for child in root.children}
-    if not names & {"rss", "rdf", "feed"}:
+    if root.tag not in ("rss", "rdf", "feed"):
         raise SourceError("is no RSS or Atom feed", where=request.place)
     skipped = Counter[str]()
     items = []
-    for node in root.walk():
-        if node.name in ("item", "entry"):
+    for node in root.iter():
+        if node.tag in ("item", "entry"):
             item = _entry_item(node, request.name)
             if item.at is None:
                 skipped["without a date"] += 1
@@ -120,18 +93,23 @@ def read_feed(request: FeedRequest) -> FeedResult:
     return FeedResult(items=tuple(items[:MOST_ITEMS]), cursor=cursor, skipped=skipped)
 
 
-def _entry_item(node: XmlNode, name: str) -> FeedItem:
-    links = (child.attributes.get("href", "") for child in node.children if child.name == "link")
-    address = node.first("link") or next(filter(None, links), "")
-    head, written = clean_feed_title(node.first("title")), node.first("pubdate", "published", "date", "updated")
+def _entry_item(node: Element, name: str) -> FeedItem:
+    address = _first_text(node, "link") or next(filter(None, (link.get("href") for link in node.findall("link"))), "")
+    head, written = clean_feed_title(_first_text(node, "title")), _first_text(node, "pubdate", "published", "date", "updated")
     return FeedItem(
-        key=item_key(name, node.first("guid", "id") or address or head),
+        key=item_key(name, _first_text(node, "guid", "id") or address or head),
         source=name,
         title=head,
-        text=clean_feed_text(node.first("description", "summary", "encoded", "content")),
+        text=clean_feed_text(_first_text(node, "description", "summary", "encoded", "content")),
         at=parse_instant(written) or parse_mail_date(written),
         link=to_web_link(address),
     )
+
+
+def _first_text(node: Element, *names: str) -> str:
+    """The text of the first child with one of these names and a non-empty text."""
+    texts = ("".join(child.itertext()).strip() for name in names for child in node.findall(name))
+    return next(filter(None, texts), "")
 
 
 _MOST_FEEDS = 500
@@ -140,9 +118,9 @@ _MOST_FEEDS = 500
 def parse_feed_addresses(data: bytes, where: str) -> tuple[str, ...]:
     """The URLs of the feeds in an OPML file, each once, in order. Raises SourceError."""
     root = parse_xml(data, where)
-    if not any(node.name == "opml" for node in root.children):
+    if root.tag != "opml":
         raise SourceError("is no OPML file", where=where)
-    found = (node.attributes.get("xmlurl", "").strip() for node in root.walk() if node.name == "outline")
+    found = (node.get("xmlurl", "").strip() for node in root.iter("outline"))
     return tuple(dict.fromkeys(item for item in found if item.startswith(("http://", "https://"))))[:_MOST_FEEDS]
 
 
