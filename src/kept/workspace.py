@@ -45,12 +45,12 @@ from kept.profiles.profile import Category, Outputs, Profile, ProfileRule, choos
 from kept.profiles.prompts import Prompt, load_prompt, with_declared_categories
 from kept.sources.base import ENTRY
 from kept.sources.entries import find_entries
-from kept.store.moved_home import move_outputs
 from kept.store.opening import open_store
 
 if TYPE_CHECKING:
     from kept.llm.client import LlmClient
     from kept.store.sqlite import SqliteStore
+
 
 VAULT, VAULT_MARKER = "vault", ".memory-loop.json"
 JOURNAL = "journal"  # the profile that extracts memories from kept's own journal entries
@@ -431,3 +431,27 @@ def _local_zone() -> ZoneInfo:
         return tzlocal.get_localzone()
     except (LookupError, ValueError, OSError):
         return ZoneInfo("UTC")  # for example in a container without a time zone
+
+
+def move_outputs(store: "SqliteStore", root: Path, memory_files: Sequence[str]) -> None:
+    """Change outputs recorded below another home to the same files below ``root``, with their recorded content.
+
+    The other home is recognised by one of the ``memory_files``, which have the same relative path in every home. Raises StoreError.
+    """
+    stray = [output for output in store.outputs() if not Path(output).is_relative_to(root)]
+    names = [f"/{memory_file}" for memory_file in memory_files if memory_file]
+    roots = {path.removesuffix(name) for path in stray for name in names if path.endswith(name)}
+    with store.transaction() if roots else nullcontext():
+        for path in stray:
+            old = next((root for root in roots if path.startswith(f"{root}/")), None)
+            if old is not None:
+                _move_output(store, path, f"{root}{path.removeprefix(old)}")
+
+
+def _move_output(store: "SqliteStore", path: str, here: str) -> None:
+    outputs = () if store.output_states(here) else store.output_states(path)
+    for output in outputs[:1]:
+        store.save_output(here, output)
+    for output in outputs[1:]:
+        store.save_pending_output(here, output)
+    store.drop_output(path)

@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 from kept.core.event import Origin
 from kept.core.memory import Actor, Candidate, Evidence, Memory, Status
 from kept.core.operation import Add
-from kept.pipeline.run import RunOptions
-from kept.pipeline.sample_run import run_sample
+from kept.pipeline.run import RunOptions, run_sample
 from kept.store.values import Draft
 
 SINCE = datetime(2025, 3, 1, 9, tzinfo=UTC)

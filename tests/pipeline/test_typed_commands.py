@@ -8,8 +8,7 @@ from kept.cli.hook import EVENTS as HOOKS
 from kept.core.memory import Status
 from kept.intake.shared_files import list_own_places
 from kept.pipeline.follow_roots import add_root
-from kept.pipeline.run import RunOptions, run_pipeline
-from kept.pipeline.sample_run import run_sample
+from kept.pipeline.run import RunOptions, run_pipeline, run_sample
 from kept.profiles.profile import Occasion
 from talking import OTHER, say
 

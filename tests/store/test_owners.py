@@ -15,7 +15,7 @@ import pytest
 
 from kept.core.errors import StoreError
 from kept.core.fold import fold
-from kept.store.replica.tables import OWN, SHARED, read_tables
+from kept.store.replica.database import OWN, SHARED, read_tables
 from kept.store.sqlite import SqliteStore
 from postgres_server import with_database
 from store_world import add, archive, commit, event, replica

@@ -16,9 +16,8 @@ from kept.memories.browse import to_export
 from kept.memories.configure import change_setting
 from kept.memories.history import undo
 from kept.paths import find_paths
-from kept.pipeline.move_store import move_to_file, move_to_server
 from kept.pipeline.run import RunOptions, run_pipeline
-from kept.pipeline.safety import restore_store
+from kept.pipeline.safety import move_to_file, move_to_server, restore_store
 from kept.store.sqlite import SqliteStore
 from postgres_server import with_role
 from talking import OTHER, RULE, forget_ids, say

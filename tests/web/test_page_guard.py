@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from kept.cli.serve import announce_page, find_running_page
 from kept.core.errors import BusyError, UsageError
-from kept.install.server_files import announce_page, find_running_page
 from kept.paths import find_paths
 from kept.web import open_socket
 from kept.web.guard import HEADERS, MAX_BODY_BYTES

@@ -12,7 +12,6 @@ from kept.core.value import dataclass, replace
 from kept.extraction.extract_threads import reextract_thread
 from kept.extraction.revalidate import move_proposals
 from kept.extraction.segment import WINDOW
-from kept.intake.directories import record_directory
 from kept.intake.project_evidence import collect_branches, count_remotes, derive_identities, first_commits, save_branches
 from kept.intake.reading import ReadingReport
 from kept.local.progress import Progress, ignore_progress
@@ -199,3 +198,12 @@ def _find_new_scope(workspace: Workspace, memory: Memory, renamed: dict[str, Can
         return ""
     reached = Counter(renamed[item].candidate.scope for item in memory.candidates if item in renamed)
     return max(sorted(reached), key=lambda scope: reached[scope]) if reached else emptied.get(memory.scope, "")
+
+
+def record_directory(workspace: Workspace, place: str) -> None:
+    """Record what a directory is, unless it is known."""
+    if workspace.store.archive.project(place) is None:
+        identity = workspace.detect_identity(place)
+        workspace.store.archive.save_project(
+            Project(directory=place, identity=identity, name=directory_name(identity), scope=workspace.scope(place))
+        )

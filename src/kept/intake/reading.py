@@ -1,7 +1,7 @@
 """Read transcript files into cleaned events in the archive.
 
 Events commit together with the cursor behind them, so an interrupted run continues there: a large file slice by slice, small files
-in batches.
+in batches. Records with the same identity but different content get different keys, so that the archive keeps both.
 """
 
 from collections import Counter
@@ -9,7 +9,9 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from kept.core.digest import hash_texts
 from kept.core.errors import SourceError
 from kept.core.event import FORGOTTEN_MARK, Cursor, Event, RecordAccount, is_note
 from kept.core.fingerprint import mark_known_statements
@@ -34,7 +36,6 @@ from kept.intake.cleaned_files import (
     weigh_files,
 )
 from kept.intake.discovery import list_source_places, make_stat_stamp
-from kept.intake.event_keys import make_keys_unique
 from kept.intake.project_evidence import Branches, Remotes, collect_branches, count_remotes
 from kept.intake.shared_files import is_in_repository, is_own, list_own_places
 from kept.local.batches import split_batches
@@ -46,6 +47,10 @@ from kept.sources.json_lines import REWRITTEN
 from kept.sources.stat_cache import is_of_followed_file
 from kept.store.values import Draft
 from kept.workspace import Workspace
+
+if TYPE_CHECKING:
+    from kept.store.archive.turns import Archive
+
 
 BATCH_BYTES = 8 * 2**20
 _WORKER_BATCH_BYTES = 2 * 2**20  # small enough to keep all processes busy until the end
@@ -290,3 +295,39 @@ def _claim_suggestions(workspace: Workspace, events: Sequence[Event], sessions: 
         run = log.start_run("suggest", now)
         log.commit(Draft(run=run, stage="suggest", subject="", actor=Actor.AGENT, recorded_at=now, operations=operations))
         log.end_run(run, now, {})
+
+
+_HASH_CHARS = 12  # characters of a content hash in a key
+
+
+def make_keys_unique(archive: "Archive", events: Sequence[Event], *, rewritten: bool) -> Iterator[Event]:
+    """Yield the events of a slice. An event whose key already belongs to other content gets a key of its own, the same in every
+    reading.
+
+    In a ``rewritten`` file, a record may have new content under its old identity without being a second record.
+    """
+    seen: dict[str, Event] = {}
+    known = archive.known_keys(event.key for event in events)
+    for event in events:
+        earlier = seen.get(event.key) or (archive.event(event.key) if event.key in known else None)
+        if earlier is not None and _has_other_content(earlier, event):
+            own = replace(event, key=f"{event.key}~{(event.twin or hash_texts(event.kind, event.text))[:_HASH_CHARS]}")
+            if not (_is_same_record(earlier, event, rewritten=rewritten) and archive.event(own.key) is None):
+                event = own  # noqa: PLW2901 - continue with the new key
+        seen.setdefault(event.key, event)
+        yield event
+
+
+def _has_other_content(earlier: Event, event: Event) -> bool:
+    """True if two events say different things. Differently cleaned copies have the same twin; forgotten text does not count."""
+    if FORGOTTEN_MARK in earlier.text or bool(earlier.twin) != bool(event.twin):
+        return False
+    if earlier.twin:
+        return earlier.twin != event.twin and earlier.text != event.text
+    return (earlier.kind, earlier.text) != (event.kind, event.text)
+
+
+def _is_same_record(earlier: Event, event: Event, *, rewritten: bool) -> bool:
+    """True if both are the record at the same place of a file, or two versions of it in a rewritten file."""
+    before, now = earlier.pointer, event.pointer
+    return before.path == now.path and (rewritten or (before.line, before.start, before.end) == (now.line, now.start, now.end))

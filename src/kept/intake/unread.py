@@ -18,7 +18,7 @@ from kept.local import files
 from kept.local.clients import AGENTS, TRANSCRIPTS, explain_dead_hook, hook_entries, is_own_hook
 from kept.local.files.walking import find_files
 from kept.paths import Paths
-from kept.sources.retention import CLAUDE_CODE, claude_folder, deletion_time, retention_days
+from kept.sources.formats.claude_code.reader import CLAUDE_CODE, claude_folder, deletion_time, retention_days
 from kept.workspace import Workspace
 
 if TYPE_CHECKING:

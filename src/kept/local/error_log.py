@@ -1,18 +1,32 @@
-"""The log of unexpected errors in the state folder: one entry for each error.
+"""Logs below the state folder, bounded and readable by their owner only; that of unexpected errors has an entry for each error.
 
 An entry holds the types of the error and its causes, and the places in code that they passed through. It leaves out the messages of
 exceptions, because they may quote a transcript.
 """
 
 import logging
+import os
 import traceback
 from contextlib import closing, suppress
 from datetime import UTC, datetime
+from io import TextIOWrapper
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from urllib.parse import unquote
 
 from kept.core.times import format_instant
-from kept.local.private_log import PrivateLog
+
+
+class PrivateLog(RotatingFileHandler):
+    """A log that is rotated when it exceeds ``most`` bytes and keeps ``older`` previous files. Raises OSError."""
+
+    def __init__(self, place: Path, *, most: int, older: int) -> None:
+        super().__init__(place, maxBytes=most, backupCount=older, encoding="utf-8")
+
+    def _open(self) -> TextIOWrapper:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+        return open(os.open(self.baseFilename, flags, 0o600), "a", encoding="utf-8")  # noqa: PTH123 - a descriptor has no path
+
 
 NAME = "errors.log"
 _BYTES = 500_000

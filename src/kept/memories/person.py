@@ -32,7 +32,7 @@ from kept.core.operation import (
 from kept.core.redact import redact
 from kept.core.text import normal_form, one_line
 from kept.core.value import replace
-from kept.intake.directories import record_directory
+from kept.intake.projects import record_directory
 from kept.memories.browse import find_project, matching_scopes, memory_revision
 from kept.memories.waiting import accepted_memory_id, find_refused, record_judgement, to_held_memory
 from kept.store.run_number import RunNumber

@@ -1,7 +1,7 @@
 """The main job: merge hand edits, read new transcripts, extract, curate, and write the outputs. Only one run at a time.
 
 A run that finds nothing new writes nothing. An interrupted run loses nothing: what it archived, extracted or curated is committed,
-and the next run continues from there.
+and the next run continues from there. The bundled sample runs in a home of its own below the state folder.
 """
 
 from collections.abc import Mapping, Sequence
@@ -426,3 +426,13 @@ def _fill_report_counts(workspace: Workspace, report: RunReport) -> None:
     report.held = sum(count for (status, *_), count in census.items() if status is Status.HELD)
     report.days = len(report.reading.days)
     report.outdated = len(find_outdated_memories(workspace))
+
+
+def sample_files() -> list[Path]:
+    """The transcripts of the sample; empty if kept was built without them."""
+    return sorted((Path(__file__).parents[1] / "sample").rglob("*.jsonl"))
+
+
+def run_sample(workspace: Workspace, options: RunOptions, *, progress: Progress = ignore_progress) -> RunReport:
+    """Process the sample in a workspace at :func:`kept.paths.sample_home`. Raises StoreError, BusyError."""
+    return run_pipeline(workspace, sample_files(), options, sample=True, progress=progress)

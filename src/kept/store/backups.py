@@ -14,8 +14,7 @@ from pathlib import Path
 from kept.core.codec import to_canonical_json
 from kept.core.errors import DamagedError, StoreError, UsageError
 from kept.store.columns import mark_of
-from kept.store.database import Database, create_file
-from kept.store.paths import delete_database, flush, free_name, make_folder
+from kept.store.database import Database, create_file, delete_database, flush, free_name, make_folder
 from kept.store.sqlite import SqliteStore
 
 

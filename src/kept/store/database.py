@@ -2,7 +2,8 @@
 
 It uses a rollback journal, because the SQLite that ships with many Pythons lacks the fix of the WAL-reset bug, and
 ``synchronous=EXTRA``, because a power cut after a commit must lose nothing. A process opens the file only once: closing a second
-connection would drop the locks of the first.
+connection would drop the locks of the first. A trigger or view could change or hide what kept reads and writes, so a file that has
+one is not opened.
 """
 
 import os
@@ -16,9 +17,7 @@ from typing import Any
 
 from kept.core.errors import DamagedError, StoreError
 from kept.store.door import Safe
-from kept.store.paths import flush, free_name, make_folder
 from kept.store.reader import parse_queries
-from kept.store.schema import foreign_objects, foreign_programs, migration_statements, schema_statements
 
 FORMAT = 6  # PRAGMA user_version of the newest schema
 ERASING = "erasing"  # setting that is present after words were erased until the file has been rewritten without them
@@ -415,3 +414,75 @@ def _to_store_error(error: sqlite3.Error, path: Path) -> StoreError:
         case _:
             what, hint = f"the store answered: {text}", "run `kept check`"
     return StoreError(what, where=str(path), hint=hint)
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and its missing parents, accessible to the owner only (mode 0700). Raises OSError."""
+    for missing in [item for item in (path, *path.parents) if not item.exists()][::-1]:
+        missing.mkdir(mode=0o700, exist_ok=True)
+
+
+def flush(path: Path) -> None:
+    """Flush a file, or the entries of a folder, to disk (fsync). Raises OSError."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def delete_database(path: Path) -> None:
+    """Delete a database file and its journal, if they exist. Raises OSError."""
+    for item in (path, path.with_name(f"{path.name}-journal")):
+        item.unlink(missing_ok=True)
+
+
+def free_name(path: Path) -> Path:
+    """The path if it is free, else the first free one with a number before the suffix."""
+    number, free = 1, path
+    while free.exists():
+        number += 1
+        free = path.with_name(f"{path.stem}.{number}{path.suffix}")
+    return free
+
+
+_OBJECTS = "SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type, name"
+
+
+def schema_statements() -> tuple[str, ...]:
+    """The statements of schema.sql."""
+    return _statements("schema.sql")
+
+
+def migration_statements(version: int) -> tuple[str, ...]:
+    """The statements that migrate a store from the previous format to ``version``."""
+    return _statements("migrations", f"{version}.sql")
+
+
+def foreign_programs(connection: sqlite3.Connection) -> Iterator[str]:
+    """The triggers and views in a store file, by kind and name; kept never creates any in the file."""
+    return (f"{kind} {name}" for kind, name in _list_objects(connection) if kind in ("trigger", "view"))
+
+
+def foreign_objects(connection: sqlite3.Connection) -> Iterator[str]:
+    """The tables, indexes, triggers and views that kept did not create, by kind and name, in a store of the newest format."""
+    return (f"{kind} {name}" for kind, name in _list_objects(connection) if (kind, name) not in _current_objects())
+
+
+def _list_objects(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    return [(str(row[0]), str(row[1])) for row in connection.execute(_OBJECTS)]
+
+
+@cache
+def _current_objects() -> frozenset[tuple[str, str]]:
+    """The kind and name of every object in a new store."""
+    with closing(sqlite3.connect(":memory:")) as made:
+        for statement in schema_statements():
+            made.execute(statement)
+        return frozenset(_list_objects(made))
+
+
+def _statements(*place: str) -> tuple[str, ...]:
+    text = _HERE.joinpath(*place).read_text(encoding="utf-8")
+    bare = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("--"))
+    return tuple(part.strip() for part in bare.split(";") if part.strip())

@@ -17,12 +17,11 @@ from kept.core.project import Project
 from kept.core.summary import Passage
 from kept.store.archive.turns import Archive
 from kept.store.check import citations
-from kept.store.database import BINDING, ERASING, Database
+from kept.store.database import BINDING, ERASING, Database, delete_database, flush
 from kept.store.days import Days
 from kept.store.door import Redact, skip_store_redaction
 from kept.store.log import Log
 from kept.store.memories import clear_texts, memory_index_words
-from kept.store.paths import delete_database, flush
 from kept.store.rows import UNREADABLE
 from kept.store.values import VERSION, EventRow, FileRow, OptedOut, Output, Row, StoreRow, ThreadRow
 

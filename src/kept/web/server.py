@@ -1,15 +1,21 @@
-"""Assemble the web application, and serve it to this machine."""
+"""Assemble the web application, and serve it to this machine.
+
+Its HTTP protocol has a time limit for request headers, against clients that send a request byte by byte.
+"""
 
 import asyncio
+import json
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from kept.core.errors import KeptError, UsageError
 
 try:
+    import h11
     import jinja2  # noqa: F401 - imported here so that a missing extra is reported once
     import uvicorn
     from fastapi import Depends, FastAPI, Request
@@ -19,6 +25,7 @@ try:
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Match
     from starlette.types import ASGIApp, Scope
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 except ImportError as error:
     raise UsageError("`kept web` needs the extra web", hint="pip install 'kept[web]'") from error
 
@@ -30,8 +37,7 @@ from kept.web import render
 from kept.web.api import AREAS, session
 from kept.web.background import OpenWorkspace
 from kept.web.context import WebContext, request_workspace, web_context
-from kept.web.guard import API, DOCUMENTED, RequestGuard, http_status, log_request_error, problem_body
-from kept.web.header_timeout import HeaderTimeoutProtocol
+from kept.web.guard import API, DOCUMENTED, HEADERS, RequestGuard, http_status, log_request_error, problem_body
 from kept.web.pages import PAGES, story
 from kept.web.render import problem_page, render_part, sign_in_page
 
@@ -201,3 +207,65 @@ class WebServer(uvicorn.Server):
         finally:
             for signals, handler in before.items():
                 signal.signal(signals, handler)
+
+
+HEADER_SECONDS = 10.0  # from the opening of a connection, or the first byte of a later request, to the end of its headers
+
+
+class HeaderTimeoutProtocol(H11Protocol):
+    """Closes a connection if the headers of a request do not arrive within :data:`HEADER_SECONDS`."""
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Start the timer for the first request."""
+        super().connection_made(transport)
+        self._start_timer()
+
+    def data_received(self, data: bytes) -> None:
+        """Handle received bytes; stop the timer once the headers are complete."""
+        if self._timer is None:
+            self._start_timer()
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._stop_timer()
+
+    def eof_received(self) -> bool:  # type: ignore[override]  # the base returns None: the response is lost then
+        """Answer a complete request before the connection is closed; refuse an incomplete one with status 400."""
+        unanswered = self.cycle is not None and not self.cycle.response_complete
+        if unanswered and not self.cycle.more_body:
+            self.cycle.keep_alive = False
+            return True
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE) and self.conn.their_state is not h11.DONE:
+            if unanswered:
+                self.cycle.disconnected = True
+            if unanswered or self.conn.trailing_data[0]:
+                self.send_400_response("The request ended early.")
+        return False
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer an invalid request with a JSON error and the headers that every response has."""
+        body = json.dumps({"error": msg.strip(".").lower(), "where": "", "hint": ""}).encode()
+        own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+        kind = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), (b"connection", b"close")]
+        for event in (h11.Response(status_code=400, headers=[*kind, *own]), h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the timer."""
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def _start_timer(self) -> None:
+        self._timer = self.loop.call_later(HEADER_SECONDS, self._close_connection)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _close_connection(self) -> None:
+        self._timer = None
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.abort()

@@ -38,9 +38,8 @@ from kept.memories.waiting import best_of_each_scope, count_pending_proposals, l
 from kept.paths import Paths, sample_home
 from kept.pipeline.backfill import backfill as backfill_archive
 from kept.pipeline.follow_roots import add_root, find_unfollowed
-from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.run import RunOptions, run_pipeline, sample_files
 from kept.pipeline.run_report import RunReport
-from kept.pipeline.sample_run import sample_files
 from kept.pipeline.sleep import run_sleep
 from kept.pipeline.upgrade import UpgradeReport, preview_upgrade, run_upgrade
 from kept.profiles.profile import Occasion

@@ -36,8 +36,16 @@ from kept.paths import Paths
 from kept.pipeline.audit import AuditFault, AuditFinding
 from kept.pipeline.audit import audit as audit_notes
 from kept.pipeline.importing import import_from_tool, import_path
-from kept.pipeline.move_store import move_to_file, move_to_server, prepare_server
-from kept.pipeline.safety import check_home, export_archive, rebuild_store, restore_store, write_export
+from kept.pipeline.safety import (
+    check_home,
+    export_archive,
+    move_to_file,
+    move_to_server,
+    prepare_server,
+    rebuild_store,
+    restore_store,
+    write_export,
+)
 from kept.profiles.profile import category_title
 from kept.workspace import Workspace, refuse_lost_store
 

@@ -1,12 +1,12 @@
-"""Finds secrets in a text: by the rules, by the names of values, and as whole blocks. Knows nothing of disguises or marks."""
+"""Finds secrets in a text: by the rules, by the names of values, in tables, and as whole blocks. Knows no disguises or marks."""
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, assert_never
 
 from kept.core.redact.book import Finder, Rule, load_rule_book
 from kept.core.redact.shape import compile_re2, looks_mixed, looks_placeholder, looks_random
-from kept.core.redact.tables import find_table_values
 from kept.core.redact.values import (
     Setting,
     find_cookie_values,
@@ -280,3 +280,37 @@ def _find_manifest_secrets(data: bytes, order: int) -> Iterator[SecretSpan]:
         for line in _DATA_LINE.finditer(data, block.start(2), block.end(2)):
             if not looks_placeholder(line.group(1)):
                 yield SecretSpan(start=line.start(1), end=line.end(1), order=order, kind="secret", secret=line.group(1))
+
+
+_HEADING = compile_re2(rb"(?im)^[^\n]{0,300}passw(?:or[dt]|d)\b[^\n]{0,300}$")
+_CELLS = {b"|": compile_re2(rb"[^|]+"), b",": compile_re2(rb"[^,]+"), b"": compile_re2(rb"\S+(?: \S+)*")}
+_ROW = compile_re2(rb"(?m)^[^\n]{0,1000}")  # a line, at most its first 1,000 bytes
+_MOST_ROWS = 50
+_TRIMMED = b" \t\"'`*"
+
+
+def find_table_values(data: bytes) -> Iterator[tuple[int, int]]:
+    """The ranges of passwords below headings; a row with a different number of cells ends a table."""
+    for heading in _HEADING.finditer(data):
+        sign = next((sign for sign in (b"|", b",") if sign in heading.group()), b"")
+        names = [cell for _, _, cell in _split_row(data, heading.start(), heading.end(), sign)]
+        columns = [place for place, name in enumerate(names) if rank_name(name) == 3 and len(name.split()) <= 3]
+        rows = _ROW.finditer(data, heading.end() + 1) if columns and len(names) > 1 else ()
+        for row in islice(rows, _MOST_ROWS):
+            cells = _split_row(data, row.start(), row.end(), sign)
+            if len(cells) != len(names):
+                break
+            for start, end, value in (cells[column] for column in columns):
+                if is_secret_value(Setting.QUOTED, 3, value):
+                    yield start, end
+
+
+def _split_row(data: bytes, start: int, stop: int, sign: bytes) -> list[tuple[int, int, bytes]]:
+    """The cells of a line that are not empty: start, end and content of each."""
+    cells: list[tuple[int, int, bytes]] = []
+    for cell in _CELLS[sign].finditer(data, start, stop):
+        words = cell.group().strip(_TRIMMED + b"\r")
+        if words:
+            low = cell.start() + cell.group().index(words)
+            cells.append((low, low + len(words), words))
+    return cells

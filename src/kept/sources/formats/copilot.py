@@ -23,6 +23,7 @@ from kept.sources.documents import DocumentEntry, SourceDocument, read_new_state
 from kept.sources.drafts import (
     PATH_LIMIT,
     EventDraft,
+    OpenCalls,
     content_text,
     count_note,
     exit_code_of,
@@ -35,7 +36,6 @@ from kept.sources.drafts import (
     truncate_text,
 )
 from kept.sources.json_lines import REWRITTEN, Fetch, Outcome, RecordReader, make_slice, read_slices
-from kept.sources.open_calls import OpenCalls
 from kept.sources.records import (
     ReadStop,
     Record,

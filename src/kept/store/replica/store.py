@@ -7,9 +7,8 @@ from tempfile import TemporaryDirectory
 
 from kept.core.codec import dump_member, to_canonical_json
 from kept.core.errors import DamagedError, StoreError
-from kept.store.database import AWAY
+from kept.store.database import AWAY, free_name
 from kept.store.door import Redact, skip_store_redaction
-from kept.store.paths import free_name
 from kept.store.replica.database import ReplicaDatabase
 from kept.store.replica.protocol import NOT_COMPARED, Head, Row, Server
 from kept.store.replica.taking_up import take_up_changes

@@ -6,8 +6,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field, StrictBool
 
 from kept.core.errors import MissingError
-from kept.pipeline.run import RunOptions
-from kept.pipeline.sample_run import run_sample
+from kept.pipeline.run import RunOptions, run_sample
 from kept.web.api.forms import Body
 from kept.web.context import web_context
 

@@ -15,6 +15,7 @@ from kept.core.words import list_shapes
 from kept.sources.documents import PRINTED, is_program, is_unattended
 from kept.sources.drafts import (
     EventDraft,
+    OpenCalls,
     call_detail,
     call_target,
     content_text,
@@ -26,7 +27,6 @@ from kept.sources.drafts import (
     truncate_name,
 )
 from kept.sources.json_lines import Fetch
-from kept.sources.open_calls import OpenCalls
 
 
 def label_record(value: Mapping[str, Any], *, subagent_file: bool) -> tuple[Author, str] | None:

@@ -5,7 +5,9 @@ prompts, the last working directory and branch. Copies are not removed here; an 
 were abandoned is found later (``kept.store.threads``).
 """
 
+import os
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,19 @@ from kept.core.event import Author, Cursor, Event, Precision, Slice
 from kept.core.text import one_line, word_set
 from kept.core.times import format_instant, parse_instant
 from kept.core.value import dataclass
+from kept.sources.base import named_folder
 from kept.sources.documents import PRINTED, label_unconfirmed
-from kept.sources.drafts import PATH_LIMIT, EventDraft, content_text, count_note, safe_word, shorten_text, to_event, truncate_name
+from kept.sources.drafts import (
+    PATH_LIMIT,
+    EventDraft,
+    content_text,
+    count_note,
+    parse_object,
+    safe_word,
+    shorten_text,
+    to_event,
+    truncate_name,
+)
 from kept.sources.formats.claude_code.blocks import (
     CALLS,
     State,
@@ -37,8 +50,7 @@ from kept.sources.formats.claude_code.blocks import (
 )
 from kept.sources.json_lines import Outcome, RecordReader, read_slices
 from kept.sources.message_parts import is_machine_session_start
-from kept.sources.records import Record, sample_records
-from kept.sources.retention import claude_folder
+from kept.sources.records import Record, read_beginning, sample_records
 
 # Records without speech; each type is its own reason.
 _SILENT = word_set(
@@ -326,3 +338,31 @@ def _nearest_parent(state: State, value: Mapping[str, Any]) -> str:
     """The nearest ancestor with an event. A compaction's record has no parent, but a logical one."""
     native = truncate_name(value.get("parentUuid")) or truncate_name(value.get("logicalParentUuid"))
     return state.links.get(native, native)
+
+
+CLAUDE_CODE = "claude-code"
+_DEFAULT_DAYS = 30
+_WARNING_DAYS = 7  # days before the deletion of a transcript on which kept begins to warn
+_SETTINGS_BYTES = 2**20
+
+
+def claude_folder(home: Path, env: Mapping[str, str]) -> Path:
+    """The folder of Claude Code: ``$CLAUDE_CONFIG_DIR``, else ``~/.claude``."""
+    return named_folder(env, "CLAUDE_CONFIG_DIR", home / ".claude")
+
+
+def deletion_time(info: os.stat_result, days: int | None, now: datetime) -> datetime | None:
+    """When a tool deletes a file that it keeps for ``days`` without a change, if that is within a week; else None."""
+    if days is None:
+        return None
+    end = datetime.fromtimestamp(info.st_mtime, UTC) + timedelta(days=days)
+    return end if end - timedelta(days=_WARNING_DAYS) <= now else None
+
+
+def retention_days(source: str, home: Path, env: Mapping[str, str]) -> int | None:
+    """The days without a change after which a tool deletes a transcript; None if it never does."""
+    if source != CLAUDE_CODE:
+        return None
+    settings = read_beginning(claude_folder(home, env) / "settings.json", _SETTINGS_BYTES)
+    days = parse_object(settings.decode("utf-8", "replace")).get("cleanupPeriodDays")
+    return days if isinstance(days, int) and not isinstance(days, bool) and days >= 0 else _DEFAULT_DAYS

@@ -13,6 +13,7 @@ from kept.core.value import dataclass, field
 from kept.core.words import match_opening
 from kept.sources.drafts import (
     EventDraft,
+    OpenCalls,
     call_detail,
     call_target,
     command_line,
@@ -28,7 +29,6 @@ from kept.sources.drafts import (
     truncate_text,
 )
 from kept.sources.json_lines import Fetch
-from kept.sources.open_calls import OpenCalls
 from kept.sources.records import RecordPlace
 
 CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call")
