@@ -40,7 +40,6 @@ _VALUE = 3  # a value has at most this many words
 SHORT = 9  # a statement with at most this many content words says one thing
 _TOKEN = compile_late(r"[$€£]?[^\W_]+(?:[.,:'’/_@-]+[^\W_]+)*%?", re.UNICODE)
 _NUMBER = compile_late(r"^[$€£]?\d+(?:[.,:]\d+)*(?:%|[a-zA-Z]{1,3})?$")
-_DATE = compile_late(r"^\d{4}-\d\d-\d\d$")
 _NAMED = compile_late(r"\w[\d_.@-]+\w|\d")  # a word that is a name in any case
 _ELISION = Pattern(r"^\pL{1,2}['’]")
 _CLITIC = 2  # at most this many letters remain of "we've" after the elision is removed
@@ -54,7 +53,6 @@ _HOME = "<home>"
 # A statement shares at least this share of its words with one about the same thing: usually, and if it tells a change.
 _HALF, _THIRD = 0.45, 0.3
 _HOME_ONLY = 2  # a clause with at most this many words says only where somebody lives
-_COMPOUND = ({"name", "number"}, {"month", "number"})  # kinds of words that together form one value
 NEAR_ENOUGH = 0.5  # least semantic similarity, where the form of the statements alone does not decide
 _INDEXED_WORDS = 12  # a statement is indexed by at most this many of its words, the first ones
 COMPARED = 20  # compare with at most this many statements that share two words, the nearest in time
@@ -82,7 +80,7 @@ def _dull_words() -> frozenset[str]:
 
 
 class Word(NamedTuple):
-    """A content word. ``kind`` is the kind of value it can be: number, date, weekday, month or name; empty if it is no value."""
+    """A content word. ``kind`` is the kind of value it can be: number, date or name; empty if it is no value."""
 
     stem: str
     kind: str
@@ -92,11 +90,11 @@ class Word(NamedTuple):
 class ValueStatement:
     """A text parsed as a statement about values: its content words in order, of which the first ``clause`` are in the first clause.
 
-    ``narrow`` are words that limit it to a place or occasion, ``governed`` those that form such a limit alone. The flags mean:
+    ``narrow`` are words that limit it to a place or occasion. The flags mean:
     ``tells_change``: something is no longer as it was; ``tells_loudly``: it says so with more than "now"; ``ended``: something is
     gone; ``once``: it says how something was at first; ``open_ended``: it asks, adds or depends; ``is_sentence``: it has function
     words, as sentences do; ``is_state``: the thing has one value at a time; ``is_attribute``: it gives the value of a named
-    attribute; ``sole``: only one person or thing does it; ``home``: it says where somebody lives; ``moved``: it says where somebody
+    attribute; ``home``: it says where somebody lives; ``moved``: it says where somebody
     moved, which need not be a home.
     """
 
@@ -106,7 +104,6 @@ class ValueStatement:
     clause: int
     denials: int
     narrow: frozenset[str]
-    governed: frozenset[str]
     tells_change: bool
     tells_loudly: bool
     ended: bool
@@ -115,7 +112,6 @@ class ValueStatement:
     is_sentence: bool
     is_state: bool
     is_attribute: bool
-    sole: bool
     home: bool
     moved: bool
 
@@ -143,22 +139,12 @@ class ValueStatement:
     @cached_property
     def may_begin_otherwise(self) -> bool:
         """True if it may be about the same as a statement with a different opening."""
-        return bool(self.once or self.home or self.sole or self.says.chosen)
-
-    @cached_property
-    def clause_keys(self) -> frozenset[str]:
-        """The keys of the first clause."""
-        return frozenset(word.stem[:STEM] for word in self.words[: self.clause])
+        return bool(self.once or self.home or self.says.chosen)
 
     @cached_property
     def forms(self) -> Mapping[str, frozenset[str]]:
         """The words by key."""
         return {key: frozenset(word.stem for word in self.words if word.stem[:STEM] == key) for key in self.keys}
-
-    @cached_property
-    def valued(self) -> bool:
-        """True if one of its words can be a value."""
-        return _is_valued(self.words)
 
     @cached_property
     def is_short(self) -> bool:
@@ -172,17 +158,16 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
     ended = _form("gone", "instead", "gone_back").search(text) is not None
     turned = _form("turned").search(text) is not None
     turns = [match[0].casefold() for match in _form("turned").finditer(text, find_lead_end(text))] if turned else []
-    without = " ".join((_form("gone").sub(" ", text) if ended else text).split())  # "I no longer live in" is about homes, too
     moved = _form("moved").search(text) is not None
-    home = moved or _form("home").search(without) is not None
-    plain = _form("home").sub(" ", _form("moved").sub(" ", without)) if home else text
-    if home or turned:
+    home = moved or _form("home").search(text) is not None
+    plain = _form("home").sub(" ", _form("moved").sub(" ", text)) if home else text
+    if turned:
         plain = _form("turned").sub(lambda each: each[0] if each[0].startswith("(") else " ", plain)
     clause, *rest = _EDGE.split(plain.strip(" ,"), maxsplit=1)
     first = _EDGE.split(text, maxsplit=1)[0]
     is_contrast = _CONTRAST.match(text, len(first)) is not None
-    words, narrow, governed = _read_words(clause, says.chosen, at=int(home))
-    more, narrow_more, _ = _read_words(rest[0], frozenset(), at=1) if rest else ([], frozenset[str](), None)
+    words, narrow = _read_words(clause, says.chosen, at=int(home))
+    more, narrow_more = _read_words(rest[0], frozenset(), at=1) if rest else ([], frozenset[str]())
     words = [Word(_HOME, "")] * home + words
     tokens = [word.casefold() for word in _TOKEN.findall(clause)]
     verb = next((place for place, word in enumerate(tokens) if word in _words("states")), 0)
@@ -193,7 +178,6 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
         clause=len(words),
         denials=says.denials and parse_statement(first).denials,
         narrow=narrow | narrow_more,
-        governed=governed,
         tells_change=is_contrast or ended or bool(turns),
         tells_loudly=is_contrast or ended or any(turn not in _words("present") for turn in turns),
         ended=ended,
@@ -203,7 +187,6 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
         is_state=bool(verb) and _form("several").search(" ".join(tokens[:verb])) is None,
         is_attribute=_ATTRIBUTE.search(clause) is not None
         or (bool(verb) and tokens[verb] in COPULAS and not ATTRIBUTES.isdisjoint(tokens[:verb])),
-        sole=not _words("sole").isdisjoint(tokens[:_VALUE]),
         home=home,
         moved=moved,
     )
@@ -220,17 +203,14 @@ def _leads() -> tuple[Pattern, ...]:
     return tuple(Pattern(patterns.from_now_on) for patterns in load_telling_patterns() if patterns.from_now_on)
 
 
-def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word], frozenset[str], frozenset[str]]:
-    """The content words of a clause, with chosen words and quantities moved to the end; the words after a limiting word such as
-    "in"; and those between two such words.
-    """
+def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word], frozenset[str]]:
+    """The content words of a clause, with chosen words and quantities moved to the end; and those after a limiting word ("in")."""
     found: list[Word] = []
     values: list[Word] = []
     narrow: set[str] = set()
-    governed: set[str] = set()
     raw = _TOKEN.findall(text)
     folded = [item.casefold() for item in raw]
-    marks, binding = word_list("change", "marks", spaced=False), _words("narrow", "toward")
+    marks = word_list("change", "marks", spaced=False)
     for place, (item, word) in enumerate(zip(raw, folded, strict=True)):
         kind = _value_kind(item, place + at)
         if is_cjk(item):
@@ -247,12 +227,9 @@ def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word],
         ):
             stem = stem_word(bare)
             (values if word in chosen else found).append(Word(stem, "name" if word in chosen else kind))
-            before = folded[max(0, place - 2) : place]
-            if not _words("narrow").isdisjoint(before):
+            if not _words("narrow").isdisjoint(folded[max(0, place - 2) : place]):
                 narrow.add(stem)
-            if not binding.isdisjoint(before) and not binding.isdisjoint(folded[place + 1 : place + 2]):
-                governed.add(stem)
-    return found + values, frozenset(narrow), frozenset(governed)
+    return found + values, frozenset(narrow)
 
 
 def _is_measure(behind: Sequence[str]) -> bool:
@@ -266,12 +243,8 @@ def _value_kind(raw: str, place: int) -> str:
     word = raw.casefold()
     if _NUMBER.match(raw) or (word in number_words() and word not in _dull_words()):
         return "number"
-    if _DATE.match(raw):
+    if word in _words("weekdays", "months") and (word not in _BOTH_MONTH_AND_WORD or (place and raw[:1].isupper())):
         return "date"
-    if word in _words("weekdays"):
-        return "weekday"
-    if word in _words("months") and (word not in _BOTH_MONTH_AND_WORD or (place and raw[:1].isupper())):
-        return "month"
     named = (place and len(raw) > 1 and not raw.islower()) or _NAMED.search(raw) or word in _words("languages")
     return "name" if named else ""
 
@@ -346,7 +319,7 @@ def _find_slots(
             value.append(word)
             others.append(word)
             continue
-        if any(each.stem not in statement.governed for each in value):
+        if value:
             places.add((before, word.stem[:STEM]))
         before, value = word.stem[:STEM], []
     return places, tuple(value), tuple(others)
@@ -359,8 +332,6 @@ def find_relation(earlier: ValueStatement, later: ValueStatement) -> Relation:
         return Relation.REPLACES
     if earlier.once:  # it says itself that it describes how things were at first
         return Relation.REPLACES if frame.shared >= _HALF and len(earlier.words) - len(frame.old) > _VALUE else Relation.APART
-    if earlier.open_ended:
-        return Relation.APART
     if not frame.opens or frame.crossed:
         return _relate_different_things(earlier, later, frame)
     if earlier.home and later.home:
@@ -376,13 +347,10 @@ def find_relation(earlier: ValueStatement, later: ValueStatement) -> Relation:
 
 
 def _relate_different_things(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:
-    """The relation of statements that name different things: somebody else alone does something, or a word is now its opposite."""
+    """The relation of statements that name different things: a word may now be its opposite, or a change is announced."""
     after, before = later.says.words, earlier.says.words
-    if len(frame.old) == 1 == len(frame.new):
-        if later.sole and later.tells_change and not frame.opens:
-            return Relation.REPLACES
-        if frame.opens and has_opposites(after - before, before - after):
-            return Relation.MAY_REPLACE
+    if len(frame.old) == 1 == len(frame.new) and has_opposites(after - before, before - after):
+        return Relation.MAY_REPLACE
     two_bans = earlier.denials > 0 and later.denials > 0  # "never edit A, run B instead" leaves "never edit C" alone
     announced = frame.opens and later.tells_loudly and frame.shared >= _HALF and not two_bans
     return Relation.MAY_REPLACE if announced else Relation.APART
@@ -404,8 +372,7 @@ def _is_another_value(earlier: ValueStatement, later: ValueStatement, frame: _Fr
     if earlier.is_attribute and later.is_attribute and len(frame.old_value) == 1 == len(frame.new_value):
         return True
     has_one_value = earlier.is_state and later.is_state and "name" not in kinds | others
-    are_values = all(len(each) == 1 or each in _COMPOUND for each in (kinds, others)) and "" not in kinds | others
-    return are_values and bool(kinds & others) and (later.tells_change or has_one_value)
+    return "" not in kinds | others and bool(kinds & others) and (later.tells_change or has_one_value)
 
 
 def _relate_told_change(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:
@@ -418,7 +385,7 @@ def _relate_told_change(earlier: ValueStatement, later: ValueStatement, frame: _
         return Relation.MAY_REPLACE
     if frame.shared >= _HALF and frame.own >= _THIRD:
         return Relation.REPLACES_IF_NEAR
-    begins = earlier.words[0] not in frame.old and later.words[0] not in frame.new and later.tells_loudly
+    begins = earlier.words[0] not in frame.old and later.words[0] not in frame.new
     near = (begins or frame.shared >= _THIRD) and valued and earlier.is_short and later.is_short
     return Relation.MAY_REPLACE if near else Relation.APART
 
@@ -442,17 +409,9 @@ def is_comparable(earlier: ValueStatement, later: ValueStatement) -> bool:
         return False
     if earlier.once or earlier.says.chosen or (earlier.home and later.home):
         return True
-    is_other = later.starts.isdisjoint(earlier.keys) and earlier.starts.isdisjoint(later.keys)
-    if earlier.open_ended or (is_other and not (earlier.sole and later.sole and later.tells_change)):
+    if earlier.open_ended or (later.starts.isdisjoint(earlier.keys) and earlier.starts.isdisjoint(later.keys)):
         return False
-    short = earlier.is_short and later.is_short
     shared = len(earlier.keys & later.keys) / min(len(earlier.keys), max(earlier.clause, 2))
-    if later.tells_loudly:
-        return shared >= _HALF or short
-    if shared < (_HALF if short else 1 - _THIRD) and not (short and later.tells_change):
-        return False
-    old, new = earlier.clause_keys - later.keys, later.clause_keys - earlier.keys
-    if len(old) <= _VALUE >= len(new):  # another value of at most this many words, or a negation
-        return True
-    valued = earlier.valued and later.valued and earlier.is_sentence and later.is_sentence
-    return short and valued and (earlier.denials > 0) == (later.denials > 0)
+    if earlier.is_short and later.is_short:
+        return later.tells_change or shared >= _HALF
+    return shared >= (_HALF if later.tells_loudly else 1 - _THIRD)
