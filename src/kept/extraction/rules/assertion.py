@@ -85,6 +85,9 @@ _CORRECTS = _opens_with(_INTERJECTIONS, "corrects")
 _JESTS = Pattern(
     rf"(?i)(?:^|\W)(?:{_spaced_words('jests')})(?:\W|$)|(?:^|\s)/s(?:\W|$)|[🙃😂🤣😜😏🙄🤡]|{_unspaced_words('jests')}|ㅋㅋ"
 )
+_CONFIDES = Pattern(
+    rf"(?i)^\W*(?:(?:{_spaced_words('opener')})\W+)?(?:{_spaced_words('confides')})\W*(?:$|[,.;:!–—-]\s)|{_unspaced_words('confides')}"
+)
 _TRAILS = Pattern(r"^\s*(?:\.{2,}|…)\s*\w")  # an ellipsis, after which a new thought begins
 _QUESTION = ("?", "？")
 _CLOSING = " \t\r\n\"'`”’)*_"
@@ -109,6 +112,11 @@ def find_unasserted_reason(text: str, start: int, end: int) -> str:
         (_WITHDRAWN.search(text[end:]), WITHDRAWN),
     )
     return next((reason for sign, reason in checks if sign), "")
+
+
+def is_confidence(sentence: str) -> bool:
+    """True if a sentence begins by asking for secrecy ("This is off the record.", "Between us: …")."""
+    return _CONFIDES.search(sentence) is not None
 
 
 def is_retraction(prompt: str) -> bool:

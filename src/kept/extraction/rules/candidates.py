@@ -21,7 +21,7 @@ from kept.core.spans import typed_spans, typed_text
 from kept.core.statement import find_content
 from kept.core.text import one_line
 from kept.core.value import dataclass, replace
-from kept.extraction.rules.assertion import find_unasserted_reason
+from kept.extraction.rules.assertion import find_unasserted_reason, is_confidence
 from kept.extraction.rules.framing import is_announced
 from kept.extraction.rules.handover import propose_handed_over
 from kept.extraction.rules.patterns import (
@@ -102,6 +102,8 @@ def _find_prompt_tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     spans = [
         span for typed in typed_spans(event) for span in split_sentences(text, typed.start, typed.end) if not span.parenthetical
     ][:_SENTENCES]
+    if any(is_confidence(text[span.start : span.end]) for span in spans):
+        return []
     tellings = dict(find_tellings(text, spans, patterns, lexicon.tellings))
     rest = [(place, span) for place, span in enumerate(spans) if place not in tellings]
     tellings.update(find_wishes(text, rest, wished, lexicon))
