@@ -155,10 +155,10 @@ def _run_steps(
         report.llm_curation = curate_with_llm(
             workspace, run_number, workspace.llm, by=workspace.settings.llm.name, allow=options.allow
         )
+        report.day_summaries = write_day_summaries(workspace, workspace.llm, by=workspace.settings.llm.name)
         report.llm_requests = write_requests(
             workspace, run_number, workspace.llm, by=workspace.settings.llm.name, limits=workspace.llm.token_limits
         )
-        report.day_summaries = write_day_summaries(workspace, workspace.llm, by=workspace.settings.llm.name)
     covering = CoverageCounter(workspace)
     # A real-time run does not summarize threads: they stay pending until an occasion that extracts them completely.
     summarize_threads(
