@@ -197,6 +197,12 @@ def test_what_an_undo_gave_back_is_told_by_what_is_so_now():
     assert describe_given_back(list_differences({"m": (new, old)})) == "“The port is 8731.” – reworded back"
     assert describe_given_back(list_differences({"m": (old, None)})) == "“The port is 8731.” – no longer remembered"
     assert describe_given_back(list_differences({"m": (new, old), "n": (KNOWN, HELD)})) == "1 reworded back, 1 held again"
+    assert describe_given_back(list_differences({"m": (GONE, KNOWN)})).endswith(" – remembered again")
+    assert describe_given_back(list_differences({"m": (replace(KNOWN, category="goal"), KNOWN)})).endswith(" – moved back")
+    assert describe_given_back(list_differences({"m": (replace(KNOWN, pinned=True), KNOWN)})).endswith(" – marked as before")
+    assert describe_given_back(list_differences({"m": (replace(KNOWN, observations=2), KNOWN)})).endswith(" – dated as before")
+    rejected = replace(KNOWN, status=Status.REJECTED, reason="no")
+    assert describe_given_back(list_differences({"m": (HELD, rejected)})).endswith(" – rejected again")
     for words, told in (("w" * 80, "w" * 80), ("w" * 81, "w" * 80 + "…")):
         assert describe_given_back(list_differences({"m": (None, memory("m", MAR, words))})).startswith(f"“{told}” – ")
     assert describe_given_back(()) == ""

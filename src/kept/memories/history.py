@@ -297,7 +297,7 @@ def _cut_pass_at(made: Pass, moment: datetime, earliest: Mapping[str, datetime])
 def _memory_at(memory: Memory, moment: datetime, earliest: Mapping[str, datetime]) -> Memory:
     """A memory without evidence later than a moment."""
     evidence = tuple(item for item in memory.evidence if item.at is None or item.at <= moment)
-    first, last = earliest.get(memory.id, memory.first_seen), memory.last_seen
+    first, last = earliest.get(memory.id), memory.last_seen
     if last is not None and last > moment:
         last = max((item.at for item in evidence if item.at is not None), default=first)
     return replace(memory, evidence=evidence, first_seen=first, last_seen=last)
