@@ -102,6 +102,13 @@ def test_slow_erosion_is_stopped_at_half_within_thirty_days():
     assert stopped > 10
 
 
+def test_half_of_what_stood_at_any_time_of_thirty_days_may_go_and_one_more_stops_the_pass():
+    gone = [replace(each, id=f"old{i}", status=Status.RETIRED, ended_at=AT, reason="x") for i, each in enumerate(memories(4))]
+    retire = [Retire(memory=f"decision{i}", at=AT, reason="x") for i in range(4)]
+    assert find_overreach([*gone, *memories(10)], retire[:3]) == ()
+    assert find_overreach([*gone, *memories(10)], retire) != ()
+
+
 def test_a_memory_that_was_only_proposed_anew_does_not_spend_the_budget():
     everything = [replace(each, status=Status.RETIRED, reason=WITHDRAWN, ended_at=AT) for each in memories(10)]
     everything += [replace(each, id=f"new{i}") for i, each in enumerate(memories(6))]
