@@ -7,6 +7,8 @@ import pytest
 
 from kept.core.errors import UsageError
 from kept.core.memory import Status
+from kept.curation.llm_requests import write_requests
+from kept.llm.ask import CompleteReply
 from kept.memories import person
 from kept.memories.backups import create_backup
 from kept.memories.history import undo
@@ -14,6 +16,7 @@ from kept.memories.synced_folder import SyncFolder
 from kept.memories.waiting import list_pending_proposals
 from kept.paths import find_paths
 from kept.pipeline.safety import restore_store
+from kept.store.run_number import RunNumber
 from machines import KEY, Machine
 from talking import OTHER, RULE, forget_ids, say
 
@@ -60,6 +63,23 @@ def test_a_change_on_one_machine_is_a_change_on_the_other_and_undoing_it_too(two
     desk.sync()
     laptop.sync()
     assert laptop.active() == desk.active() == set()
+
+
+def test_a_change_on_one_machine_leaves_the_requests_that_a_model_wrote_on_the_other(two):
+    desk, laptop = two
+    number = desk.add(SHIFT)
+    desk.sync()
+    laptop.sync()
+    reply = CompleteReply(body={"memories": [{"id": 1, "requests": ["plan the unloading of the next ship"]}]})
+    with laptop.desk() as workspace:
+        write_requests(
+            workspace, RunNumber(workspace.store.log, workspace.clock, "run"), lambda asks: [reply for _ in asks], by="m"
+        )
+    desk.change(person.pin, number)
+    desk.sync()
+    laptop.sync()
+    memory = laptop.memories()[number]
+    assert (memory.pinned, memory.needed_for) == (True, ("plan the unloading of the next ship",))
 
 
 def test_a_project_that_a_machine_never_saw_is_called_as_where_it_is(two):
