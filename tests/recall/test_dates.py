@@ -6,7 +6,6 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from kept.core.dates.when import is_month_first_locale, parse_day_range, parse_time_span
-from kept.recall.event_time import parse_event_bound
 
 ZONE = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 3, 11, 22, 30, tzinfo=UTC)  # a Wednesday, 23:30 in Berlin
@@ -130,12 +129,6 @@ def test_a_span_is_understood_relative_to_now_in_the_persons_zone(question, sinc
 )
 def test_what_only_looks_like_a_time_is_none(question):
     assert days(question) is None
-
-
-def test_what_bounds_a_span_may_be_something_that_happened():
-    found = parse_event_bound("what broke before the big release")
-    assert (found.event, found.side, found.rest) == (("big", "release"), "until", "what broke")
-    assert parse_event_bound("since the migration").side == "since"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
-from kept.core.dates.when import TimeSpan, is_month_first_locale, parse_time_span
+from kept.core.dates.when import is_month_first_locale, parse_time_span
 from kept.core.digest import text_hash
 from kept.core.project import fallback_project_folder
 from kept.core.text import index_words, project_label
@@ -20,7 +20,6 @@ from kept.core.value import dataclass, replace
 from kept.local.recall_settings import RecallSettings
 from kept.recall.embed import create_embedder
 from kept.recall.embed.levels import SimilarityScale, detect_language, find_asked, find_scale
-from kept.recall.event_time import parse_event_bound
 from kept.recall.index import Index, SearchLimits, SearchUnit, UnitKind, open_index
 from kept.recall.question import build_phrases, find_compounds, is_telling, select_search_terms, telling_words
 from kept.recall.rank import TIME, add_conversation_score, add_surroundings, conversation_scores, fuse_scores
@@ -208,8 +207,7 @@ class _IndexSearch:
         self._phrases = build_phrases(self._words, self._joined)
         self._limits, self._open = self._to_limits(filters, format_instant(workspace.clock()))
         month_first = is_month_first_locale(workspace.env)
-        asked = parse_time_span(query, workspace.clock(), workspace.zone, month_first=month_first) or parse_event_bound(query)
-        self._when = self._resolve_time(asked)
+        self._when = parse_time_span(query, workspace.clock(), workspace.zone, month_first=month_first)
         self.floor = workspace.settings.recall.floor
         self._asked = _embed_query(workspace, query) if meaning else None
 
@@ -318,20 +316,6 @@ class _IndexSearch:
         worth = conversation_scores(turns_with, count, events)
         threads = self._index.threads_of(scores) if worth else {}
         return {item: add_conversation_score(score, worth.get(threads.get(item, 0), 0.0)) for item, score in scores.items()}
-
-    def _resolve_time(self, asked: TimeSpan | None) -> TimeSpan | None:
-        """The time span that a question names. If an event bounds it, the bound is the last time of the best match for the event.
-
-        None if the question names no time, or the event is not found.
-        """
-        if asked is None or not asked.event:
-            return asked
-        for kind in (UnitKind.MEMORY, UnitKind.TURN):
-            rows = [item for item, _, _ in self._index.search_words(kind, asked.event, self._limits, 3)]
-            times = [parse_optional_instant(unit.last_at) for unit in self._index.load_units(kind, rows[:1]).values()]
-            if times and times[0]:
-                return asked._replace(since=times[0]) if asked.side == "since" else asked._replace(until=times[0])
-        return None
 
     def _time_limits(self) -> SearchLimits | None:
         """The limits narrowed to the time that the question names; None if it names none."""

@@ -1,8 +1,7 @@
 """Parses the time that a question names: "last Tuesday", "10.01.2024", "first week of March".
 
 Times are relative to a moment, in a person's time zone. A weekday alone is the last one before today; a month without a year is the
-most recent one that has begun. :mod:`kept.core.dates.calendar_words` translates other languages, and :mod:`kept.recall.event_time`
-parses a time that is bounded by an event ("before the release").
+most recent one that has begun. :mod:`kept.core.dates.calendar_words` translates other languages.
 
 The parser goes through the words once, so it costs little more than splitting the text. Only Chinese, Japanese and Korean need
 regular expressions.
@@ -30,36 +29,32 @@ _ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, 
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "few": 3, "couple": 2}
 _UNITS = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
 _PARTS = {"early": (1, 11), "mid": (10, 21), "middle": (10, 21), "late": (20, 32), "beginning": (1, 11), "end": (20, 32)}
-OPEN = {"before": "until", "until": "until", "till": "until", "by": "until", "after": "since", "since": "since"}
+_OPEN = {"before": "until", "until": "until", "till": "until", "by": "until", "after": "since", "since": "since"}
 _LEAD = frozenset(
     {"in", "on", "at", "over", "during", "of", "the", "around", "der", "dem", "den", "la", "le", "el", "il", "a", "o", "на"}
 )
 # Words before "3 may" or "3 march" that show that it is a date and not a verb.
-_DATED = tuple([word] for word in (*OPEN, "on", "from", "of", "le", "el", "il"))
+_DATED = tuple([word] for word in (*_OPEN, "on", "from", "of", "le", "el", "il"))
 
 
 class TimeSpan(NamedTuple):
     """A span of time ``[since, until)``, with None for an open end; ``label`` is how the question words it.
 
-    ``rest`` is the question without that label. If an event bounds the span instead of a date ("before the release"), ``event`` has
-    the words that name the event (set by :mod:`kept.recall.event_time`). The caller looks up the time of the event and sets it at
-    ``side``: ``since`` or ``until``.
+    ``rest`` is the question without that label.
     """
 
     since: datetime | None
     until: datetime | None
     label: str
-    event: tuple[str, ...] = ()
-    side: str = ""
     rest: str = ""
 
 
 def parse_time_span(question: str, now: datetime, zone: ZoneInfo, *, month_first: bool = False) -> TimeSpan | None:
     """The time span that a question names; None if it names none. ``month_first`` reads 10/01/2024 as the first of October."""
-    raw, words = split_question_words(question)
+    raw, words = _split_question_words(question)
     today = now.astimezone(zone).date()
     for place in range(len(words)):
-        side = OPEN.get(words[place], "")
+        side = _OPEN.get(words[place], "")
         start = place + 1 if side else place
         lead = start
         while lead < len(words) and lead < start + 2 and words[lead] in _LEAD:
@@ -83,7 +78,7 @@ def parse_time_span(question: str, now: datetime, zone: ZoneInfo, *, month_first
     return _parse_cjk_span(question[:_CHARACTERS], today, zone)
 
 
-def split_question_words(question: str) -> tuple[list[str], list[str]]:
+def _split_question_words(question: str) -> tuple[list[str], list[str]]:
     """The words of a question's first 1,000 characters: as written, and normalized.
 
     Normalized words are in lower case without punctuation; time words are translated to English, and a season that begins
