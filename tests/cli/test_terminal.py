@@ -216,14 +216,14 @@ def test_a_line_is_one_line_whatever_its_words(capsys):
 
 def test_a_key_that_was_not_offered_is_asked_again(monkeypatch):
     pressed = iter("?\r Y")
-    monkeypatch.setattr(command_support, "read_keystroke", lambda: next(pressed))
-    assert command_support.read_key("yn") == "y"
+    monkeypatch.setattr(command_support, "read_key", lambda: next(pressed))
+    assert command_support.read_choice("yn") == "y"
 
 
 @pytest.mark.parametrize("nothing", ["", "\x04"])
 def test_nobody_at_the_terminal_means_the_last_choice(monkeypatch, nothing):
-    monkeypatch.setattr(command_support, "read_keystroke", lambda: nothing)
-    assert command_support.read_key("yn") == "n"
+    monkeypatch.setattr(command_support, "read_key", lambda: nothing)
+    assert command_support.read_choice("yn") == "n"
 
 
 def test_help_is_plain(capsys, home):

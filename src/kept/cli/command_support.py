@@ -20,7 +20,7 @@ from kept.paths import Paths, find_paths
 from kept.workspace import Workspace, open_workspace
 
 
-def call_options(context: typer.Context) -> GlobalOptions:
+def global_options(context: typer.Context) -> GlobalOptions:
     """The global options of a call."""
     return context.find_object(GlobalOptions) or GlobalOptions()
 
@@ -34,7 +34,7 @@ def command_workspace(context: typer.Context, also: Sequence[str] = (), *, dry: 
 
     Unfinished files of a killed command are deleted. ``dry`` deletes nothing and creates no store.
     """
-    call = call_options(context)
+    call = global_options(context)
     with open_workspace(
         command_home(context), profile=call.profile, zone=call.zone, new_store=call.new_store, dry=dry, also=also
     ) as workspace:
@@ -45,7 +45,7 @@ def command_workspace(context: typer.Context, also: Sequence[str] = (), *, dry: 
 
 def command_home(context: typer.Context) -> Paths:
     """The home that the global options name. Raises ConfigError."""
-    return find_paths(call_options(context).home, os.environ)
+    return find_paths(global_options(context).home, os.environ)
 
 
 def is_interactive() -> bool:
@@ -53,10 +53,10 @@ def is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and not agent_variable(os.environ)
 
 
-def read_key(choices: str, hint: Line | None = None) -> str:
+def read_choice(choices: str, hint: Line | None = None) -> str:
     """Read keys until one is in ``choices``, and return it; at the end of the input, the last choice. Other keys show ``hint``."""
     while True:
-        pressed = read_keystroke().lower()
+        pressed = read_key().lower()
         if pressed in ("", _END_OF_INPUT):
             return choices[-1]
         if pressed in choices:
@@ -68,10 +68,10 @@ def read_key(choices: str, hint: Line | None = None) -> str:
 def confirm(*question: Span | str) -> bool:
     """Ask a question that one key answers, y or n; False at the end of the input. Needs a terminal."""
     write_line(*question, ("  y/n", "dim"))
-    return read_key("yn") == "y"
+    return read_choice("yn") == "y"
 
 
-def read_keystroke() -> str:
+def read_key() -> str:
     """Read one key without waiting for Enter and without echo; empty at the end of the input.
 
     A key that was typed before the question answers it, because the input is not flushed. Ctrl-C raises KeyboardInterrupt.

@@ -38,11 +38,11 @@ def main(words: Sequence[str]) -> NoReturn:
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
         message = f"the system said: {error.strerror or type(error).__name__}{place}"
-        code = _report_error(2, _format_traced_error(message, error, words), error, words)
+        code = _report_error(2, _log_unexpected_error(message, error, words), error, words)
     except Exception as error:  # noqa: BLE001 - the last handler: without --verbose no traceback or transcript text may be printed
         from kept.local.error_log import error_line  # noqa: PLC0415 - only for errors
 
-        code = _report_error(2, _format_traced_error(f"{error_line(error)} → report this line", error, words), error, words)
+        code = _report_error(2, _log_unexpected_error(f"{error_line(error)} → report this line", error, words), error, words)
     sys.exit(code)
 
 
@@ -128,7 +128,7 @@ def _silence_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _format_traced_error(message: str, error: Exception, words: Sequence[str]) -> str:
+def _log_unexpected_error(message: str, error: Exception, words: Sequence[str]) -> str:
     """Log an unexpected error below the state folder; returns the message with the path of its trace."""
     from kept.local.error_log import log_error  # noqa: PLC0415 - only for errors
     from kept.paths import find_paths  # noqa: PLC0415

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kept.cli.command_support import is_interactive, read_key
+from kept.cli.command_support import is_interactive, read_choice
 from kept.cli.console import Line, format_count, line, write_line, write_lines
 from kept.llm.ask import Usage
 from kept.llm.available import NOWHERE, AvailableModel, find_models, find_programs
@@ -190,7 +190,7 @@ def offer_model(workspace: Workspace) -> bool:
     write_lines(_offer_lines(available_models, estimate))
     sys.stdout.flush()
     digits = "".join(str(number) for number in range(1, len(available_models) + 1))
-    answer = read_key(f"{digits}n")
+    answer = read_choice(f"{digits}n")
     if answer == "n":
         change_setting(workspace.paths, _DECIDED, "none")
         write_line("No model will be asked.", (" → kept config set llm.adapter, should you want one later", "dim"))

@@ -19,7 +19,7 @@ from typing import Annotated
 import typer
 
 from kept.cli.call import GlobalOptions
-from kept.cli.command_support import call_options, command_home
+from kept.cli.command_support import command_home, global_options
 from kept.cli.console import line, write_line, write_lines
 from kept.core.errors import BusyError, KeptError
 from kept.local import files
@@ -39,7 +39,7 @@ def mcp(
     port: Annotated[int, typer.Option(metavar="PORT", min=1, max=65_535, help="With --http: the port; the path is /mcp.")] = 8321,
 ) -> None:
     """Serve memory as tools and resources to any agent that speaks MCP; while it runs, hooks also find facts by meaning."""
-    call, home = call_options(context), command_home(context)
+    call, home = global_options(context), command_home(context)
     serve = importlib.import_module("kept.mcp").serve
     key = load_mcp_key(home) if http else ""
     if http:
@@ -59,7 +59,7 @@ def web(
 
     The address ends with a key after #, new with every start: without it, no other user and no web page gets in.
     """
-    call, home = call_options(context), command_home(context)
+    call, home = global_options(context), command_home(context)
     page = importlib.import_module("kept.web")
     running_port = find_running_page(home)
     if running_port is not None:  # one server is enough: a signed-in browser can open it again

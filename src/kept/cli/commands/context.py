@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from kept.cli import hook as hooks
-from kept.cli.command_support import call_options, check_choice, command_workspace
+from kept.cli.command_support import check_choice, command_workspace, global_options
 from kept.cli.console import Line, format_count, hanging_line, line, write_json, write_lines
 from kept.core.codec import to_json
 from kept.core.errors import UsageError
@@ -105,5 +105,5 @@ def hook(
     """Answer a coding agent's hook, with its payload on stdin. Always exits with 0; errors go to kept's log."""
     if event not in hooks.EVENTS:
         raise UsageError(f"there is no event {event!r}", hint=f"events: {', '.join(hooks.EVENTS)}")
-    home = call_options(context).home
+    home = global_options(context).home
     return hooks.answer_event([event, *(["--client", client] if client else []), *(["--home", home] if home else [])])

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kept.changes import apply_person_change
-from kept.cli.command_support import call_options, command_workspace, edit_line, is_interactive, read_key
+from kept.cli.command_support import command_workspace, edit_line, global_options, is_interactive, read_choice
 from kept.cli.console import Line, line, write_json, write_lines
 from kept.cli.lists import changed_line, memory_line
 from kept.core.errors import UsageError
@@ -95,7 +95,7 @@ def suggest(
         write_lines(
             [memory_line(memory, workspace.zone), line("Remember this? ", ("y/n  (s: decide later in `kept review`)", "dim"))]
         )
-        match read_key("yns"):
+        match read_choice("yns"):
             case "y":
                 return [person.approve(workspace, memory.id)]
             case "n":
@@ -227,7 +227,7 @@ def _apply_change(
         if as_json:
             bodies = [to_export(workspace, memory) for memory in memories]
             write_json(bodies[0] if len(bodies) == 1 else bodies)
-        elif not call_options(context).quiet:
+        elif not global_options(context).quiet:
             moment = workspace.clock()
             write_lines(
                 [

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kept.cli.command_support import call_options, check_choice, progress_if_shown
+from kept.cli.command_support import check_choice, global_options, progress_if_shown
 from kept.cli.console import Line, format_count, line, write_answer
 from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
@@ -88,7 +88,7 @@ def eval_(
     """Run kept's own archive and search (or extraction) over a public set, with a fresh store for each namespace; or extraction
     over annotated transcripts, one fresh store for each set of them.
     """
-    call = call_options(context)
+    call = global_options(context)
 
     def open_store(folder: Path) -> AbstractContextManager[Workspace]:
         return open_workspace(Paths(root=folder, user=folder), profile=call.profile, zone=call.zone or "UTC")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kept.cli.command_support import call_options, command_workspace, confirm, is_interactive, progress_if_shown
+from kept.cli.command_support import command_workspace, confirm, global_options, is_interactive, progress_if_shown
 from kept.cli.console import Line, format_count, format_path, hanging_line, line, write_json, write_line, write_lines
 from kept.cli.lists import memory_line
 from kept.core.codec import json_fields
@@ -78,7 +78,7 @@ def forget(
             )
         )
         chosen = list(also or [])
-        quiet = call_options(context).quiet
+        quiet = global_options(context).quiet
         shown = sys.stderr.isatty() and not quiet
         if shown:
             write_line(("Reading everything that kept has, backups too; that may take minutes.", "dim"), stream=sys.stderr)

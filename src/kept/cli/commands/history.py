@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from kept.changes import apply_person_change
-from kept.cli.command_support import call_options, command_workspace
+from kept.cli.command_support import command_workspace, global_options
 from kept.cli.commands.edit import print_problems
 from kept.cli.commands.status import run_body
 from kept.cli.console import Line, format_count, hanging_line, line, more_lines, page_lines, write_json, write_line, write_lines
@@ -227,7 +227,7 @@ def _apply_undo_redo(
         if as_json:
             later = [_later_body(operation) for operation in done.later]
             write_json({"passes": list(done.passes), "changed": _changes_body(workspace, done.changed), "later": later})
-        elif not call_options(context).quiet:
+        elif not global_options(context).quiet:
             write_line(
                 (f"{title} {_describe_passes(workspace, done.passes)}", "green"), (f" ({_format_pass_ids(done.passes)})", "dim")
             )

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kept.cli.command_support import call_options, command_workspace
+from kept.cli.command_support import command_workspace, global_options
 from kept.cli.commands.show import route_lines
 from kept.cli.console import (
     Line,
@@ -137,7 +137,7 @@ def _run_backfill(
     estimate: bool,
     as_json: bool,
 ) -> int:
-    quiet = call_options(context).quiet or as_json
+    quiet = global_options(context).quiet or as_json
     if not as_json and (estimate or not quiet):
         write_line(_format_plan(plan), stream=sys.stdout if estimate else sys.stderr)
     if estimate:

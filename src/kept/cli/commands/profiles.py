@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from kept.changes import apply_person_change
-from kept.cli.command_support import call_options, command_home, command_workspace
+from kept.cli.command_support import command_home, command_workspace, global_options
 from kept.cli.commands.edit import print_problems
 from kept.cli.console import (
     Line,
@@ -71,7 +71,7 @@ def profiles(
 
 
 def _chosen_profile(context: typer.Context, home: Paths) -> str:
-    return call_options(context).profile or str(configure.load_setting(home, "profile"))
+    return global_options(context).profile or str(configure.load_setting(home, "profile"))
 
 
 def _profiles_folder(home: Paths) -> Path:
@@ -96,7 +96,7 @@ def _list_profiles(context: typer.Context, home: Paths, *, as_json: bool) -> int
         mark = "  in use" if name == chosen else "  also in use" if name in used else ""
         text = profile if isinstance(profile, str) else profile.summary
         lines.append(hanging_line([(f"{name}  ", "bold")], text, (mark, "green")))
-        if isinstance(profile, Profile) and (name == chosen or call_options(context).verbose):
+        if isinstance(profile, Profile) and (name == chosen or global_options(context).verbose):
             lines += _category_summary(profile)
     write_lines(
         [

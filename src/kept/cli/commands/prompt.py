@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kept.cli.command_support import call_options, command_home, is_interactive
+from kept.cli.command_support import command_home, global_options, is_interactive
 from kept.cli.console import Line, diff_lines, format_path, line, write_json, write_line, write_lines
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
@@ -39,7 +39,7 @@ def prompt(
     `declare` adds a category of your own (in the front matter of your prompt, between two lines of `---`), `withdraw` takes it out.
     With --profile NAME it is that profile's prompt. A changed prompt applies to what is read later; `kept run --force` reads all.
     """
-    home, profile = command_home(context), call_options(context).profile or ""
+    home, profile = command_home(context), global_options(context).profile or ""
     match action:
         case "show" | "diff":
             pass

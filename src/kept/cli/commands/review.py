@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kept.changes import apply_person_change
-from kept.cli.command_support import call_options, command_workspace, edit_line, is_interactive, read_key
+from kept.cli.command_support import command_workspace, edit_line, global_options, is_interactive, read_choice
 from kept.cli.commands.edit import print_problems
 from kept.cli.console import Line, format_count, format_id, hanging_line, line, more_lines, write_json, write_line, write_lines
 from kept.cli.lists import changed_line, format_rank, scope_name, turns_around
@@ -140,7 +140,7 @@ def _decide_by_id(context: typer.Context, workspace: Workspace, asked: Sequence[
         return [decide(workspace, number) for decide, numbers in asked for number in numbers or ()]
 
     done, written = apply_person_change(workspace, decide_all)
-    if not call_options(context).quiet:
+    if not global_options(context).quiet:
         write_lines(_decided_line(workspace, memory) for memory in done)
     return print_problems(written)
 
@@ -169,7 +169,7 @@ def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mappi
     while last != "q" and (place < len(queue) or decided):
         if place == len(queue):  # so that the last decision can be undone too
             write_line(*_LAST_CHOICES)
-            last = "u" if read_key("u\n\rq") == "u" else "q"
+            last = "u" if read_choice("u\n\rq") == "u" else "q"
             place = _take_back(workspace, queue, decided) if last == "u" else place
             continue
         number = queue[place].id
@@ -177,7 +177,7 @@ def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mappi
         reason = [line((f"    {why[number]}", "dim"))] if number in why else []
         choices = _STALE_CHOICES if number in why else _CHOICES
         write_lines([line(), line((f"{place + 1} of {len(queue)}", "dim")), *_decision_card(workspace, memory), *reason, choices])
-        while (last := read_key("ynesouq" if number in why else "ynpesouq", choices)) == "o":
+        while (last := read_choice("ynesouq" if number in why else "ynpesouq", choices)) == "o":
             write_lines([*turns_around(workspace, memory), *_decision_card(workspace, memory), choices])
         if last == "u" and decided:
             place = _take_back(workspace, queue, decided)

@@ -16,11 +16,11 @@ import typer
 
 from kept.cli.call import GlobalOptions
 from kept.cli.command_support import (
-    call_options,
     check_choice,
     command_home,
     command_workspace,
     confirm,
+    global_options,
     is_interactive,
     progress_if_shown,
 )
@@ -102,7 +102,7 @@ def run_and_report(
     ask: bool = True,
 ) -> int:
     """Run and print the report. With ``ask``, a person at a terminal is asked, once, which language model may be used."""
-    call = call_options(context)
+    call = global_options(context)
     verbose = not (as_json or call.quiet)
     if follow and not options.dry:  # before reading, because the settings of a followed folder decide how it is read
         with command_workspace(context) as workspace:
@@ -238,7 +238,7 @@ def backfill(
     One that is cut short loses nothing; the next one continues. A worker sees the archive under the same path as this machine; what
     lies at an address (s3://…, https://…) is copied to this machine first, for as long as it is read.
     """
-    call = call_options(context)
+    call = global_options(context)
     options = RunOptions(model=not no_llm, agent=bool(agent_variable(os.environ)))
     with command_workspace(context) as workspace:
         with progress_if_shown(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
@@ -279,7 +279,7 @@ def sleep(
                         (" → kept review --stale", "dim"),
                     )
                 )
-            if not lines and not call_options(context).quiet:
+            if not lines and not global_options(context).quiet:
                 lines.append(line("Nothing to do."))
             write_lines(lines)
             write_lines(line((problem, "red")) for problem in done.written.problems)
@@ -296,7 +296,7 @@ def upgrade(
     with command_workspace(context) as workspace:
         report = preview_upgrade(workspace)
         if not as_json:
-            write_lines(_format_upgrade(report, everything=not call_options(context).quiet))
+            write_lines(_format_upgrade(report, everything=not global_options(context).quiet))
         if (report.retired or report.made) and not yes:
             if as_json:
                 write_json(_upgrade_body(report))

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kept.changes import apply_person_change
-from kept.cli.command_support import call_options, check_choice, command_home, command_workspace, confirm, is_interactive
+from kept.cli.command_support import check_choice, command_home, command_workspace, confirm, global_options, is_interactive
 from kept.cli.commands.edit import print_problems
 from kept.cli.console import (
     diff_lines,
@@ -63,7 +63,7 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
     """
     home = command_home(context)
     if not home.store.exists():
-        if not call_options(context).new_store:
+        if not global_options(context).new_store:
             refuse_lost_store(home)
         hint = "`kept run` makes one, `kept restore FILE` puts a backup back"
         raise UsageError("there is no store", where=str(home.store), hint=hint)
@@ -75,12 +75,12 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
             return 2 if check_report.damage else 0
         write_lines(line(("damaged  ", "red"), item) for item in check_report.damage)
         notes = [(path, state) for path, state, _ in check_report.outputs if state in (FileState.EDITED, FileState.MISSING)]
-        if not call_options(context).quiet:
+        if not global_options(context).quiet:
             write_lines(line((f"{state.value}  ", "yellow"), format_path(path), (" → kept run", "dim")) for path, state in notes)
         if check_report.damage:
             hint = " → kept rebuild mends what derives from the log; kept restore FILE puts a backup back"
             write_line((f"{format_count(len(check_report.damage), 'thing')} wrong", "bold red"), (hint, "dim"))
-        elif not call_options(context).quiet:
+        elif not global_options(context).quiet:
             write_line(("All is well: ", "green"), "the log, the archive and the memories agree.")
         return 2 if check_report.damage else 0
 
@@ -105,7 +105,7 @@ def doctor(
 
     Each hook is called as your coding agent calls it. A language model that runs on this machine is asked one short question.
     """
-    call, home = call_options(context), command_home(context)
+    call, home = global_options(context), command_home(context)
     check_findings = run_checks(home, profile=call.profile, zone=call.zone)
     if fix:
         hooks = any(finding.repair == "hooks" for finding in check_findings)
@@ -142,7 +142,7 @@ def backup(
     """Copy everything kept knows into one verified file. Other commands may run meanwhile."""
     with command_workspace(context) as workspace:
         made = create_backup(workspace, file)
-        if not call_options(context).quiet:
+        if not global_options(context).quiet:
             size = f" ({made.stat().st_size / 1e6:.1f} MB; as private as your memories)"
             write_line(("Backed up and verified: ", "green"), format_path(made), (size, "dim"))
 
@@ -153,7 +153,7 @@ def restore(
 ) -> int:
     """Replace the store by a backup. The present store is moved aside; later hand edits are kept."""
     done = restore_store(command_home(context), file, lambda: command_workspace(context))
-    if not call_options(context).quiet:
+    if not global_options(context).quiet:
         write_line(("Restored: ", "green"), format_path(file.absolute()))
         if done.old_store:
             write_line((f"What was there before is kept at {format_path(done.old_store)}", "dim"))
@@ -167,7 +167,7 @@ def rebuild(context: typer.Context) -> int:
     """Regenerate memories, index and files from the log."""
     with command_workspace(context) as workspace:
         written = rebuild_store(workspace)
-        if not call_options(context).quiet:
+        if not global_options(context).quiet:
             write_line(("Rebuilt: ", "green"), format_count(len(workspace.store.log.memories()), "memory", "memories"))
         return print_problems(written)
 
@@ -186,7 +186,7 @@ def migrate(
     Before the settings change, a store made of the server's rows alone is checked whole (its chain, its memories) and its export
     compared with this one's, byte for byte. All of it stays on this machine too, where it is read with or without a network.
     """
-    home, quiet = command_home(context), call_options(context).quiet
+    home, quiet = command_home(context), global_options(context).quiet
     if bool(to) == bool(prepare):
         raise UsageError("that is no call of migrate", hint="kept migrate --to URL|sqlite, or for an administrator: --prepare URL")
     if prepare:
@@ -284,7 +284,7 @@ def import_(
         )
         if as_json:
             write_json({"whole": done.whole, "added": dict(done.added), "left_out": dict(done.left_out)})
-        elif not call_options(context).quiet:
+        elif not global_options(context).quiet:
             counts = ", ".join(f"{count} {status}" for status, count in sorted(done.added.items())) or "nothing"
             write_line(("Imported: ", "green"), counts)
             write_lines(line((f"  left out, {reason}: {count}", "dim")) for reason, count in sorted(done.left_out.items()))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kept.cli.command_support import call_options, check_choice, command_home, command_workspace, confirm, is_interactive
+from kept.cli.command_support import check_choice, command_home, command_workspace, confirm, global_options, is_interactive
 from kept.cli.commands.run import run_and_report
 from kept.cli.console import (
     Line,
@@ -106,7 +106,7 @@ def _install_job(context: typer.Context, home: Paths, *, at: str, kind: str) -> 
     """Install the nightly job; if no scheduler would run it, let each session be read when it ends. Returns the exit code."""
     code, runs = 0, False
     try:
-        done = install_job(home, os.environ, at=at, zone=call_options(context).zone or "", kind=kind)
+        done = install_job(home, os.environ, at=at, zone=global_options(context).zone or "", kind=kind)
         write_lines(_installed_lines(done))
         runs = done.enabled
     except KeptError as error:
@@ -287,7 +287,7 @@ def schedule(
     run, and reading, extracting and asking stop after `night_minutes` (240). ``--tz`` sets the zone of that time, if the
     scheduler knows zones (systemd).
     """
-    home, call = command_home(context), call_options(context)
+    home, call = command_home(context), global_options(context)
     match check_choice(action, _ACTIONS, "schedule"):
         case "install" if only_show:
             planned = job_files(home, os.environ, at=at, zone=call.zone or "", kind=kind)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kept.cli.command_support import call_options, check_choice, command_home, command_workspace
+from kept.cli.command_support import check_choice, command_home, command_workspace, global_options
 from kept.cli.console import (
     Line,
     format_count,
@@ -90,7 +90,7 @@ def sources(
             show_session(workspace, session, as_json=as_json)
             return
         surveyed = survey(workspace)
-        lines = _format_survey(workspace, surveyed, verbose=call_options(context).verbose)
+        lines = _format_survey(workspace, surveyed, verbose=global_options(context).verbose)
         write_answer(lambda: _survey_body(workspace, surveyed), lines, as_json=as_json)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from kept.cli.command_support import call_options, check_choice, command_workspace
+from kept.cli.command_support import check_choice, command_workspace, global_options
 from kept.cli.commands.edit import print_problems
 from kept.cli.console import Line, format_count, hanging_line, line, write_json, write_line, write_lines
 from kept.core.codec import json_fields
@@ -71,7 +71,7 @@ def sync(
         report, written = sync_machines(workspace)
     if as_json:
         write_json(json_fields(report, "received", "sent", "clashes") | {"forgotten": len(report.forgotten)})
-    elif not call_options(context).quiet:
+    elif not global_options(context).quiet:
         received, sent = format_count(report.received, "change"), format_count(report.sent, "change")
         write_line(("Synced: ", "green"), f"{received} from other machines, {sent} to them.")
         if report.clashes:
