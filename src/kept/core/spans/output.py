@@ -42,7 +42,7 @@ _SCREEN = Pattern(r"(?m)^[ \t]*[⏺●⎿✻]\s*\S|^[ \t]*⎿")
 @lru_cache(maxsize=512)  # several rules call it for each line
 def is_output_line(line: str) -> bool:
     """True if a line has the shape of program output, code, a diff or a table."""
-    if (line.startswith("@") and _MENTION.match(line)) or _ADDRESS.match(line) or _CONFIDED.match(line) or _is_described(line):
+    if (line.startswith("@") and _MENTION.match(line)) or _ADDRESS.match(line) or _CONFIDED.match(line) or _is_assigned_prose(line):
         return False
     if _SHAPES.match(line) or "\t" in line.strip() or (_ENDS.search(line) and not has_word("person", line)):
         return True
@@ -50,7 +50,7 @@ def is_output_line(line: str) -> bool:
     return dense >= 8 and len(_MARKS.findall(line)) * 5 > dense
 
 
-def _is_described(line: str) -> bool:
+def _is_assigned_prose(line: str) -> bool:
     rows = _WORDS.finditer(_STRING.sub("", line)) if _ASSIGNED.match(line) else ()
     return any(_CODE_WORDS.isdisjoint(row[0].split()) for row in rows)
 
