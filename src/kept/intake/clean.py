@@ -81,29 +81,32 @@ def clean(event: Event, *, redact: Callable[[str], Redaction], limits: Limits, s
     """Return the event as it may be stored and shown to a model; ``said`` is the cleaned text that a prompt may answer. Pure;
     cleaning a clean event changes nothing.
     """
-    tally = _RemovalTally()
+    cleaner = _TextCleaner()
     text = event.text
     if event.kind is EventKind.PROMPT:
-        text = tally.shorten("invisible", text, _keep_paste_marks(text))
-    text = tally.purge(text, redact)
+        text = cleaner.shorten("invisible", text, _keep_paste_marks(text))
+    text = cleaner.purge(text, redact)
     if event.kind is EventKind.PROMPT:
-        text = tally.hide_answer(tally.hide_password(text, redact), redact, said)
+        text = cleaner.hide_answer(cleaner.hide_password(text, redact), redact, said)
     if event.kind is EventKind.TOOL_OUTPUT:
-        text = tally.shorten("envelope", text, unwrap_result(text))
+        text = cleaner.shorten("envelope", text, unwrap_result(text))
     shorter, reason = _shorten(event, text, limits)
-    tally.shorten(reason, text, shorter)
+    cleaner.shorten(reason, text, shorter)
     tool = event.tool
     if tool:
-        target, detail = tally.cut(tool.target, redact, limits.target), tally.cut(tool.detail, redact, limits.detail)
-        name, call = tally.name(tool.name, redact, limits.place), tally.name(tool.call, redact, limits.place)
+        target, detail = cleaner.cut(tool.target, redact, limits.target), cleaner.cut(tool.detail, redact, limits.detail)
+        name, call = cleaner.clean_name(tool.name, redact, limits.place), cleaner.clean_name(tool.call, redact, limits.place)
         if (target, detail, name, call) != (tool.target, tool.detail, tool.name, tool.call):
             tool = replace(tool, name=name, call=call, target=target, detail=detail)
-    project, branch = tally.name(event.project, redact, limits.place), tally.name(event.branch, redact, limits.place)
+    project, branch = (
+        cleaner.clean_name(event.project, redact, limits.place),
+        cleaner.clean_name(event.branch, redact, limits.place),
+    )
     named = _redact_names(event, redact)
     if shorter is not event.text or tool is not event.tool or project != event.project or branch != event.branch:
         named = replace(named, text=shorter, tool=tool, project=project, branch=branch)
     return CleanedEvent(
-        event=named, removed={reason: count for reason, count in tally.removed.items() if count}, secrets=tally.secrets
+        event=named, removed={reason: count for reason, count in cleaner.removed.items() if count}, secrets=cleaner.secrets
     )
 
 
@@ -126,7 +129,7 @@ def _holds_secret(names: tuple[str, ...], redact: Callable[[str], Redaction]) ->
     return bool(redact(" ".join(names)).found)
 
 
-class _RemovalTally:
+class _TextCleaner:
     """Removes text from an event and counts it by reason."""
 
     __slots__ = ("removed", "secrets")
@@ -191,7 +194,7 @@ class _RemovalTally:
             return self.shorten("long", purged, _BECAME.join(_cut_middle(half, most // 2 - len(_BECAME)) for half in halves))
         return self.shorten("long", purged, _cut_middle(purged, most))
 
-    def name(self, text: str, redact: Callable[[str], Redaction], most: int) -> str:
+    def clean_name(self, text: str, redact: Callable[[str], Redaction], most: int) -> str:
         """Purge a path or name: one line, truncated at the end."""
         purged = self.purge(text, redact)
         if len(purged) <= most and purged.isprintable():
