@@ -100,7 +100,7 @@ def split_agent_edits(
     return persons, AgentEdits(revised=revised, removed=removed, added=added, session=session)
 
 
-def split_agent_entries(
+def drop_agent_entries(
     workspace: Workspace, path: Path, base: Sequence[ViewEntry], edits: ViewEdits, stamp: FileStamp
 ) -> ViewEdits:
     """The edits of a JSON view that are the person's. Added entries stay: they are held, whoever added them."""

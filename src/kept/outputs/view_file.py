@@ -14,7 +14,7 @@ from kept.core.operation import Add, Operation, Resolve, Retire, Revise, to_fact
 from kept.local import files
 from kept.local.files import FileContent
 from kept.memories.person import make_memory
-from kept.outputs.agent_edits import split_agent_entries
+from kept.outputs.agent_edits import drop_agent_entries
 from kept.outputs.compose.sheet import is_shown, select_leading
 from kept.outputs.hand_edits import add_written_line, copy_to_quarantine, usable_text
 from kept.outputs.render import ViewEdits, ViewEntry, compare_views, fit_to_view, read_view, render_view
@@ -52,7 +52,7 @@ def view_edits_to_operations(
         place = "" if dry else f" It is kept at {copy_to_quarantine(workspace.paths, path)} and written anew."
         return (), f"{path} was not taken as an edit: {now}.{place}"
     view_edits = compare_views(base, now)
-    edits = split_agent_entries(workspace, path, base, view_edits, content.stamp)
+    edits = drop_agent_entries(workspace, path, base, view_edits, content.stamp)
     problem = ""
     if edits != view_edits:
         place = "" if dry else f" It is kept at {copy_to_quarantine(workspace.paths, path)}."
