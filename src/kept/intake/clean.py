@@ -98,10 +98,7 @@ def clean(event: Event, *, redact: Callable[[str], Redaction], limits: Limits, s
         name, call = cleaner.clean_name(tool.name, redact, limits.place), cleaner.clean_name(tool.call, redact, limits.place)
         if (target, detail, name, call) != (tool.target, tool.detail, tool.name, tool.call):
             tool = replace(tool, name=name, call=call, target=target, detail=detail)
-    project, branch = (
-        cleaner.clean_name(event.project, redact, limits.place),
-        cleaner.clean_name(event.branch, redact, limits.place),
-    )
+    project, branch = (cleaner.clean_name(name, redact, limits.place) for name in (event.project, event.branch))
     named = _redact_names(event, redact)
     if shorter is not event.text or tool is not event.tool or project != event.project or branch != event.branch:
         named = replace(named, text=shorter, tool=tool, project=project, branch=branch)

@@ -20,7 +20,7 @@ from kept.core.value import dataclass, replace
 
 SYNC = "sync"  # stage of passes that come from other machines
 SHOWN = (Status.ACTIVE, Status.HELD)
-_SAID = ("content", "category", "profile", "scope", "status", "pinned", "superseded_by", "resolved_by", "valid_until", "about")
+_VISIBLE = ("content", "category", "profile", "scope", "status", "pinned", "superseded_by", "resolved_by", "valid_until", "about")
 
 Place = tuple[int, int]  # the place of a line: the epoch of its file, and the pass
 
@@ -50,7 +50,7 @@ class SyncLine:
         return normal_form(self.memory.content)
 
     @property
-    def conflict(self) -> str:
+    def held_id(self) -> str:
         """The id under which its words are held if another line wins; it is the same on every machine."""
         return conflict_id(self.memory, of=self.memory.id)
 
@@ -125,9 +125,9 @@ def changed_ids(operations: Iterable[Operation]) -> Iterator[str]:
             yield from (operation.memory, *getattr(operation, "losers", ()))
 
 
-def says_same(one: Memory, other: Memory) -> bool:
+def looks_same(one: Memory, other: Memory) -> bool:
     """True if two memories look the same to a person."""
-    return all(getattr(one, name) == getattr(other, name) for name in _SAID)
+    return all(getattr(one, name) == getattr(other, name) for name in _VISIBLE)
 
 
 def replace_memory(line: SyncLine, mine: Memory) -> Add:

@@ -33,9 +33,9 @@ from kept.memories.sync_lines import (
     changed_ids,
     conflict_id,
     format_line,
+    looks_same,
     parse_line,
     replace_memory,
-    says_same,
     settle_lines,
 )
 from kept.store.check import IMPORTED
@@ -185,7 +185,7 @@ class SyncFolder:
         lines, names = [], self.workspace.scope_names() if changes else {}
         for number, (pass_, person) in changes.items():
             memory = self._find(number)
-            if memory and (person or number not in said or not says_same(said[number], memory)):
+            if memory and (person or number not in said or not looks_same(said[number], memory)):
                 lines.append(
                     SyncLine(
                         machine=self.machine,
@@ -263,7 +263,7 @@ class SyncFolder:
                 self.workspace.record_project_names({line.memory.scope: line.project for line in fresh if line.project})
                 self._save_note(seen=seen | {line.machine: line.place for line in fresh})
         known, key = store.log.forgotten_fingerprints(), store.key("forget")
-        words = {line.memory.content for line in lines if line.conflict in gone}
+        words = {line.memory.content for line in lines if line.held_id in gone}
         report.said = tuple(sorted(text for text in words if not is_known_statement(text, known, key)))
         if gone:
             self.erase(ErasureWords(sentences=(), memories=frozenset(gone)))
@@ -302,7 +302,7 @@ class SyncFolder:
         elif (
             mine
             and mine.content
-            and not says_same(mine, theirs)
+            and not looks_same(mine, theirs)
             # Rules on another machine do not change a memory that rests on what was said here.
             and (line.person or (line.machine != self.machine and (mine.owned or not mine.candidates)))
         ):
@@ -310,14 +310,14 @@ class SyncFolder:
         if change:
             self._commit(run, change, subject=line.machine, person=line.person, stage=stage)
             report.received += 1
-        waits = {each.conflict: each for each in waiting} if mine is None or mine.content else {}
+        waits = {each.held_id: each for each in waiting} if mine is None or mine.content else {}
         for each in lines:
-            beside, held = waits.get(each.conflict), log.memory(each.conflict)
-            if each.conflict in ids_with_lines or (beside and self._find(each.conflict)):
+            beside, held = waits.get(each.held_id), log.memory(each.held_id)
+            if each.held_id in ids_with_lines or (beside and self._find(each.held_id)):
                 continue
             if beside:
                 words = each.memory.content
-                clash = hold_conflict(each.conflict, theirs, words, each.at, path=each.machine)
+                clash = hold_conflict(each.held_id, theirs, words, each.at, path=each.machine)
                 self._commit(run, clash, subject=each.machine)
                 report.clashes += 1
             elif held and held.status is Status.HELD:  # its words are those of the memory again
