@@ -280,7 +280,7 @@ def test_undo_brings_back_a_persons_words_that_are_older_than_the_operations_of_
         note = next(path for path in home.rglob(f"{DAY}.md"))
         (line,) = (each for each in workspace.store.days.passages() if each.form is PassageForm.LINE and each.text == SUM)
         older = reword_line(line, "Ana keeps rates.csv.", workspace.clock())
-        apply_person_change(workspace, lambda: workspace.store.days.own(replace(older.line, text=older.content)))
+        apply_person_change(workspace, lambda: workspace.store.days.save_passage(replace(older.line, text=older.content)))
         for earlier, words in (("Ana keeps rates.csv.", "Ben keeps rates.csv."), ("Ben keeps rates.csv.", "Cleo keeps rates.csv.")):
             note.write_text(note.read_text().replace(f"- {earlier}", f"- {words}"))
             run_pipeline(workspace, [], RunOptions())

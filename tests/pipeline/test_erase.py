@@ -143,7 +143,7 @@ def full(home, desk_at, tmp_path):
             text=f"Decided: {SAID}",
             events=(),
         )
-        workspace.store.days.own(line)
+        workspace.store.days.save_passage(line)
         number = workspace.store.log.start_run("run", at)
         workspace.store.log.end_run(number, at, {"problems": [f"not written: {SAID}"]})
         with closing(ReplyCache(workspace.paths.replies)) as replies:

@@ -167,7 +167,7 @@ def test_a_line_of_a_day_that_says_it_in_another_order_goes_and_is_counted(home,
             text=text,
             events=(),
         )
-        workspace.store.days.own(line)
+        workspace.store.days.save_passage(line)
         gone = forget(workspace, make_erasure_request(workspace, said=[SAID]))
         assert gone.places["the store"] >= 1
         assert text not in [passage.text for passage in workspace.store.days.passages()]

@@ -332,7 +332,7 @@ def test_the_store_counts_turns_lines_rows_memories_and_proposals(home, desk_at)
         person.retire(workspace, next(each.id for each in workspace.store.log.memories() if "pip" in each.content), f"so: {SAID}")
         turns = len(list(workspace.store.archive.events_with_words(WORDS)))
         proposals = {each.candidate.id for each in workspace.store.log.all_judged_candidates() if SAID in each.candidate.content}
-        workspace.store.days.own(
+        workspace.store.days.save_passage(
             Passage(
                 id="0a0b0c0d0e0f00",
                 form=PassageForm.OWN,

@@ -521,7 +521,7 @@ def test_points_of_a_thread_lines_of_a_day_and_a_persons_words_stand_beside_each
         ("a3", "s", "f"),
     ]
     store.days.save_day_lines(day, "p", [passage("b1", day=day, scope="p"), passage("b2", day=day, scope="p", ordinal=1)])
-    store.days.own(passage("c1", PassageForm.OWN, day=day, scope="p", instead="b2", events=("b",)))
+    store.days.save_passage(passage("c1", PassageForm.OWN, day=day, scope="p", instead="b2", events=("b",)))
     store.days.save_day_lines(day, "p", [passage("b3", day=day, scope="p")])
     assert {each.id for each in store.days.passages_of_days(day, next_day)} == {"b3", "c1"}
     assert store.days.passages_of_days(next_day, next_day) == ()

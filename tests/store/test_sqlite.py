@@ -19,8 +19,8 @@ from kept.core.memory import Evidence
 from kept.core.operation import Add, Forget, Retire, Supersede
 from kept.store import database
 from kept.store.database import FORMAT, Database
-from kept.store.door import redact_cursor
 from kept.store.erasing import erase_from_rows
+from kept.store.redaction import redact_cursor
 from kept.store.sqlite import SqliteStore
 from kept.store.values import OperationRow, Span
 from older_store import write_older_store

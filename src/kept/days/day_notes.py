@@ -273,8 +273,8 @@ def restore_lines(workspace: Workspace, ids: Iterable[str]) -> None:
         history = [(made_in.id, item) for made_in, item in store.log.operations_on(number) if isinstance(item, Reword)]
         effective = [reword for pass_id, reword in history if pass_id not in off]
         if effective:
-            store.days.own(replace(effective[-1].line, text=effective[-1].content))
+            store.days.save_passage(replace(effective[-1].line, text=effective[-1].content))
         elif history and history[0][1].line.text:
-            store.days.own(history[0][1].line)
+            store.days.save_passage(history[0][1].line)
         else:
             store.days.erase_passages([number])

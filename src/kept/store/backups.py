@@ -119,7 +119,7 @@ def is_copy(path: Path, store: SqliteStore) -> bool:
         return False
 
 
-def has_turns(path: Path, keys: Collection[str], sessions: Collection[str]) -> bool:
+def may_hold_turns(path: Path, keys: Collection[str], sessions: Collection[str]) -> bool:
     """True if a store file may hold any of these events or sessions, or cannot be read."""
     query = (
         "SELECT EXISTS (SELECT 1 FROM marks WHERE mark IN (SELECT value FROM json_each(?)))"

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.errors import DamagedError, StoreError
-from kept.store.door import Safe
 from kept.store.reader import parse_queries
+from kept.store.redaction import Safe
 
 FORMAT = 6  # PRAGMA user_version of the newest schema
 ERASING = "erasing"  # setting that is present after words were erased until the file has been rewritten without them

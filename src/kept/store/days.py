@@ -12,7 +12,7 @@ from kept.core.text import index_words
 from kept.core.times import format_instant
 from kept.store.archive.blocks import Blocks
 from kept.store.database import Database
-from kept.store.door import redact_value
+from kept.store.redaction import redact_value
 from kept.store.rows import UNREADABLE
 from kept.store.values import ThreadNote, ThreadPoint
 
@@ -143,10 +143,10 @@ class Days:
             for row in self._database.run("lines_of", day=day.isoformat(), scope=scope).fetchall():
                 self._delete_passage(row)
             for passage in lines:
-                self.own(passage)
+                self.save_passage(passage)
 
-    def own(self, passage: Passage) -> None:
-        """Store a person's words; they replace a passage with the same id."""
+    def save_passage(self, passage: Passage) -> None:
+        """Store a passage about a day; it replaces one with the same id."""
         passage = redact_value(passage, self._database.safe)
         with self._database.transaction():
             for row in self._database.run("passage", id=passage.id).fetchall():

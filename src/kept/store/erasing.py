@@ -14,7 +14,7 @@ from kept.core.event import FORGOTTEN_MARK, Event
 from kept.core.handover import is_suggestion_tool
 from kept.core.memory import Evidence
 from kept.core.value import dataclass, replace
-from kept.store.records import commitment_of, hash_pass, likeness_of, strip_event
+from kept.store.records import commitment_of, hash_pass, likeness_of, replace_content
 from kept.store.rows import commitments
 from kept.store.values import CandidateRow, OperationRow, PassRow
 
@@ -58,7 +58,7 @@ def erase_from_event(event: Event, words: ErasureWords) -> Event:
     # A call that hands the words over goes whole, for it also names requests that should bring them.
     handed = event.tool is not None and is_suggestion_tool(event.tool.name) and has_words(event, words)
     if handed or event.key in words.events:
-        return replace(strip_event(event, FORGOTTEN_MARK), likeness=likeness_of(event))
+        return replace(replace_content(event, FORGOTTEN_MARK), likeness=likeness_of(event))
 
     def left(text: str) -> str:
         for quote in words.quotes.get(event.key, ()):

@@ -17,9 +17,9 @@ from kept.core.operation import Operation, Pass, affected_memory_ids
 from kept.core.times import format_instant, parse_optional_instant, parse_stored_instant
 from kept.store.check import IMPORTED, check_fingerprints, check_log, check_memories, fingerprints_of
 from kept.store.database import ERASING
-from kept.store.door import redact_draft, redact_value
 from kept.store.erasing import erase_from_json, erase_from_rows, log_row_texts
 from kept.store.memories import NO_LIMIT, GroupTexts, Memories, clear_texts, json_list, named_fields
+from kept.store.redaction import redact_draft, redact_value
 from kept.store.rows import DraftRows, apply_pass, attach_operations, build_draft_rows, candidates_of, operation_of, proposal_of
 from kept.store.values import (
     EXTRACT,

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kept.core.errors import StoreError
-from kept.store.door import Redact, skip_store_redaction
+from kept.store.redaction import Redact, skip_store_redaction
 from kept.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:

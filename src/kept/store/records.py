@@ -177,6 +177,6 @@ def merge_event_copy(before: Event, after: Event) -> Event | None:
     return replace(after, key=before.key)
 
 
-def strip_event(event: Event, mark: str) -> Event:
+def replace_content(event: Event, text: str) -> Event:
     """An event without its content; the fields that recognise its copies stay."""
-    return replace(event, text=mark, tool=None, branch="", label_reason="the conversation is not to be remembered")
+    return replace(event, text=text, tool=None, branch="", label_reason="the conversation is not to be remembered")

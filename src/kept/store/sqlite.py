@@ -19,9 +19,9 @@ from kept.store.archive.turns import Archive
 from kept.store.check import citations
 from kept.store.database import BINDING, ERASING, Database, delete_database, flush
 from kept.store.days import Days
-from kept.store.door import Redact, skip_store_redaction
 from kept.store.log import Log
 from kept.store.memories import clear_texts, memory_index_words
+from kept.store.redaction import Redact, skip_store_redaction
 from kept.store.rows import UNREADABLE
 from kept.store.values import VERSION, EventRow, FileRow, OptedOut, Output, Row, StoreRow, ThreadRow
 
@@ -33,7 +33,7 @@ class SqliteStore:
     """An open store file, created if there is none; a ``with`` block closes it. Raises StoreError if it cannot be opened.
 
     ``archive`` holds what was said, ``log`` the memories and their history, ``days`` the notes and summaries. ``redact`` removes
-    secrets from every text that is stored (see :mod:`kept.store.door`).
+    secrets from every text that is stored (see :mod:`kept.store.redaction`).
     """
 
     def __init__(self, path: Path, *, redact: Redact = skip_store_redaction, database: Database | None = None) -> None:

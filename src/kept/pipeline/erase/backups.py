@@ -9,7 +9,7 @@ from kept.core.errors import KeptError, StoreError
 from kept.core.value import dataclass
 from kept.memories.backups import find_backups
 from kept.pipeline.erase.store import StoreHolder, erase_from_outputs
-from kept.store.backups import has_turns, make_working_copy, replace_with_copy
+from kept.store.backups import make_working_copy, may_hold_turns, replace_with_copy
 from kept.store.sqlite import SqliteStore
 from kept.store.traces import traces
 from kept.workspace import Workspace
@@ -74,6 +74,6 @@ class BackupCopies:
             shutil.rmtree(stage, ignore_errors=True)
 
     def _has_words(self, path: Path, words: ErasureWords) -> bool:
-        return next(traces(path, words), None) is not None or has_turns(
+        return next(traces(path, words), None) is not None or may_hold_turns(
             path, words.events | {event for event, _ in words.cited}, words.sessions
         )

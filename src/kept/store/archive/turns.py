@@ -16,10 +16,10 @@ from kept.store.archive import care
 from kept.store.archive.blocks import BLOCK_EVENTS, Blocks, add_events, find_known, index, is_user_prompt, unindex
 from kept.store.archive.repeats import add_repeats, find_events_repeated_by, list_repeated_events
 from kept.store.database import ERASING, Database, checksum, match_all_words
-from kept.store.door import redact_cursor, redact_value
 from kept.store.erasing import erase_from_carry, erase_from_event
 from kept.store.memories import named_fields
-from kept.store.records import merge_event_copy, strip_event
+from kept.store.records import merge_event_copy, replace_content
+from kept.store.redaction import redact_cursor, redact_value
 from kept.store.threads import Tree, has_siblings
 from kept.store.values import EventRow, FileRow, FileState, Mention, OptedOut, Row, SessionActivity, Thread, ThreadRow
 
@@ -348,7 +348,7 @@ class Archive:
             self._database.run("opt_out", session=session, path=self._database.safe(path))
             numbers = [row["id"] for row in self._database.run("events_of_session_alone", session=session)]
             changed = [
-                (number, strip_event(event, FORGOTTEN_MARK))
+                (number, replace_content(event, FORGOTTEN_MARK))
                 for number, event in zip(numbers, self._blocks.events(numbers), strict=True)
             ]
             if numbers:

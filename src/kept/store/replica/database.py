@@ -43,8 +43,8 @@ _OF_SHARED = frozenset(SHARED) - {"settings"}  # settings are written without co
 class ReplicaDatabase(Database):
     """A store file and its server, which is connected at the first write.
 
-    ``take_up`` applies the server's changes since a head (None: everything) to this file. If the server cannot be reached, a write
-    raises UnreachableError, or with ``alone`` continues without the server.
+    ``apply_changes`` applies the server's changes since a head (None: everything) to this file. If the server cannot be reached, a
+    write raises UnreachableError, or with ``alone`` continues without the server.
     """
 
     def __init__(self, path: Path, connect: Callable[[], Server], *, alone: bool = False) -> None:
@@ -56,7 +56,7 @@ class ReplicaDatabase(Database):
         self._head = Head()
         self._taken = 0
         super().__init__(path)
-        self.take_up: Callable[[Server, Head | None], None] = lambda *_: None
+        self.apply_changes: Callable[[Server, Head | None], None] = lambda *_: None
         self.tables: Mapping[str, Table] = read_tables(self._connection)
         self._connection.executescript(capture_statements(self.tables))
         self._is_made = True
@@ -189,7 +189,7 @@ class ReplicaDatabase(Database):
                 hint="set store.url back, or take this one there: kept migrate --to URL",
             )
         if bound is None or bound.version < head.version or self._returns:
-            self.take_up(server, bound if bound and bound.version >= head.base and not self._returns else None)
+            self.apply_changes(server, bound if bound and bound.version >= head.base and not self._returns else None)
             self._connection.execute("DELETE FROM temp.changed")
             self._taken += 1
             self._head = head if head.store else Head(store=secrets.token_hex(8))

@@ -8,10 +8,10 @@ from tempfile import TemporaryDirectory
 from kept.core.codec import dump_member, to_canonical_json
 from kept.core.errors import DamagedError, StoreError
 from kept.store.database import AWAY, free_name
-from kept.store.door import Redact, skip_store_redaction
+from kept.store.redaction import Redact, skip_store_redaction
+from kept.store.replica.apply_changes import apply_server_changes
 from kept.store.replica.database import ReplicaDatabase
 from kept.store.replica.protocol import NOT_COMPARED, Head, Row, Server
-from kept.store.replica.taking_up import take_up_changes
 from kept.store.sqlite import SqliteStore
 
 
@@ -27,7 +27,7 @@ class ReplicaStore(SqliteStore):
     ) -> None:
         self._replica = ReplicaDatabase(path, connect, alone=alone)
         tables = tuple(self._replica.tables.values())
-        self._replica.take_up = lambda server, since: take_up_changes(self._replica, tables, server, since)
+        self._replica.apply_changes = lambda server, since: apply_server_changes(self._replica, tables, server, since)
         self._connect = connect
         super().__init__(path, redact=redact, database=self._replica)
 

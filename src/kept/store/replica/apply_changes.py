@@ -18,7 +18,7 @@ from kept.store.replica.protocol import Head, Key, Row, Server, Table
 _ROWS = 500
 
 
-def take_up_changes(database: Database, tables: Sequence[Table], server: Server, since: Head | None) -> None:
+def apply_server_changes(database: Database, tables: Sequence[Table], server: Server, since: Head | None) -> None:
     """Make the shared rows of a store equal to those of a server, inside a transaction. Raises StoreError.
 
     ``since`` is the head of the rows that the store has (None: it has none).
