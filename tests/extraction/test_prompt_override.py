@@ -13,7 +13,7 @@ from kept.extraction.prompt_override import (
 )
 from kept.paths import find_paths
 from kept.profiles.prompts import default_prompt_text
-from kept.profiles.prompts.heading import with_category, without_category
+from kept.profiles.prompts.front_matter import with_category, without_category
 from kept.workspace import open_workspace
 
 OWN = """\

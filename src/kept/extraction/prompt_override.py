@@ -15,7 +15,7 @@ from kept.local import files, settings
 from kept.paths import Paths
 from kept.profiles.profile import Profile
 from kept.profiles.prompts import BUILT_IN, Prompt, compose_prompt, default_prompt_text, load_prompt, user_prompt_path
-from kept.profiles.prompts.heading import with_category, without_category
+from kept.profiles.prompts.front_matter import with_category, without_category
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
