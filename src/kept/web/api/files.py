@@ -11,7 +11,7 @@ from kept.core.codec import json_fields
 from kept.memories.history import last_undoable_run
 from kept.pipeline import edit_file
 from kept.pipeline.edit_file import SaveReport
-from kept.web.api.forms import Body, Id, IfMatch
+from kept.web.api.models import Body, Id, IfMatch
 from kept.web.context import locked_workspace, request_workspace
 from kept.workspace import Workspace
 

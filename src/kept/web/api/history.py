@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from kept.memories.browse import to_export
 from kept.memories.history import UndoResult, describe_given_back, list_differences, redo, undo
-from kept.web.api.forms import Body, MemoryOut
+from kept.web.api.models import Body, MemoryOut
 from kept.web.context import change_before_write, locked_workspace
 
 router = APIRouter(tags=["history"])

@@ -10,7 +10,7 @@ from kept.core.event import Origin
 from kept.core.memory import Memory, Status
 from kept.memories import decisions, person
 from kept.memories.browse import MemoryFilter, filter_memories, to_export
-from kept.web.api.forms import Body, ChangeResponse, EmptyBody, Id, IfMatch, MemoryOut, Name, Sentence, apply_change
+from kept.web.api.models import Body, ChangeResponse, EmptyBody, Id, IfMatch, MemoryOut, Name, Sentence, apply_change
 from kept.web.context import request_workspace
 from kept.workspace import Workspace
 

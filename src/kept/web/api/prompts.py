@@ -10,7 +10,7 @@ from kept.core.codec import json_fields
 from kept.extraction import prompt_override
 from kept.extraction.prompt_override import PromptState
 from kept.extraction.questions.turns import estimate_tokens_high
-from kept.web.api.forms import Body, EmptyBody, IfMatch
+from kept.web.api.models import Body, EmptyBody, IfMatch
 from kept.web.context import request_home, web_context
 
 router = APIRouter(tags=["prompts"])

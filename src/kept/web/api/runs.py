@@ -11,7 +11,7 @@ from kept.core.errors import UsageError
 from kept.core.pattern import Pattern
 from kept.memories.backups import back_up_now
 from kept.pipeline.run import RunOptions
-from kept.web.api.forms import Body, EmptyBody
+from kept.web.api.models import Body, EmptyBody
 from kept.web.context import locked_workspace, request_home, web_context
 
 router = APIRouter(tags=["runs"])

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field, StrictBool
 
 from kept.core.errors import MissingError
 from kept.pipeline.run import RunOptions, run_sample
-from kept.web.api.forms import Body
+from kept.web.api.models import Body
 from kept.web.context import web_context
 
 router = APIRouter(tags=["sample"])

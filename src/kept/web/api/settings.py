@@ -16,7 +16,7 @@ from kept.memories import configure
 from kept.memories.configure import Setting
 from kept.pipeline.trial import try_models
 from kept.sources.registry import SOURCES
-from kept.web.api.forms import Body, EmptyBody, IfMatch
+from kept.web.api.models import Body, EmptyBody, IfMatch
 from kept.web.context import request_home, request_workspace, web_context
 
 router = APIRouter(tags=["settings"])

@@ -15,7 +15,7 @@ from kept.core.errors import UsageError
 from kept.core.memory import Memory
 from kept.memories import decisions, person
 from kept.pipeline.erase.forget import ErasureReport, close_left, find_erasure_places, forget, make_erasure_request
-from kept.web.api.forms import Body, ChangeResponse, EmptyBody, Id, Name, apply_change
+from kept.web.api.models import Body, ChangeResponse, EmptyBody, Id, Name, apply_change
 from kept.web.context import locked_workspace, request_workspace, web_context
 from kept.workspace import Workspace
 
