@@ -365,3 +365,38 @@ def test_real_sessions_give_only_lines_that_rest_on_verbatim_words(shared: Path)
         }
         for found in proposed(events):
             assert all(evidence.quote in texts[evidence.event] for evidence in found.evidence)
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "remedy", "said"),
+    [
+        (
+            "pnpm vitest run",
+            "Error: The module '/w/db.node' was compiled against a different Node.js version.\n Test Files  1 failed (1)",
+            "pnpm rebuild better-sqlite3",
+            "run `pnpm rebuild better-sqlite3` first",
+        ),
+        (
+            "Rscript analysis.R",
+            "Error in library(sf) : there is no package called 'sf'\nExecution halted",
+            "make restore-packages",
+            "run `make restore-packages` first",
+        ),
+    ],
+)
+def test_a_missing_or_outdated_package_is_a_failure_also_where_a_test_runner_counts_it_and_where_r_reports_it(
+    command, output, remedy, said
+):
+    events = events_of(("run", command, output, 1), ("run", remedy, "done", 0), ("run", command, "7 passed", 0))
+    (fix,) = propose_fixes(events, find_actions(events), profile=PROFILE, scope="p")
+    assert said in fix[1].content
+
+
+def test_a_failed_test_of_the_code_is_no_failure_that_a_command_fixes():
+    failed = "AssertionError: expected 3 to be 4\n Test Files  1 failed (1)"
+    events = events_of(
+        ("run", "pnpm vitest run", failed, 1),
+        ("run", "pnpm rebuild better-sqlite3", "done", 0),
+        ("run", "pnpm vitest run", "ok", 0),
+    )
+    assert propose_fixes(events, find_actions(events), profile=PROFILE, scope="p") == ()

@@ -26,7 +26,7 @@ _TYPED = compile_late(
 )
 _TAGGED = compile_late(
     r"^[^\w]{0,4}(?:\S{1,24} )??(?:error|fatal|panic|err!|fehler|erreur|erro)(?:\[[\w-]+\]"
-    r"| [A-Z]{1,4}\d{2,5})?(?: response from \w+)?(?:[:!]|(?<=!)) *\S",
+    r"| [A-Z]{1,4}\d{2,5}| in [^\s:][^:]{0,60}?(?=: | : ?))?(?: response from \w+)?(?: ?:|!|(?<=!)) *\S",
     re.IGNORECASE,
 )
 _PLACED = compile_late(r"^\s*+(?:[A-Za-z]:)?(?:[\w.@~+ -]*+[\\/])*+[\w.@~+-]+\.\w{1,8}[:(]\d+(?:[:,]\d+)?\)?:? +\S")

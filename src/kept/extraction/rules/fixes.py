@@ -11,12 +11,14 @@ from kept.core.digest import digest
 from kept.core.error_fingerprint import error_message, fingerprint_error, fingerprint_errors, linter_rule, score_error_line
 from kept.core.event import Author, Event, EventKind, least_trusted
 from kept.core.memory import DANGEROUS, UNNAMED, Candidate, Evidence
+from kept.core.pattern import Pattern
 from kept.core.value import dataclass
 from kept.extraction.rules.commands import (
     ASSERTS,
     CARRIERS,
     CHOOSES,
     CONTAINERS,
+    KINDS,
     LACKING,
     LESSENS,
     LOOKERS,
@@ -187,6 +189,7 @@ _REPLACED = 4  # commands after a failure that can be its replacement by another
 _TELLING = 3  # score from which an error line says what failed
 _LEAST_ERROR_WORDS = 3  # words that an error must keep if its rest is left out
 _LINE_CHARS = 300
+_COUNTS = Pattern(r"^[\W\d]*(?:Tests?|Test (?:Files|Suites))?[:\s]*\d+ (?:failing|failed)\b[^:]*$")  # a test runner's last line
 _ERROR_CHARS = 110
 _COMMAND_CHARS = 80
 
@@ -274,7 +277,10 @@ def _find_failure(command: Command) -> Failure | None:
     error = next(
         (line for line in command.errors if command.stated or score_error_line(line) >= _TELLING), ""
     ) or _find_own_error_line(command, step)
-    if not error or linter_rule(error) or any(TRANSIENT.search(line) or ASSERTS.search(line) for line in command.errors):
+    lacks = any(symptom.search(error) for symptom, _ in KINDS)  # then what counts the failed tests says nothing of the code
+    if not error or linter_rule(error):
+        return None
+    if any(TRANSIENT.search(line) or (ASSERTS.search(line) and not (lacks and _COUNTS.match(line))) for line in command.errors):
         return None
     return Failure(command=command, error=error, step=step)
 
