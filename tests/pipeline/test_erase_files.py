@@ -396,6 +396,7 @@ def test_what_is_out_of_reach_is_named_by_its_kind_and_in_order(home, desk_at):
         for name in ("all", "part"):
             export_archive(workspace, home / f"{name}.jsonl.gz")
         (home / "part.jsonl.gz").write_bytes(b"nothing")
+        create_backup(workspace, home / "mine.db")
         mine = workspace.paths.config / "more" / "mine.toml"
         mine.parent.mkdir(parents=True)
         mine.write_text(f"# {SAID}\n")

@@ -240,15 +240,18 @@ def test_evidence_that_is_only_nearly_the_memory_is_forgotten_with_it_and_an_emp
         assert words.about == {"s"}
 
 
-def test_what_took_back_a_memory_that_stays_is_not_forgotten_with_another(home, desk_at):
-    say(home, "a", "Remember that I am allergic to hazelnuts.", "Remember that the hazelnuts are in crate nine.", day="2026-01-05")
+@pytest.mark.parametrize("crate", [True, False], ids=["two memories", "one memory"])
+def test_what_took_back_a_memory_is_forgotten_with_it_unless_another_that_stays_is_meant_too(home, desk_at, crate):
+    told = ["I am allergic to hazelnuts", "the lighthouse is red since May", *["the hazelnuts are in crate nine"] * crate]
+    say(home, "a", *(f"Remember that {each}." for each in told), day="2026-01-05")
     say(home, "b", "Forget what I said about hazelnuts.", day="2026-01-06")
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         memories = workspace.store.log.memories()
-        crate = next(memory for memory in memories if "crate" in memory.content)
-        assert [event for event in collect_words(workspace, [crate]).quotes if event.startswith("b-")] == []
-        assert [event for event in collect_words(workspace, memories).quotes if event.startswith("b-")] == ["b-0-user"]
+        allergic, red = (next(each for each in memories if word in each.content) for word in ("allergic", "red"))
+        for forgotten, meant in (([allergic], True), ([red], False), ([red, allergic], True)):
+            quotes = collect_words(workspace, forgotten).quotes
+            assert ("b-0-user" in quotes) is (meant and not crate), [each.content for each in forgotten]
 
 
 def test_the_words_of_a_memory_that_another_was_merged_into_stay(home, desk_at):
