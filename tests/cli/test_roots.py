@@ -159,12 +159,12 @@ def test_a_note_whose_front_matter_names_an_agent_is_no_persons_below_a_persons_
 def test_a_named_folder_is_followed_where_the_person_says_so(capsys, home, tmp_path):
     transcript(tmp_path / "talks" / "a.jsonl", RULE)
     out = kept(capsys, "run", tmp_path / "talks", "--no-llm")[1]
-    assert "was read this once" in out
+    assert "was read only this time" in out
     assert told(capsys, "sources", "list")["roots"] == []
     kept(capsys, "run", tmp_path / "talks", "--follow", "--no-llm")
     transcript(tmp_path / "talks" / "b.jsonl", OTHER)
     assert told(capsys, "run", "--no-llm")["events"] == 2
-    assert "was read this once" not in kept(capsys, "run", tmp_path / "talks", "--no-llm")[1]
+    assert "was read only this time" not in kept(capsys, "run", tmp_path / "talks", "--no-llm")[1]
 
 
 def test_what_is_followed_from_its_first_reading_on_is_read_by_the_rules_of_a_root(capsys, vault):

@@ -2,10 +2,13 @@
 
 import json
 import re
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from cli_world import OTHER, RULE, contents, kept, memory_file, told, transcript
+from kept.cli.report import missed_lines
+from kept.days.coverage_report import CoverageReport
 from kept.local.files import hold_lock
 
 KEYS = [
@@ -304,3 +307,9 @@ def test_prompts_that_were_taken_for_a_programs_are_told(capsys, home, projects)
     out = kept(capsys, "run", "--no-llm")[1]
     assert "1 prompt of claude -p, codex exec or an SDK treated as written by a program" in out
     assert told(capsys, "list") == []
+
+
+@pytest.mark.parametrize(("topics", "text"), [(2, "1 topic of 2 looks worth"), (3, "2 topics of 3 look worth")])
+def test_missed_topics_are_counted_in_a_sentence(topics, text):
+    (line,) = missed_lines(CoverageReport(topics=topics, covered=1), ZoneInfo("UTC"), whole=False)
+    assert "".join(words for words, _ in line.body).startswith(text)

@@ -54,7 +54,8 @@ def workspace(desk_at, home):
 
 def test_what_a_run_set_aside_tells_wishes_from_what_was_refused():
     told = [describe_set_aside({"said once": wishes, "unspecific": 2}) for wishes in (1, 832)]
-    assert told == [f"{wishes} said once, 2 refused (2 unspecific)" for wishes in ("1 wish", "832 wishes")]
+    assert told == [f"{wishes} said once, 2 refused (unspecific)" for wishes in ("1 wish", "832 wishes")]
+    assert describe_set_aside({"unspecific": 2, "too long": 1}) == "3 refused (2 unspecific, 1 too long)"
 
 
 def test_the_best_of_a_project_are_chosen_and_the_rest_counts(workspace):

@@ -133,7 +133,7 @@ def _format_reading(report: RunReport, *, verbose: bool, dry: bool) -> Iterator[
     yield line(("Read ", "green"), f"{what} from {sources}", (f": {', '.join(details)}", "dim"))
     extracted, reasons = report.extracted, report.extracted.refused
     if extracted.candidates:
-        doubtful = f"{extracted.held:,} in doubt" if extracted.held else ""
+        doubtful = f"{extracted.held:,} held" if extracted.held else ""
         parts = filter(None, (doubtful, describe_set_aside(reasons, None if verbose else 3)))
         text = ", ".join((format_count(extracted.candidates, "proposal"), *parts))
         where = " → kept list --refused" if reasons.keys() - {SAID_ONCE} else " → kept review --all" if reasons else ""
@@ -225,7 +225,8 @@ def missed_lines(
         )
         yield line((f"{format_count(covered.topics, 'topic')}: {text}", "yellow" if missed else "dim"))
     elif missed:
-        what = f"{format_count(missed, 'topic')} of {covered.topics:,} produced no memory although they look worth remembering"
+        look = "looks" if missed == 1 else "look"
+        what = f"{format_count(missed, 'topic')} of {covered.topics:,} {look} worth remembering, but produced no memory"
         yield line((what, "yellow"), (f" → {hint}", "dim"))
     for topic in covered.missed if whole else ():
         yield line((f"  {format_minute(topic.at, zone)}  ", "dim"), topic.told, (f"  ({', '.join(topic.words)})", "dim"))

@@ -148,10 +148,10 @@ def _is_likely(memory: Memory, value: "Score") -> bool:
 
 def describe_set_aside(reasons: Mapping[str, int], most: int | None = 3) -> str:
     """A text with the number of wishes said once, which are pending, and of refused candidates, with their ``most``
-    frequent reasons (None: all). Empty if there are none.
+    frequent reasons (None: all). A single reason has no number of its own. Empty if there are none.
     """
     refused = Counter({reason: count for reason, count in reasons.items() if count and reason != SAID_ONCE})
-    why = ", ".join(f"{count:,} {reason}" for reason, count in refused.most_common(most))
+    why = ", ".join(f"{count:,} {reason}" if len(refused) > 1 else reason for reason, count in refused.most_common(most))
     wishes = reasons.get(SAID_ONCE, 0)
     once = f"{wishes:,} {'wish' if wishes == 1 else 'wishes'} {SAID_ONCE}" if wishes else ""
     return ", ".join(filter(None, (once, f"{refused.total():,} refused ({why})" if refused else "")))

@@ -130,7 +130,10 @@ def _offer_to_follow(workspace: Workspace, paths: Sequence[Path], *, verbose: bo
             if confirm(f"Read {format_path(place)} at every run from now on?"):
                 _follow(workspace, place, verbose=verbose)
         else:
-            write_line((f"{format_path(place)} was read this once", "dim"), (" → kept sources add PATH", "dim"))
+            write_line(
+                (f"{format_path(place)} was read only this time", "dim"),
+                (" → to read it at every run: kept sources add PATH", "dim"),
+            )
 
 
 def _follow(workspace: Workspace, place: Path, *, verbose: bool) -> None:

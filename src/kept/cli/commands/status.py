@@ -162,7 +162,11 @@ def _search_line(vectors: VectorStatus) -> Line:
         return line(
             "Search by words only", (": the local model is not here, or turned off → kept config get recall.embeddings", "dim")
         )
-    left = f", {vectors.waiting:,} to come with the night or the next run that reads something" if vectors.waiting else ""
+    left = (
+        f", {vectors.waiting:,} still to compute (by the nightly job or the next run that reads something)"
+        if vectors.waiting
+        else ""
+    )
     return line("Search by words and meaning", (f": {vectors.model}, {format_count(vectors.embedded, 'vector')}{left}", "dim"))
 
 
