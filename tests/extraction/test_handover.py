@@ -412,6 +412,9 @@ def test_an_option_that_the_agent_worded_as_a_rule_waits():
         "{} That was true until May.",
         "{} At least that is what their salesman says.",
         "The customer demands two things. {} I will refuse that.",
+        "Julie wrote to me, she wants this. {} What do I answer?",
+        "Julie m'a écrit, elle veut ceci. {} Je lui réponds quoi ?",
+        "Make me a slide with three bullets. {} Rotate keys. Test restores.",
         "Use this as test data in the fixture. {}",
         "Only for today, the demo is at five. {}",
         "{} But only if legal ever signs that paper.",
@@ -440,6 +443,42 @@ def test_a_passage_waits_whose_neighbour_disowns_it(text):
 )
 def test_a_passage_waits_that_is_said_in_irony(said):
     assert waits(only(user(said), suggest(said)))
+
+
+HEARSAY = [
+    "apparently we always run the smoke test before the release branch is pushed",
+    "at my last job we always ran the smoke test before the release branch was pushed",
+    "rumor has it we always run the smoke test before the release branch is pushed",
+    "the book has a chapter called always run the smoke test before the release",
+    "write to the interns telling them to always run the smoke test before the release",
+    "Im Audit hieß es, vor jedem Release müsse immer der Smoke-Test laufen.",
+    "d'après la conférence d'hier, il faut toujours lancer le test avant la livraison",
+    "me dijeron en la charla que hay que lanzar siempre la prueba antes de publicar",
+    "secondo Marco si esegue sempre la prova di fumo prima del rilascio",
+    "o consultor acha que se deve sempre correr o teste antes de publicar",
+    "на конференции рассказывали, что перед релизом всегда запускают тесты",
+    "网上有人说发布之前必须先运行冒烟测试",
+    "先方の規約では、リリースの前に必ずスモークテストを実行するそうです。",
+]
+
+
+@pytest.mark.parametrize("said", HEARSAY)
+def test_a_passage_waits_that_its_sentence_gives_to_somebody_else(said):
+    assert waits(only(user(said), suggest(said)))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Selon la branche, la pipeline signe toujours le tag avant la livraison du paquet.",
+        "Según el entorno, la etiqueta se firma siempre antes de publicar el paquete.",
+        "The error page is titled in the user's language, always from the catalog file.",
+        "Vor dem Release müssen wir den Tag immer signieren, sonst schlägt die Pipeline fehl.",
+        "タグは公開前に必ず署名します。パッケージは後で公開します。",
+    ],
+)
+def test_a_sentence_of_the_persons_own_with_like_words_is_active(said):
+    assert isinstance(verdict(only(user(said), suggest(said))), Accepted)
 
 
 def test_a_passage_waits_behind_a_prompt_that_breaks_off_with_a_denial():

@@ -67,6 +67,7 @@ _AUTHOR = Pattern(
 _FIRST_PERSON = Pattern(rf"(?i)^\W*(?:(?:{_spaced_words('first_person')}){_SHUT}|{_unspaced_words('first_person')})")
 _INQUIT = Pattern(rf"(?i)[,\"”’]\s*(?:{_spaced_words('reported')}){_SHUT}")  # "…, he said and shut the hatch"
 _REPORTED = Pattern(rf"(?i)^[\s\"'”’,.]*(?:{_spaced_words('reported')}){_SHUT}|^\W*(?:{_unspaced_words('reported')})")
+_HEARSAY = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('hearsay')})|{_unspaced_words('hearsay')}")  # "apparently we always …"
 _WITHDRAWN = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('withdrawn')}){_SHUT}|{_unspaced_words('withdrawn')}")
 
 
@@ -108,6 +109,7 @@ def find_unasserted_reason(text: str, start: int, end: int) -> str:
         (any(_JESTS.search(text[span.start : span.end]) for span in whole), JEST),
         (_is_text_to_write(text, start, whole), CONTENT),
         (_REPORTED.search(after) or any(_INQUIT.search(text[span.start : span.end]) for span in whole), ANOTHERS),
+        (any(_HEARSAY.search(text[span.start : span.end]) for span in whole), ANOTHERS),
         (any(map(_is_author_line, text[:start].splitlines())), ANOTHERS),
         (_WITHDRAWN.search(text[end:]), WITHDRAWN),
     )
