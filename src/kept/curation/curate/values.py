@@ -90,12 +90,11 @@ class Word(NamedTuple):
 class ValueStatement:
     """A text parsed as a statement about values: its content words in order, of which the first ``clause`` are in the first clause.
 
-    ``narrow`` are words that limit it to a place or occasion. The flags mean:
-    ``tells_change``: something is no longer as it was; ``tells_loudly``: it says so with more than "now"; ``ended``: something is
-    gone; ``once``: it says how something was at first; ``open_ended``: it asks, adds or depends; ``is_sentence``: it has function
-    words, as sentences do; ``is_state``: the thing has one value at a time; ``is_attribute``: it gives the value of a named
-    attribute; ``home``: it says where somebody lives; ``moved``: it says where somebody
-    moved, which need not be a home.
+    ``narrow`` are words that limit it to a place or occasion. The flags mean: ``tells_change``: something is no longer as it was;
+    ``tells_loudly``: it says so with more than "now"; ``ended``: something is gone; ``once``: it says how something was at first;
+    ``open_ended``: it asks, adds or depends; ``is_sentence``: it has function words, as sentences do; ``is_state``: the thing has
+    one value at a time; ``is_attribute``: it gives the value of a named attribute; ``home``: it says where somebody lives;
+    ``moved``: it says where somebody moved, which need not be a home.
     """
 
     text: str
