@@ -310,12 +310,12 @@ def build_plan(
     apart = [memory for memory in found if memory.superseded_by not in ids]  # without those merged into another of them
     living = [memory for memory in apart if is_person_owned(memory) or memory.status in (Status.ACTIVE, Status.HELD)]
     ended = not living and any(
-        (memory.status in _ENDED or _has_given_way(memory, ids | gone)) and not _is_returning(memory, facts, gone)
+        (memory.status in _ENDED or _has_lost_advised_successor(memory, ids | gone)) and not _is_returning(memory, facts, gone)
         for memory in found
     )
     winner = next(iter((*living, *apart, *found)), None)
     fixed = winner is not None and is_person_owned(winner)
-    if facts is not None and winner is not None and not fixed and _is_wording_complete(winner, facts):
+    if facts is not None and winner is not None and not fixed and _keeps_advised_wording(winner, facts):
         facts = replace(
             facts, content=winner.content, artifacts=winner.artifacts, origin=winner.origin, advised=True, about=winner.about
         )
@@ -353,13 +353,13 @@ def _is_returning(memory: Memory, facts: Facts | None, gone: frozenset[str]) -> 
     return undecided or lost or (memory.reason.startswith((FADED, ADVISED, ANSWERED)) and again)
 
 
-def _has_given_way(memory: Memory, others: frozenset[str] | set[str]) -> bool:
+def _has_lost_advised_successor(memory: Memory, others: frozenset[str] | set[str]) -> bool:
     """True if a memory was superseded on a model's advice by one that is not among ``others``."""
     is_advised = memory.status is Status.SUPERSEDED and memory.reason.startswith(ADVISED)
     return is_advised and memory.superseded_by not in others
 
 
-def _is_wording_complete(memory: Memory, facts: Facts) -> bool:
+def _keeps_advised_wording(memory: Memory, facts: Facts) -> bool:
     """True if a model chose the memory's content in a merge, and all candidates on which it rests are still there."""
     kept = set(memory.candidates) <= set(facts.candidates)
     return memory.advised and memory.status in (Status.ACTIVE, Status.HELD) and kept
