@@ -3,7 +3,7 @@
 import pytest
 
 from kept.recall.relevance import Likeness, topic_nearness
-from kept.recall.topics import LONGEST, count_topic_words, detect_intent, topic_phrases
+from kept.recall.topics import LONGEST, count_topic_phrases, detect_intent, topic_phrases
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,9 @@ def test_what_a_fix_of_yesterday_needs_is_no_question_for_the_last_days():
 
 def test_a_memory_belongs_to_a_topic_by_its_own_words_in_any_language():
     release = detect_intent("release").topics
-    assert count_topic_words("Bump the version and move the changelog before tagging.", release) > 1
-    assert count_topic_words("发布之前先打标签", release)
-    assert not count_topic_words("The oldest supported version of Rust is 1.74.", release)
+    assert count_topic_phrases("Bump the version and move the changelog before tagging.", release) > 1
+    assert count_topic_phrases("发布之前先打标签", release)
+    assert not count_topic_phrases("The oldest supported version of Rust is 1.74.", release)
     assert "new version" in topic_phrases(release)
 
 

@@ -35,7 +35,7 @@ from kept.recall.relevance import (
     word_weight,
     word_weights,
 )
-from kept.recall.topics import NO_INTENT, Intent, Topic, count_topic_words, detect_intent, topic_phrases
+from kept.recall.topics import NO_INTENT, Intent, Topic, count_topic_phrases, detect_intent, topic_phrases
 from kept.store.reader import RecallMemory, StoreReader
 
 CORE_CATEGORIES = ("identity", "person", "preference", "preferences", "constraint")  # in the user's scope, these are always shown
@@ -226,7 +226,7 @@ def _find_facts(look: ContextLookup, message: MessageTerms, read_nearness: Nearn
     look.reader.extend_deadline(monotonic() - began)
     rows = dict.fromkeys((*shared, *topical, *look.reader.memory_rows_by_id(list(meaning), look.scopes, profiles)))
     memories = look.reader.memories(list(rows))
-    belonging = {memory.row: count_topic_words(memory.line, topics) for memory in memories} if topics else {}
+    belonging = {memory.row: count_topic_phrases(memory.line, topics) for memory in memories} if topics else {}
     most = max(belonging.values(), default=0)
     pieces = []
     for memory in memories:

@@ -102,7 +102,7 @@ def _detect_in_clause(message: str) -> Intent:
     return Intent(named, lately and rest <= _REST, rest)
 
 
-def count_topic_words(text: str, topics: Iterable[Topic]) -> int:
+def count_topic_phrases(text: str, topics: Iterable[Topic]) -> int:
     """The number of phrases of a topic in a memory's text, for the topic with the most; 0 if it belongs to none of them."""
     words = _split_text(text)
     best = 0
