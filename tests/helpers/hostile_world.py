@@ -9,7 +9,6 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -19,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from clock import Clock
 from kept.cli import main
 from kept.core.memory import Memory, Status
 from kept.memories.browse import to_export
@@ -80,17 +80,6 @@ def lines(*records) -> bytes:
 def among_friends(*records) -> bytes:
     """Hostile records between two good exchanges."""
     return lines(human(RULE), answer("Done."), *records, human(OTHER), answer("Done."))
-
-
-class Clock:
-    """A clock that advances one second with each call."""
-
-    def __init__(self) -> None:
-        self.parse_moment = datetime(2026, 10, 1, 12, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        self.parse_moment += timedelta(seconds=1)
-        return self.parse_moment
 
 
 @contextmanager
