@@ -225,13 +225,6 @@ FIXES: dict[str, tuple[str, tuple[Turn, ...]]] = {
             (R, "pip install 'uvicorn[standard]'", "Successfully installed", 0),
         ),
     ),
-    "another version": (
-        "docker pull postgres:17",
-        (
-            (R, "docker pull postgres:19", "Error response from daemon: manifest for postgres:19 not found", 1),
-            (R, "docker pull postgres:17", "Downloaded", 0),
-        ),
-    ),
     "setting": (
         '"moduleResolution": "bundler"',
         (

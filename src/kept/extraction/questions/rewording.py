@@ -15,14 +15,13 @@ from kept.core.value import dataclass, replace
 from kept.extraction.questions.claims import ChunkReading, Claim
 from kept.extraction.questions.support import locate
 from kept.extraction.questions.trust import find_claim_author, find_trust_fault
-from kept.extraction.rules.patterns import compile_pattern, count_mass, has_match, list_texts
+from kept.extraction.rules.patterns import count_mass, list_texts, refers_outside
 from kept.llm.ask import Ask
 from kept.llm.reply import parse_as, schema_of
-from kept.profiles.lexicons import Lexicon, TellingPatterns
+from kept.profiles.lexicons import Lexicon
 from kept.profiles.prompts import question_text
 
 _MOST_TOKENS = 2_048
-_LEADING_WORDS = 5  # if one of this many first words refers outside, the sentence depends on what precedes it
 _ENOUGH = 4  # words of a passage that can stand alone
 _LONG_PASSAGE = 320  # characters; a longer passage says more than one thing
 _AROUND, _BEFORE = 400, 300  # characters shown around the claim's words, and of the text before
@@ -59,18 +58,12 @@ def without_allusion(candidate: Candidate) -> Candidate:
 
 def _is_understood(text: str, about: str, lexicon: Lexicon) -> bool:
     """True if a sentence is not too long, and either names its subject or refers to nothing outside in its first words."""
-    return len(text) <= _LONG_PASSAGE and (bool(about) or not any(_refers_outside(text, patterns) for patterns in lexicon.spoken))
+    return len(text) <= _LONG_PASSAGE and (bool(about) or not any(refers_outside(text, patterns) for patterns in lexicon.spoken))
 
 
 def stands_alone(text: str, about: str, lexicon: Lexicon) -> bool:
     """True if a passage needs no rewording: it is long enough, and can be understood alone."""
     return count_mass(text) >= _ENOUGH and not about and _is_understood(text, about, lexicon)
-
-
-def _refers_outside(text: str, words: TellingPatterns) -> bool:
-    """True if one of the first words refers outside; "in this project" does not, since it applies to every memory of a project."""
-    text = compile_pattern(words.here).sub(" ", text) if words.here else text
-    return has_match(words.outside, " ".join(text.split()[:_LEADING_WORDS]) if words.spaced else text[: 2 * _LEADING_WORDS])
 
 
 def build_rewording_ask(items: Sequence[ClaimInContext]) -> Ask:

@@ -32,8 +32,7 @@ def _unspaced_words(name: str) -> str:
 
 
 _CONDITION, _DOUBT = _spaced_words("condition"), _spaced_words("doubt")
-_EDGE = r"[^\w\x{80}-\x{1FFF}]"  # includes the letters of every script that separates words
-_OPEN, _SHUT = rf"(?:^|{_EDGE})", rf"(?:$|{_EDGE})"
+_OPEN, _SHUT = rf"(?:^|{EDGE})", rf"(?:$|{EDGE})"
 _REQUEST = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('request')}){_SHUT}|{_unspaced_words('request')}")
 _ASKS = Pattern(rf"(?i)^\W*(?:(?:{_spaced_words('opener')})\W+)?(?:{_spaced_words('asks')}){_SHUT}|{_unspaced_words('asks')}")
 _BEFORE = Pattern(
@@ -56,13 +55,13 @@ _WITHIN = Pattern(
 )
 _ONCE = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('once')})|{_unspaced_words('once')}")
 _CONTENT = Pattern(
-    rf"(?i){_OPEN}(?:{_spaced_words('writes')}){_EDGE}(?:.*{_EDGE})?(?:{_spaced_words('places')}|{_spaced_words('replies')}){_SHUT}"
+    rf"(?i){_OPEN}(?:{_spaced_words('writes')}){EDGE}(?:.*{EDGE})?(?:{_spaced_words('places')}|{_spaced_words('replies')}){_SHUT}"
     rf"|(?:{_unspaced_words('writes')}).*"
 )
 _OWN = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('own')}){_SHUT}|{_unspaced_words('own')}")
 _AUTHOR = Pattern(
     rf"(?i)^\W*(?:{_spaced_words('author')})|https?://\S+\s*[:：]?\s*$|^\W*https?://\S+[:：]\s*$"
-    rf"|{_OPEN}(?:{_spaced_words('wrote')})(?:{_EDGE}[^.]{{0,30}})?[:：]\s*$|{_unspaced_words('author')}"
+    rf"|{_OPEN}(?:{_spaced_words('wrote')})(?:{EDGE}[^.]{{0,30}})?[:：]\s*$|{_unspaced_words('author')}"
 )
 _FIRST_PERSON = Pattern(rf"(?i)^\W*(?:(?:{_spaced_words('first_person')}){_SHUT}|{_unspaced_words('first_person')})")
 _INQUIT = Pattern(rf"(?i)[,\"”’]\s*(?:{_spaced_words('reported')}){_SHUT}")  # "…, he said and shut the hatch"

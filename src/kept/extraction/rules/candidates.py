@@ -33,6 +33,7 @@ from kept.extraction.rules.patterns import (
     find_languages,
     has_match,
     is_prompt,
+    refers_outside,
 )
 from kept.extraction.rules.tellings import Telling, find_tellings, find_wishes, is_command, parse_memory_command
 from kept.profiles.lexicons import Lexicon, TellingPatterns, join_alternatives, word_list
@@ -44,7 +45,6 @@ POINTS_OUTSIDE = "points at something outside of its words"
 _PROMPT_CHARS = 20_000  # characters of a prompt that are read
 _SENTENCES = 400  # of a prompt that are read
 _ABOUT = 160  # characters of the preceding line that are stored as what a passage is about
-_LEADING_WORDS = 5  # if one of this many first words refers outside, the passage depends on what precedes it
 # The part of a sentence before a passage does not explain the passage.
 _SENTENCE = Pattern(r"[^.!?\n。！？]*$")
 _NAME = Pattern(r"\s*(\p{Lu}[\p{Ll}\p{M}]+)(?:\P{L}|$)")
@@ -261,12 +261,11 @@ def _has_words(line: str) -> bool:
 
 def _has_unresolved_reference(content: str, patterns: TellingPatterns) -> bool:
     """True if one of the first words refers outside; the words of the telling itself do not count."""
-    for source in (patterns.here, patterns.from_now_on, patterns.remember, patterns.decided):
+    for source in (patterns.from_now_on, patterns.remember, patterns.decided):
         content = compile_pattern(source).sub(" ", content) if source else content
     if patterns.reason and (reason := compile_pattern(patterns.reason).search(content)):
         content = content[: reason.start()]  # a reason refers to what precedes it
-    near = " ".join(content.split()[:_LEADING_WORDS]) if patterns.spaced else content[: 2 * _LEADING_WORDS]
-    return has_match(patterns.outside, near)
+    return refers_outside(content, patterns)
 
 
 def _changed_file(event: Event) -> str:

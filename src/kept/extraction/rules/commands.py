@@ -34,7 +34,7 @@ def _ignore_case(fragments: list[str]) -> Pattern:
 
 TRIVIAL, FILTERS, LOOKERS, INTERPRETERS = map(_exact, ("trivial", "filters", "lookers", "interpreters"))
 CARRIERS, GENERAL, KEEPS, CHOOSES = map(_exact, ("carriers", "general", "keeps", "chooses"))
-VERSIONED, CONTAINERS, MAKERS = map(_exact, ("versioned", "containers", "makers"))
+MAKERS = _exact("makers")
 REPORTS, LESSENS, REHEARSES, MUFFLES = map(_any_case, ("reports", "lessens", "rehearses", "muffles"))
 TRANSIENT, ASSERTS, LACKING, MISUSED = map(_any_case, ("transient", "asserts", "lacking", "misused"))
 PRESCRIBES, TAKES_AWAY, UNTELLING = map(_any_case, ("prescribes", "takes_away", "untelling"))

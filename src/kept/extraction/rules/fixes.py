@@ -1,8 +1,8 @@
 """Proven fixes: a command failed, later the same command or a variant passed, and what was changed in between is known.
 
 Uses only commands that ran and edits that were made, never a text that says what would help. The line is a template with verbatim
-slots: the error, the command and the change. A variant has other options, variables, quotes, versions or wrappers, or another
-program in its place. Whether a candidate becomes a memory is decided elsewhere.
+slots: the error, the command and the change. A variant has other options, variables, quotes or wrappers, or another program in its
+place. Whether a candidate becomes a memory is decided elsewhere.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,6 @@ from kept.extraction.rules.commands import (
     ASSERTS,
     CARRIERS,
     CHOOSES,
-    CONTAINERS,
     KINDS,
     LACKING,
     LESSENS,
@@ -27,7 +26,6 @@ from kept.extraction.rules.commands import (
     TAKEN_BACK,
     TAKES_AWAY,
     TRANSIENT,
-    VERSIONED,
     Actions,
     Command,
     Edit,
@@ -65,7 +63,7 @@ _OPERAND = 5  # characters; a shared word this long is not a coincidence
 
 
 def is_variant(failed: Step, passed: Step) -> bool:
-    """True if a later step is a variant of the failed one: other options, variables, version, wrapper, or path of its program."""
+    """True if a later step is a variant of the failed one: other options, variables, wrapper, or path of its program."""
     if failed.where not in ("", passed.where) or CARRIERS.fullmatch(failed.program) or failed.trivial:
         return False
     if failed.program != passed.program:
@@ -73,7 +71,7 @@ def is_variant(failed: Step, passed: Step) -> bool:
     gone, new = _compare_words(failed, passed)
     if not gone and not new:
         return failed.words[0] != passed.words[0]
-    if _is_version_change(failed.program, gone, new) or _is_requoted(gone, new):
+    if _is_requoted(gone, new):
         return True
     spoken = any(" " in word for word in (*gone, *new))
     return not spoken and _is_only_options(failed, gone) and _is_only_options(passed, new)
@@ -84,16 +82,6 @@ def _compare_words(failed: Step, passed: Step) -> tuple[tuple[str, ...], tuple[s
     if failed.words[:1] != passed.words[:1]:
         gone, new = (tuple(word for word in words if word not in (failed.words[0], passed.words[0])) for words in (gone, new))
     return gone, new
-
-
-def _is_version_change(program: str, gone: Sequence[str], new: Sequence[str]) -> bool:
-    """True if only versions differ. A number after a colon is a version only for container images; elsewhere it is a port."""
-    if not gone or len(gone) != len(new):
-        return False
-    pairs = [(VERSIONED.fullmatch(left), VERSIONED.fullmatch(right)) for left, right in zip(gone, new, strict=True)]
-    return all(
-        left and right and left[1] == right[1] and (left[2] != ":" or CONTAINERS.fullmatch(program)) for left, right in pairs
-    )
 
 
 def _is_requoted(gone: Sequence[str], new: Sequence[str]) -> bool:

@@ -15,6 +15,7 @@ from kept.profiles.profile import Category
 
 SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」，、：；。！"
 EDGE = r"[^\w\x{80}-\x{1FFF}]"  # includes the letters of every script that separates words
+_LEADING_WORDS = 5  # if one of this many first words refers outside, a passage depends on what precedes it
 _LEADS = 6  # filler words at the beginning of a sentence that are skipped
 _BYTES = 1 << 26  # memory for a pattern; the Russian telling words need more than the default, an eighth of this
 
@@ -47,6 +48,13 @@ def has_match(source: str, text: str) -> bool:
 @cache
 def _compile_set(name: str) -> PatternSet:
     return PatternSet([getattr(patterns, name) for patterns in load_telling_patterns()], memory=_BYTES)
+
+
+def refers_outside(text: str, patterns: TellingPatterns) -> bool:
+    """True if one of the first words refers outside the text; "in this project" does not, as it holds for all of its memories."""
+    text = compile_pattern(patterns.here).sub(" ", text) if patterns.here else text
+    near = " ".join(text.split()[:_LEADING_WORDS]) if patterns.spaced else text[: 2 * _LEADING_WORDS]
+    return has_match(patterns.outside, near)
 
 
 def find_languages(name: str, text: str) -> tuple[TellingPatterns, ...]:
