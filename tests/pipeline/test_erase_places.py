@@ -36,10 +36,17 @@ def test_what_is_left_is_listed_where_words_are_forgotten_once_more_that_another
         assert [path for path in (says, other, again) if any(str(path) in told for told in oldest)] == [says]
 
 
-def test_two_memories_that_begin_alike_leave_nothing_of_their_common_words(home, desk_at):
+ENDS = [
+    ("at noon", "by the crane"),
+    ("every single morning at noon with the long lens of Ana", "by the crane on every second Friday in autumn and winter"),
+]
+
+
+@pytest.mark.parametrize("ends", ENDS, ids=["most of them", "a part of them"])
+def test_two_memories_that_begin_alike_leave_nothing_of_their_common_words(home, desk_at, ends):
     begin = "the old grey heron of the harbour"
     with desk_at(home) as workspace:
-        both = [person.create_memory(workspace, f"Photograph {begin} {end}", "constraint") for end in ("at noon", "by the crane")]
+        both = [person.create_memory(workspace, f"Photograph {begin} {end}", "constraint") for end in ends]
         log = workspace.paths.state / "night.log"
         log.write_text(f"before {begin} behind\n")
         gone = forget(workspace, make_erasure_request(workspace, both))
