@@ -132,8 +132,10 @@ def first_commits(workspace: Workspace, projects: Sequence[Project], *, keep: bo
     known = {directory: str(commit) for directory, commit in files.read_object(path).items()}
     now = dict(known)
     for project in projects:
-        if project.directory not in now and (checkout := workspace.find_checkout(project.directory)) is not None:
-            now[project.directory] = first_commit(checkout.git)
+        if project.directory in now or (checkout := workspace.find_checkout(project.directory)) is None:
+            continue
+        if (commit := first_commit(checkout.git)) is not None:  # without git, the next run asks again
+            now[project.directory] = commit
     if keep and now != known:
         files.write_object(path, now, root=workspace.paths.root)
     return now

@@ -91,8 +91,8 @@ _SECONDS = 20  # for a long history
 _NO_FETCH = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1"}
 
 
-def first_commit(git: Path) -> str:
-    """The root commit that a repository's HEAD reaches by first parents; empty if git cannot tell.
+def first_commit(git: Path) -> str | None:
+    """The root commit that a repository's HEAD reaches by first parents; empty if git cannot tell, None if git cannot be started.
 
     ``git`` is the ``.git`` folder of the main worktree. A shallow clone gives nothing, because its history is truncated. Listing
     commits runs nothing that the repository's settings name, and commits that are missing are not fetched.
@@ -107,6 +107,8 @@ def first_commit(git: Path) -> str:
         done = subprocess.run(  # noqa: S603 - a fixed program with arguments of our own
             command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except OSError:
+        return None
+    except subprocess.TimeoutExpired:
         return ""
     return done.stdout.decode("ascii", "replace").strip() if done.returncode == 0 else ""
