@@ -81,11 +81,6 @@ def test_variables_of_a_hook_of_git_do_not_name_another_repository(repository, t
     assert first_commit(repository / ".git") == first
 
 
-def test_without_git_there_is_no_first_commit(repository, monkeypatch, tmp_path):
+def test_without_git_nothing_is_known_of_a_repository_rather_than_that_it_has_no_first_commit(repository, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert first_commit(repository / ".git") == ""
-
-
-def test_without_git_nothing_is_known_of_a_repository_rather_than_that_it_has_no_first_commit(repository, monkeypatch):
-    monkeypatch.setenv("PATH", "")
     assert first_commit(repository / ".git") is None
