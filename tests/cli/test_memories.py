@@ -377,6 +377,20 @@ def test_what_was_forgotten_before_or_stands_out_of_reach_is_not_called_proved(c
     assert "its words are not known any more" in again
 
 
+def test_a_person_is_told_to_delete_a_file_of_their_own_that_holds_forgotten_words_and_never_the_store(
+    capsys, home, rule, monkeypatch
+):
+    (store,) = home.rglob("kept.db")
+    remains = lambda *_: (f"{store} (table projects)", str(home / "notes.md"))  # noqa: E731
+    monkeypatch.setattr("kept.pipeline.erase.forget.find_remaining_words", remains)
+    code, _, err = kept(capsys, "forget", rule, "--yes")
+    told_of_store, told_of_notes = err.splitlines()
+    assert code == 1
+    assert "delete" not in told_of_store
+    assert "unless a project's folder has that name" in told_of_store
+    assert told_of_notes.endswith("notes.md; forget them by --words, or delete the file")
+
+
 def test_an_edit_by_hand_comes_before_a_command_and_both_hold(capsys, home, rule):
     path = memory_file(home)
     path.write_text(path.read_text().replace("ISO 8601", "RFC 3339"))

@@ -149,6 +149,15 @@ def test_verbose_tells_what_became_of_every_record(capsys, home, projects):
     assert (body["malformed"], body["problems"][0]["line"]) == (1, 4)
 
 
+def test_malformed_records_are_counted_where_nothing_or_something_else_was_read(capsys, home, projects, tmp_path):
+    (export := tmp_path / "conversations.json").write_text('[{"mapping": {}, "current_node": 5}, 5, null]')
+    assert "Nothing could be read from what is new. 2 malformed records were skipped" in kept(capsys, "run", str(export))[1]
+    path = transcript(projects / "a.jsonl", RULE)
+    path.write_text(path.read_text() + "{broken\n")
+    assert "1 malformed record was skipped" in kept(capsys, "run")[1]
+    assert kept(capsys, "run")[1].startswith("Nothing new.")
+
+
 def test_without_any_transcript_the_sample_is_run_in_a_home_of_its_own(capsys, home):
     code, out, err = kept(capsys, "run")
     sample = home / ".local/share/kept/sample-home"

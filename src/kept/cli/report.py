@@ -100,7 +100,15 @@ def idle_line(report: RunReport, waiting: int) -> Line:
         skipped = f" {format_count(len(left), 'path was', 'paths were')} skipped: {left[0][1]}" if left else ""
         return line(f"Nothing to read was found.{skipped}", (" → kept run PATH", "dim"))
     rest = f", {format_count(waiting, 'proposal is held', 'proposals are held')} → kept review" if waiting else ""
+    if malformed := report.reading.account.malformed:
+        return line(
+            "Nothing could be read from what is new.", (f" {_format_malformed(malformed)} → kept sources --verbose", "yellow")
+        )
     return line("Nothing new.", (f" {format_count(report.active, 'memory', 'memories')}{rest} · {report.seconds:.1f} s", "dim"))
+
+
+def _format_malformed(records: int) -> str:
+    return f"{format_count(records, 'malformed record was', 'malformed records were')} skipped"
 
 
 def _format_reading(report: RunReport, *, verbose: bool, dry: bool) -> Iterator[Line]:
@@ -130,6 +138,8 @@ def _format_reading(report: RunReport, *, verbose: bool, dry: bool) -> Iterator[
         details.append(
             f"{format_count(unsure, 'prompt')} that a program or somebody else may have written (they are held for review)"
         )
+    if reading.account.malformed:
+        details.append(f"{_format_malformed(reading.account.malformed)} (kept sources --verbose)")
     yield line(("Read ", "green"), f"{what} from {sources}", (f": {', '.join(details)}", "dim"))
     extracted, reasons = report.extracted, report.extracted.refused
     if extracted.candidates:

@@ -102,9 +102,16 @@ def forget(
             if before:
                 text = f"{', '.join(before)} was forgotten before, so its words are not known any more"
                 write_line(("Not proved: ", "yellow"), text, (' → kept forget --words "…"', "dim"))
-        remaining = (f"the words still stand in {place}; forget them by --words, or delete the file" for place in gone.remains)
+        remaining = (f"the words still stand in {place}; {_advise(workspace, place)}" for place in gone.remains)
         write_lines([line(f"kept: {problem}") for problem in (*gone.problems, *remaining)], sys.stderr)
         return int(bool(gone.problems or gone.remains))
+
+
+def _advise(workspace: Workspace, place: str) -> str:
+    """What to do about words that remain in a place; a file of kept's own, such as the store, is not for the person to delete."""
+    if place.startswith(str(workspace.paths.state)):
+        return "kept forget --words erases them, unless a project's folder has that name"
+    return "forget them by --words, or delete the file"
 
 
 def _erasure_body(gone: ErasureReport) -> dict[str, Any]:
