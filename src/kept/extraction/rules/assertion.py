@@ -53,6 +53,7 @@ _WITHIN = Pattern(
     rf"|{_OPEN}(?:{_spaced_words('supposing')})|{_unspaced_words('supposing')}"
     rf"|[,;(]\s*(?:\pL{{1,4}}\s+)?(?:{_DOUBT})\s+(?:{'|'.join(sorted(NEGATIONS))}){_SHUT}"
 )
+_HEDGES = Pattern(rf"(?i)[,;]\s*(?:{_DOUBT}){_SHUT}|{_OPEN}(?:{_DOUBT})[\s.!…)]*$")  # ", maybe with uv"; "… from now on, perhaps."
 _ONCE = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('once')})|{_unspaced_words('once')}")
 _CONTENT = Pattern(
     rf"(?i){_OPEN}(?:{_spaced_words('writes')}){EDGE}(?:.*{EDGE})?(?:{_spaced_words('places')}|{_spaced_words('replies')}){_SHUT}"
@@ -103,7 +104,7 @@ def find_unasserted_reason(text: str, start: int, end: int) -> str:
     before, words, after = text[min(first, start) : start], text[start:end], text[end : max(last, end)]
     checks = (
         (any(is_question(text[span.start : span.end]) for span in whole), ASKED),
-        (_AFTER.search(after) or _BEFORE.search(before) or _WITHIN.search(before + words), SUPPOSED),
+        (_AFTER.search(after) or _BEFORE.search(before) or _WITHIN.search(before + words) or _HEDGES.search(words), SUPPOSED),
         (is_limit(before) or any(_ONCE.search(text[span.start : span.end]) for span in whole), ONCE),
         (any(_JESTS.search(text[span.start : span.end]) for span in whole), JEST),
         (_is_text_to_write(text, start, whole), CONTENT),
