@@ -90,11 +90,11 @@ class Word(NamedTuple):
 class ValueStatement:
     """A text parsed as a statement about values: its content words in order, of which the first ``clause`` are in the first clause.
 
-    ``narrow`` are words that limit it to a place or occasion. The flags mean: ``tells_change``: something is no longer as it was;
-    ``tells_loudly``: it says so with more than "now"; ``ended``: something is gone; ``once``: it says how something was at first;
-    ``open_ended``: it asks, adds or depends; ``is_sentence``: it has function words, as sentences do; ``is_state``: the thing has
-    one value at a time; ``is_attribute``: it gives the value of a named attribute; ``home``: it says where somebody lives;
-    ``moved``: it says where somebody moved, which need not be a home.
+    ``narrow`` are words that limit it to a place or occasion, ``governed`` those that form such a limit alone. The flags mean:
+    ``tells_change``: something is no longer as it was; ``tells_loudly``: it says so with more than "now"; ``ended``: something is
+    gone; ``once``: it says how something was at first; ``open_ended``: it asks, adds or depends; ``is_sentence``: it has function
+    words, as sentences do; ``is_state``: the thing has one value at a time; ``is_attribute``: it gives the value of a named
+    attribute; ``home``: it says where somebody lives; ``moved``: it says where somebody moved, which need not be a home.
     """
 
     text: str
@@ -103,6 +103,7 @@ class ValueStatement:
     clause: int
     denials: int
     narrow: frozenset[str]
+    governed: frozenset[str]
     tells_change: bool
     tells_loudly: bool
     ended: bool
@@ -165,8 +166,8 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
     clause, *rest = _EDGE.split(plain.strip(" ,"), maxsplit=1)
     first = _EDGE.split(text, maxsplit=1)[0]
     is_contrast = _CONTRAST.match(text, len(first)) is not None
-    words, narrow = _read_words(clause, says.chosen, at=int(home))
-    more, narrow_more = _read_words(rest[0], frozenset(), at=1) if rest else ([], frozenset[str]())
+    words, narrow, governed = _read_words(clause, says.chosen, at=int(home))
+    more, narrow_more, _ = _read_words(rest[0], frozenset(), at=1) if rest else ([], frozenset[str](), None)
     words = [Word(_HOME, "")] * home + words
     tokens = [word.casefold() for word in _TOKEN.findall(clause)]
     verb = next((place for place, word in enumerate(tokens) if word in _words("states")), 0)
@@ -177,6 +178,7 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
         clause=len(words),
         denials=says.denials and parse_statement(first).denials,
         narrow=narrow | narrow_more,
+        governed=governed,
         tells_change=is_contrast or ended or bool(turns),
         tells_loudly=is_contrast or ended or any(turn not in _words("present") for turn in turns),
         ended=ended,
@@ -202,14 +204,17 @@ def _leads() -> tuple[Pattern, ...]:
     return tuple(Pattern(patterns.from_now_on) for patterns in load_telling_patterns() if patterns.from_now_on)
 
 
-def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word], frozenset[str]]:
-    """The content words of a clause, with chosen words and quantities moved to the end; and those after a limiting word ("in")."""
+def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word], frozenset[str], frozenset[str]]:
+    """The content words of a clause, with chosen words and quantities moved to the end; the words after a limiting word such as
+    "in"; and those between two such words.
+    """
     found: list[Word] = []
     values: list[Word] = []
     narrow: set[str] = set()
+    governed: set[str] = set()
     raw = _TOKEN.findall(text)
     folded = [item.casefold() for item in raw]
-    marks = word_list("change", "marks", spaced=False)
+    marks, binding = word_list("change", "marks", spaced=False), _words("narrow", "toward")
     for place, (item, word) in enumerate(zip(raw, folded, strict=True)):
         kind = _value_kind(item, place + at)
         if is_cjk(item):
@@ -226,9 +231,12 @@ def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word],
         ):
             stem = stem_word(bare)
             (values if word in chosen else found).append(Word(stem, "name" if word in chosen else kind))
-            if not _words("narrow").isdisjoint(folded[max(0, place - 2) : place]):
+            before = folded[max(0, place - 2) : place]
+            if not _words("narrow").isdisjoint(before):
                 narrow.add(stem)
-    return found + values, frozenset(narrow)
+            if not binding.isdisjoint(before) and not binding.isdisjoint(folded[place + 1 : place + 2]):
+                governed.add(stem)
+    return found + values, frozenset(narrow), frozenset(governed)
 
 
 def _is_measure(behind: Sequence[str]) -> bool:
@@ -318,7 +326,7 @@ def _find_slots(
             value.append(word)
             others.append(word)
             continue
-        if value:
+        if any(each.stem not in statement.governed for each in value):
             places.add((before, word.stem[:STEM]))
         before, value = word.stem[:STEM], []
     return places, tuple(value), tuple(others)
