@@ -60,6 +60,7 @@ REPLACED = [
     ("The main package is called harbor-core.", "The main package was renamed to quay-core."),
     ("Our contact at the bank is Mrs Keller.", "Our contact at the bank is now Mr Vogt."),
     ("The package manager of this project is npm.", "We switched to pnpm as the package manager of this project."),
+    ("Maria owns the billing module.", "Tom owns the billing module now."),
     ("The API key rotates every 30 days.", "The API key rotates every 90 days (was 30)."),
     ("The staging server requires a VPN.", "The staging server does not require a VPN any more."),
     ("Always run the linter before committing.", "Never run the linter before committing, the hook does it."),

@@ -94,7 +94,8 @@ class ValueStatement:
     ``tells_change``: something is no longer as it was; ``tells_loudly``: it says so with more than "now"; ``ended``: something is
     gone; ``once``: it says how something was at first; ``open_ended``: it asks, adds or depends; ``is_sentence``: it has function
     words, as sentences do; ``is_state``: the thing has one value at a time; ``is_attribute``: it gives the value of a named
-    attribute; ``home``: it says where somebody lives; ``moved``: it says where somebody moved, which need not be a home.
+    attribute; ``sole``: only one person or thing does it; ``home``: it says where somebody lives; ``moved``: it says where
+    somebody moved, which need not be a home.
     """
 
     text: str
@@ -112,6 +113,7 @@ class ValueStatement:
     is_sentence: bool
     is_state: bool
     is_attribute: bool
+    sole: bool
     home: bool
     moved: bool
 
@@ -139,7 +141,7 @@ class ValueStatement:
     @cached_property
     def may_begin_otherwise(self) -> bool:
         """True if it may be about the same as a statement with a different opening."""
-        return bool(self.once or self.home or self.says.chosen)
+        return bool(self.once or self.home or self.sole or self.says.chosen)
 
     @cached_property
     def forms(self) -> Mapping[str, frozenset[str]]:
@@ -188,6 +190,7 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
         is_state=bool(verb) and _form("several").search(" ".join(tokens[:verb])) is None,
         is_attribute=_ATTRIBUTE.search(clause) is not None
         or (bool(verb) and tokens[verb] in COPULAS and not ATTRIBUTES.isdisjoint(tokens[:verb])),
+        sole=not _words("sole").isdisjoint(tokens[:_VALUE]),
         home=home,
         moved=moved,
     )
@@ -354,10 +357,15 @@ def find_relation(earlier: ValueStatement, later: ValueStatement) -> Relation:
 
 
 def _relate_different_things(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:
-    """The relation of statements that name different things: a word may now be its opposite, or a change is announced."""
+    """The relation of statements that name different things: somebody else alone does something now, a word may be its opposite, or
+    a change is announced.
+    """
     after, before = later.says.words, earlier.says.words
-    if len(frame.old) == 1 == len(frame.new) and has_opposites(after - before, before - after):
-        return Relation.MAY_REPLACE
+    if len(frame.old) == 1 == len(frame.new):
+        if later.sole and later.tells_change and not frame.opens:
+            return Relation.REPLACES
+        if has_opposites(after - before, before - after):
+            return Relation.MAY_REPLACE
     two_bans = earlier.denials > 0 and later.denials > 0  # "never edit A, run B instead" leaves "never edit C" alone
     announced = frame.opens and later.tells_loudly and frame.shared >= _HALF and not two_bans
     return Relation.MAY_REPLACE if announced else Relation.APART
@@ -416,7 +424,8 @@ def is_comparable(earlier: ValueStatement, later: ValueStatement) -> bool:
         return False
     if earlier.once or earlier.says.chosen or (earlier.home and later.home):
         return True
-    if earlier.open_ended or (later.starts.isdisjoint(earlier.keys) and earlier.starts.isdisjoint(later.keys)):
+    is_other = later.starts.isdisjoint(earlier.keys) and earlier.starts.isdisjoint(later.keys)
+    if earlier.open_ended or (is_other and not (earlier.sole and later.sole and later.tells_change)):
         return False
     shared = len(earlier.keys & later.keys) / min(len(earlier.keys), max(earlier.clause, 2))
     if earlier.is_short and later.is_short:
