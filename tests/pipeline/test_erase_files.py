@@ -86,6 +86,15 @@ def test_every_small_file_below_the_state_folder_is_found_in_order_loses_the_wor
                 assert path.read_text() == ('["so: [forgotten]."]' if ".json" in path.suffix else plain), path
 
 
+def test_a_file_of_json_with_half_a_pair_of_code_points_loses_the_words(home, desk_at):
+    with desk_at(home) as workspace:
+        (path,) = plant(workspace, "hooks/x.jsonl")
+        path.write_text(json.dumps([f"\ud83d {SAID}"]) + "\n")
+        done = forget(workspace, told(workspace))
+        assert (done.problems, done.remains) == ((), ())
+        assert path.read_text() == '["\\ud83d [forgotten]."]\n'
+
+
 def test_of_every_file_that_holds_no_words_or_is_read_otherwise_a_holder_takes_care(home, desk_at):
     with desk_at(home) as workspace:
         claims = [claim for holder in list_holders(workspace) for claim in holder.claims]
