@@ -195,6 +195,14 @@ class WebServer(uvicorn.Server):
         if self.started:
             self._ready()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop serving, and close the connections of requests that outlasted the grace period; the base leaves them open."""
+        await super().shutdown(sockets)
+        for connection in list(self.server_state.connections):
+            if connection.transport is not None:
+                connection.transport.abort()
+        await asyncio.sleep(0)  # so that the event loop closes their sockets before it ends
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Stop the server at the first signal, and restore the previous handlers afterwards. Only the main thread gets signals."""
