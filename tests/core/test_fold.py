@@ -9,7 +9,22 @@ from hypothesis import strategies as st
 from kept.core.event import Origin
 from kept.core.fold import apply_operation, find_undone_passes, fold
 from kept.core.memory import Actor, Memory, Status
-from kept.core.operation import Add, Approve, Facts, Forget, Merge, Operation, Pass, Pin, Reject, Resolve, Retire, Revise, Supersede
+from kept.core.operation import (
+    Add,
+    Approve,
+    Facts,
+    Forget,
+    Merge,
+    Operation,
+    Pass,
+    Pin,
+    Reaffirm,
+    Reject,
+    Resolve,
+    Retire,
+    Revise,
+    Supersede,
+)
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 STAMP = datetime(2026, 5, 5, tzinfo=UTC)
@@ -83,6 +98,20 @@ def test_a_redo_restores_exactly_what_the_undo_took():
 def test_later_operations_on_a_memory_whose_adding_was_undone_change_nothing():
     passes = history((add("a"),), (Retire(memory="a", at=AT, reason="x"), Pin(memory="a", at=AT, reason="x")))
     assert fold([*passes, switch(3, undoes=(1,))]) == {}
+
+
+def test_undoing_an_edit_restores_the_words_and_category_of_a_memory_that_was_seen_again_since():
+    edit = Revise(memory="a", at=AT, reason="edited", facts=replace(facts("mine"), category="lesson", artifacts=("mine.py",)))
+    again = Reaffirm(memory="a", at=STAMP, reason="again", facts=replace(edit.facts, last_seen=STAMP, observations=3))
+    after = fold([*history((add("a"),), (edit,), (again,)), switch(4, undoes=(2,))])["a"]
+    assert (after.content, after.category, after.artifacts) == ("content a", "decision", ())
+    assert (after.last_seen, after.observations) == (STAMP, 3)
+
+
+def test_undoing_a_change_of_category_restores_it_although_the_memory_was_seen_again_since():
+    moved = Revise(memory="a", at=AT, reason="edited", facts=replace(facts("content a"), category="lesson"))
+    again = Reaffirm(memory="a", at=STAMP, reason="again", facts=moved.facts)
+    assert fold([*history((add("a"),), (moved,), (again,)), switch(4, undoes=(2,))])["a"].category == "decision"
 
 
 def test_a_merge_keeps_the_losers_and_says_what_replaced_them():

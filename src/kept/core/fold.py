@@ -32,6 +32,7 @@ from kept.core.operation import (
 )
 
 FORGOTTEN = "forgotten"
+_SEEN_AGAIN = frozenset({"first_seen", "last_seen", "observations", "candidates"})  # facts that do not depend on a memory's words
 
 
 def find_undone_passes(passes: Iterable[Pass]) -> frozenset[int]:
@@ -77,8 +78,13 @@ def apply_operation(memories: Mapping[str, Memory], operation: Operation, actor:
     decided = actor is Actor.PERSON and not isinstance(operation, Approve | Pin)
     changed = replace(memory, reason=operation.reason, owned=memory.owned or decided)
     match operation:
-        case Revise(facts=facts) | Reaffirm(facts=facts):
+        case Revise(facts=facts):
             return {memory.id: with_facts(changed, facts)}
+        case Reaffirm(facts=facts):
+            # It repeats the words that the memory had then; if the edit to them is undone, it must not bring them back.
+            if facts.content != memory.content:
+                facts = replace(facts, **{name: getattr(memory, name) for name in FACT_NAMES if name not in _SEEN_AGAIN})
+            return {memory.id: with_facts(changed, replace(facts, category=memory.category))}
         case Merge(facts=facts, losers=losers):
             taken = {loser: memories[loser] for loser in losers if loser in memories and loser != memory.id}
             winner = replace(with_facts(changed, facts), supersedes=_merge_unique(memory.supersedes, tuple(taken)))
