@@ -1,4 +1,4 @@
-"""``kept graph``, ``kept files``, ``kept day --month``, ``kept prompt declare``: what the page shows, for the terminal and for
+"""``kept graph``, ``kept files``, ``kept day --month``: what the page shows, for the terminal and for
 programs.
 """
 
@@ -64,13 +64,3 @@ def test_a_month_is_told_a_line_a_day(capsys, remembered):
     assert out.splitlines() == ["January 2026", "  Mon 2026-01-05  1 session, 1 decided", "  Tue 2026-01-06  1 session, 1 decided"]
     body = told(capsys, "day", "2026-01-20", "--month", "--tz", "UTC")
     assert sum(each["sessions"] for each in body["cells"]) == 2
-
-
-def test_a_category_is_declared_and_withdrawn(capsys, home):
-    assert kept(capsys, "prompt", "declare", "health", "What concerns my health.")[0] == 0
-    assert told(capsys, "prompt")["declared"] == ["health"]
-    assert "declares health" in kept(capsys, "status")[1]
-    assert kept(capsys, "add", "Allergic to walnuts.", "--type", "health")[0] == 0
-    assert kept(capsys, "prompt", "withdraw", "health")[0] == 0
-    assert told(capsys, "prompt")["declared"] == []
-    assert kept(capsys, "prompt", "withdraw", "health")[0] == 2

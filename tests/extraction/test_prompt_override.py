@@ -4,16 +4,13 @@ import pytest
 
 from kept.core.errors import ConfigError, StaleError, UsageError
 from kept.extraction.prompt_override import (
-    declare_category,
     diff_prompt,
     load_prompt_state,
-    remove_category,
     remove_own_prompt,
     save_own_prompt,
 )
 from kept.paths import find_paths
 from kept.profiles.prompts import default_prompt_text
-from kept.profiles.prompts.front_matter import with_category, without_category
 from kept.workspace import open_workspace
 
 OWN = """\
@@ -35,10 +32,6 @@ Read on.
 @pytest.fixture
 def place(home):
     return find_paths(str(home), {"HOME": str(home)})
-
-
-def declared(draft):
-    return [each.id for each in draft.prompt.declared]
 
 
 def test_the_first_save_creates_the_override_and_it_is_told(place):
@@ -97,39 +90,7 @@ def test_a_prompt_broken_on_disk_is_shown_with_what_is_wrong_and_can_be_mended(p
 
 
 def test_a_declared_category_is_one_of_the_profiles(place):
-    draft = declare_category(
-        place,
-        "",
-        "health",
-        {"belongs": "What concerns my health.", "users_words": False},
-        if_match=load_prompt_state(place).revision,
-    )
-    assert declared(draft) == ["health"]
+    draft = save_own_prompt(place, "", OWN, if_match=load_prompt_state(place).revision)
+    assert [each.id for each in draft.prompt.declared] == ["health", "people"]
     with open_workspace(place) as workspace:
         assert workspace.kind("health")[1].belongs == "What concerns my health."
-    draft = remove_category(place, "", "health", if_match=draft.revision)
-    assert (declared(draft), draft.text) == ([], default_prompt_text())
-    with pytest.raises(UsageError):
-        remove_category(place, "", "health", if_match=draft.revision)
-
-
-def test_only_the_lines_of_the_category_change():
-    more = with_category(OWN, "garden", {"belongs": "What grows."})
-    assert [each for each in more.split("\n") if each not in OWN.split("\n")] == ["  garden:", "    belongs: What grows."]
-    assert without_category(more, "garden") == OWN
-    less = without_category(OWN, "health")
-    assert "health" not in less
-    assert all(each in less for each in ("# what I care about", "# people come last", "model: none", "Read on."))
-    assert "categories" not in without_category(less, "people")
-
-
-@pytest.mark.parametrize("form", ["{health: What concerns it.}", "\n- id: health\n  belongs: What concerns it."])
-def test_categories_in_another_form_are_kept(place, form):
-    text = with_category(f"---\ncategories: {form}\n---\nRead.", "garden", {"belongs": "What grows."})
-    assert declared(save_own_prompt(place, "", text, if_match=load_prompt_state(place).revision)) == ["health", "garden"]
-
-
-def test_a_category_again_takes_the_place_of_the_one_before(place):
-    text = with_category(with_category("Read.", "a", {"belongs": "One."}), "a", {"belongs": "Two: more."})
-    (category,) = save_own_prompt(place, "", text, if_match=load_prompt_state(place).revision).prompt.declared
-    assert category.belongs == "Two: more."

@@ -21,18 +21,16 @@ def test_the_first_save_makes_an_override_that_is_seen_and_can_be_taken_back(bro
     assert not (served.home / OWN).exists()
 
 
-def test_a_category_of_ones_own_is_declared_and_taken_out(browse, served):
+def test_categories_of_ones_own_in_the_front_matter_are_listed(browse, served):
     page = browse("/prompt")
-    page.get_by_label("Id (letters").fill("health")
-    page.get_by_label("What belongs to it").fill("What concerns <b>my</b> health: and nobody else's.")
-    page.get_by_role("button", name="Add").click()
+    page.get_by_label("Text").fill(
+        '---\ncategories:\n  health: "What concerns <b>my</b> health: and nobody else\'s."\n---\nRead on.'
+    )
+    page.get_by_role("button", name="Save as my own").click()
     page.get_by_text("Override active.").wait_for()
-    page.get_by_text("What concerns <b>my</b> health").first.wait_for()
+    page.locator("ul.listed", has_text="What concerns <b>my</b> health").wait_for()
     with served.workspace() as workspace:
         assert workspace.kind("health")[1].belongs == "What concerns <b>my</b> health: and nobody else's."
-    page.get_by_role("button", name="Take out").click()
-    page.get_by_role("button", name="Take it out").click()
-    page.get_by_text("None. The profile has").wait_for()
 
 
 def test_a_stale_tab_shows_what_is_in_force_and_keeps_what_was_typed(browse, served):

@@ -76,7 +76,7 @@ _DECISIONS: Mapping[str, frozenset[str]] = {
     "run": frozenset({"--accept-loss"}),
     "config": frozenset({"set"}),
     "profiles": frozenset({"new", "migrate"}),
-    "prompt": frozenset({"edit", "reset", "declare", "withdraw"}),
+    "prompt": frozenset({"edit", "reset"}),
     "sources": frozenset({"add", "remove", "enable", "disable", "exclude", "include", "--author"}),
     "sleep": frozenset({"--accept-loss"}),
     "uninstall": frozenset({"--purge"}),

@@ -280,7 +280,6 @@ GROUPS = {
                 "kept prompt show --whole",
                 "kept prompt edit",
                 "kept prompt diff",
-                'kept prompt declare health "What concerns my health."',
                 "kept prompt reset",
             ),
         ),

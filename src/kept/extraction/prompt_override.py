@@ -3,19 +3,17 @@
 Opens no workspace, so it works even if the prompt is invalid.
 """
 
-from collections.abc import Mapping
 from difflib import unified_diff
 from pathlib import Path
 
 from kept import profiles
-from kept.core.errors import ConfigError, MissingError, StaleError, UsageError
+from kept.core.errors import ConfigError, StaleError, UsageError
 from kept.core.redact import refuse_secrets
 from kept.core.value import dataclass
 from kept.local import files, settings
 from kept.paths import Paths
 from kept.profiles.profile import Profile
 from kept.profiles.prompts import BUILT_IN, Prompt, compose_prompt, default_prompt_text, load_prompt, user_prompt_path
-from kept.profiles.prompts.front_matter import with_category, without_category
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,37 +115,6 @@ def save_own_prompt(home: Paths, profile: str, text: str, *, if_match: str) -> P
         files.copy_to_quarantine(draft.own, into=home.state / "prompts")
     files.write_if_unchanged(draft.own, text.encode("utf-8", "replace"), expect=before.stamp, root=home.root)
     return load_prompt_state(home, profile)
-
-
-def declare_category(home: Paths, profile: str, name: str, declaration: Mapping[str, str | bool], *, if_match: str) -> PromptState:
-    """Declare a category in the user's own prompt, which is created if necessary.
-
-    Raises UsageError and what :func:`save_own_prompt` raises.
-    """
-    if not name.strip():
-        raise UsageError("a category needs a name", hint="letters, digits and _")
-    return save_own_prompt(
-        home, profile, with_category(_load_valid_text(home, profile), name.strip(), declaration), if_match=if_match
-    )
-
-
-def remove_category(home: Paths, profile: str, name: str, *, if_match: str) -> PromptState:
-    """Remove a category from the user's own prompt; its memories stay.
-
-    Raises MissingError if the prompt does not declare it, and what :func:`save_own_prompt` raises.
-    """
-    text = _load_valid_text(home, profile)
-    left = without_category(text, name)
-    if left == text:
-        raise MissingError(f"the prompt declares no category {name!r}", where=profile)
-    return save_own_prompt(home, profile, left, if_match=if_match)
-
-
-def _load_valid_text(home: Paths, profile: str) -> str:
-    draft = load_prompt_state(home, profile)
-    if draft.prompt is None:
-        raise ConfigError("the prompt is invalid", where=draft.origin, hint=f"correct its text first: {draft.problem}")
-    return draft.text
 
 
 def remove_own_prompt(home: Paths, profile: str = "", *, if_match: str = "") -> Path:

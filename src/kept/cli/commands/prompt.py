@@ -19,15 +19,13 @@ from kept.extraction.questions.turns import estimate_tokens_high
 from kept.paths import Paths
 from kept.profiles.prompts import Prompt
 
-_ACTIONS = ("show", "edit", "reset", "diff", "declare", "withdraw")
+_ACTIONS = ("show", "edit", "reset", "diff")
 _EDITORS = ("VISUAL", "EDITOR")
 
 
 def prompt(
     context: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="show|edit|reset|diff|declare|withdraw", help="What to do.")] = "show",
-    name: Annotated[str, typer.Argument(metavar="CATEGORY", help="For declare and withdraw: which category.")] = "",
-    belongs: Annotated[str, typer.Argument(metavar="SENTENCE", help="For declare: what belongs to it.")] = "",
+    action: Annotated[str, typer.Argument(metavar="show|edit|reset|diff", help="What to do.")] = "show",
     *,
     whole: Annotated[
         bool, typer.Option("--whole", help="Show the whole text a model gets, with categories and the form of a reply.")
@@ -36,8 +34,9 @@ def prompt(
 ) -> None:
     """Show the extraction prompt and where it comes from, write your own, go back to the built-in one, or see the difference.
 
-    `declare` adds a category of your own (in the front matter of your prompt, between two lines of `---`), `withdraw` takes it out.
-    With --profile NAME it is that profile's prompt. A changed prompt applies to what is read later; `kept run --force` reads all.
+    A category of your own stands at the beginning of your prompt between two lines of `---`: `categories:`, and below it, indented,
+    `health: What concerns my health.` With --profile NAME it is that profile's prompt. A changed prompt applies to what is read
+    later; `kept run --force` reads all.
     """
     home, profile = command_home(context), global_options(context).profile or ""
     match action:
@@ -49,12 +48,6 @@ def prompt(
             away = prompt_override.remove_own_prompt(home, profile)
             if not as_json:
                 write_line(("Your prompt was moved to ", "green"), format_path(away))
-        case "declare":
-            prompt_override.declare_category(
-                home, profile, name, {"belongs": belongs}, if_match=prompt_override.load_prompt_state(home, profile).revision
-            )
-        case "withdraw":
-            prompt_override.remove_category(home, profile, name, if_match=prompt_override.load_prompt_state(home, profile).revision)
         case other:
             raise UsageError(f"no action {other!r}", hint=f"one of: {', '.join(_ACTIONS)}")
     active_prompt = prompt_override.load_active_prompt(home, profile)

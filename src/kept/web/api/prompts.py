@@ -1,9 +1,9 @@
-"""The API for extraction prompts: read the prompt of each profile, replace it, and declare categories."""
+"""The API for extraction prompts: read the prompt of each profile, and replace it."""
 
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
-from pydantic import BaseModel, Field, StrictBool, StringConstraints
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from kept.core.codec import json_fields
@@ -16,8 +16,6 @@ from kept.web.context import request_home, web_context
 router = APIRouter(tags=["prompts"])
 
 Which = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{1,80}$", description="The id of a profile.")]
-Kind = Annotated[str, Path(pattern="^[A-Za-z0-9_]{1,60}$", description="The id of a category of your own.")]
-Line = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\r\n]*$")]
 
 
 class CategoryOut(BaseModel):
@@ -58,14 +56,6 @@ class PromptBody(Body):
     text: Annotated[str, Field(min_length=1, max_length=200_000)]
 
 
-class CategoryBody(Body):
-    """What belongs to the category, in a sentence; its title (default: its id); whether it must be based on the person's words."""
-
-    belongs: Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\r\n]*$")]
-    title: Line = ""
-    users_words: StrictBool = True
-
-
 @router.get("/prompts", response_model=PromptsOut)
 def list_prompts(request: Request) -> dict[str, Any]:
     """The prompts of the active profiles."""
@@ -96,26 +86,6 @@ def reset_prompt(request: Request, answer: Response, profile: Which, body: Empty
     with web_context(request).change_lock:
         prompt_override.remove_own_prompt(home, profile, if_match=if_match)
         return _prompt_response(answer, prompt_override.load_prompt_state(home, profile))
-
-
-@router.put("/prompts/{profile}/categories/{name}", response_model=PromptOut)
-def declare_category(
-    request: Request, answer: Response, profile: Which, name: Kind, *, body: CategoryBody, if_match: IfMatch
-) -> dict[str, Any]:
-    """Declare a category, or replace its declaration."""
-    told: dict[str, str | bool] = {"belongs": body.belongs, "users_words": body.users_words}
-    told |= {"title": body.title} if body.title else {}
-    home = request_home(request)
-    with web_context(request).change_lock:
-        return _prompt_response(answer, prompt_override.declare_category(home, profile, name, told, if_match=if_match))
-
-
-@router.delete("/prompts/{profile}/categories/{name}", response_model=PromptOut)
-def remove_category(request: Request, answer: Response, profile: Which, name: Kind, if_match: IfMatch) -> dict[str, Any]:
-    """Remove a declared category from the prompt. Its memories remain."""
-    home = request_home(request)
-    with web_context(request).change_lock:
-        return _prompt_response(answer, prompt_override.remove_category(home, profile, name, if_match=if_match))
 
 
 def _prompt_response(answer: Response, draft: PromptState) -> dict[str, Any]:

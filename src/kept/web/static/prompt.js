@@ -1,7 +1,7 @@
-// The prompt editor: save by key, declare a category by its form, and resolve conflicts with other changes. Typed text is never lost.
+// The prompt editor: save by key, and resolve conflicts with other changes. Typed text is never lost.
 (() => {
   "use strict";
-  const { $, make, say, told, call } = window.kept;
+  const { $, make, call } = window.kept;
   const form = $("#prompt-form");
   if (!form) return;
   const field = $("#text"), before = field.defaultValue.replace(/\r\n?/g, "\n");
@@ -23,17 +23,6 @@
     box.replaceChildren(make("h2", "The prompt was changed meanwhile"), make("p", "Nothing was saved; yours is still in the field. This is what is in force now:"), make("pre", value.text, "wrapped"), acts);
     box.hidden = false;
     box.scrollIntoView({ block: "nearest" });
-  });
-
-  const declare = $("#declare");
-  declare.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    const { id, title, belongs, users_words: own } = declare.elements;
-    const body = { title: title.value, belongs: belongs.value, users_words: own.checked };
-    const { ok, value } = await call("PUT", declare.dataset.at + encodeURIComponent(id.value), body, declare.dataset.revision);
-    if (!ok) { say(told(value), { bad: true }); return; }
-    going = true;
-    location.assign(declare.dataset.go);
   });
 
   form.addEventListener("submit", () => { going = true; });
