@@ -331,3 +331,15 @@ def test_the_home_is_never_a_file(capsys, tmp_path, home):
     code, _, err = kept(capsys, "status", "--home", tmp_path / "file")
     assert code == 2
     assert "not a directory" in err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("forget", "--yes", "--words"), ("forget", "--yes", "--project"), ("why",), ("edit",), ("review", "--approve"), ("show",)],
+)
+def test_an_argument_that_is_not_utf_8_is_refused_in_one_line_and_leaves_no_trace(capsys, home, command):
+    bad = b"tabs \xff".decode("utf-8", "surrogateescape")
+    code, out, err = kept(capsys, *command, bad)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("kept: an argument is not valid UTF-8; nothing was changed → ")
+    assert not [*home.rglob("errors.log")]

@@ -35,15 +35,25 @@ def main(words: Sequence[str]) -> NoReturn:
     except BrokenPipeError:
         _silence_output()  # the reader of our output has closed it
         code = 0
+    except UnicodeEncodeError as error:
+        if all(_is_utf8(word) for word in words):
+            code = _report_unexpected(error, words)
+        else:
+            code = _report_error(
+                2, "an argument is not valid UTF-8; nothing was changed → type it in a terminal whose locale is UTF-8"
+            )
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
         message = f"the system said: {error.strerror or type(error).__name__}{place}"
         code = _report_error(2, _log_unexpected_error(message, error, words), error, words)
     except Exception as error:  # noqa: BLE001 - the last handler: without --verbose no traceback or transcript text may be printed
-        from kept.local.error_log import error_line  # noqa: PLC0415 - only for errors
-
-        code = _report_error(2, _log_unexpected_error(f"{error_line(error)} → report this line", error, words), error, words)
+        code = _report_unexpected(error, words)
     sys.exit(code)
+
+
+def _is_utf8(word: str) -> bool:
+    """False for an argument in another encoding, whose bytes the interpreter decoded to lone surrogates."""
+    return not any("\ud800" <= char <= "\udfff" for char in word)
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
@@ -120,6 +130,12 @@ def _report_error(code: int, message: str, error: Exception | None = None, words
             sys.stderr.write("".join(traceback.format_exception(error)))
         write_line(f"kept: {message}", stream=sys.stderr)
     return code
+
+
+def _report_unexpected(error: Exception, words: Sequence[str]) -> int:
+    from kept.local.error_log import error_line  # noqa: PLC0415 - only for errors
+
+    return _report_error(2, _log_unexpected_error(f"{error_line(error)} → report this line", error, words), error, words)
 
 
 def _silence_output() -> None:
