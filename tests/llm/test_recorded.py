@@ -55,3 +55,14 @@ def test_a_script_answers_by_purpose_and_words(tmp_path: Path) -> None:
     path.write_text('{"contains": "x"}', encoding="utf-8")
     with pytest.raises(ConfigError, match="the line is no rule of a script"):
         load_script(path)
+
+
+def test_files_of_replies_made_before_kept_asked_for_requests_answer_that_they_have_none(tmp_path: Path) -> None:
+    recording, script = tmp_path / "recording.jsonl", tmp_path / "script.jsonl"
+    asker(RecordingModel(Played(GOOD), recording))([ask("one")])
+    script.write_text('{"reply": {"facts": []}}', encoding="utf-8")
+    asked = ask("memories", purpose="requests")
+    replies = [model.ask(asked) for model in (ReplayModel(recording), load_script(script))]
+    assert [reply.text for reply in replies if isinstance(reply, AdapterReply)] == ['{"memories": []}'] * 2
+    script.write_text('{"purpose": "requests", "reply": {"memories": [{"id": 1, "requests": ["bake"]}]}}', encoding="utf-8")
+    assert "bake" in str(load_script(script).ask(asked))

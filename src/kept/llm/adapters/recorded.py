@@ -18,6 +18,8 @@ from kept.llm.adapters.base import AdapterFailure, AdapterReply, AdapterResult, 
 from kept.llm.ask import Ask, Fault, Usage
 
 Answer = Callable[[Ask], AdapterResult | Mapping[str, Any] | str]
+_OPTIONAL = {"requests": '{"memories": []}'}
+"""The reply to questions of a purpose that a script or recording has no line for: kept manages without an answer to these."""
 
 
 class ScriptedModel(EstimatingModel):
@@ -47,7 +49,8 @@ def load_script(path: Path) -> ScriptedModel:
     """A model that answers with the first line of a file that matches the question.
 
     Each line is a JSON object: ``reply`` (an object or a text), and optionally the questions it is for: ``purpose`` and
-    ``contains`` (words of the prompt). Questions without a matching line get an empty reply. Raises ConfigError.
+    ``contains`` (words of the prompt). Questions without a matching line get an empty reply. Only a line that names the purpose
+    ``requests`` answers questions of that purpose. Raises ConfigError.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -56,8 +59,9 @@ def load_script(path: Path) -> ScriptedModel:
     rules = [_parse_rule(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
 
     def find_reply(ask: Ask) -> str:
-        fitting = (rule.reply for rule in rules if rule.purpose in ("", ask.purpose) and rule.contains in ask.prompt)
-        return next(fitting, "")
+        usual = _OPTIONAL.get(ask.purpose, "")
+        purposes = (ask.purpose,) if usual else (ask.purpose, "")
+        return next((rule.reply for rule in rules if rule.purpose in purposes and rule.contains in ask.prompt), usual)
 
     return ScriptedModel(find_reply, name=f"scripted:{path.name}")
 
@@ -110,18 +114,24 @@ class RecordingModel:
 
 
 class ReplayModel(EstimatingModel):
-    """A model that replays a recording; unrecorded questions fail. Raises ConfigError for a file that it cannot read."""
+    """A model that replays a recording. Raises ConfigError for a file that it cannot read.
+
+    Unrecorded questions fail, except that those of the purpose ``requests`` get an empty reply if the recording has none of them.
+    """
 
     def __init__(self, path: Path) -> None:
         self.name = f"recorded:{path.name}"
         try:
             rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
             self._replies = {row["key"]: _reply_from_row(row) for row in rows}
+            self._purposes = {row.get("purpose") for row in rows}
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise ConfigError(f"the recording cannot be read: {error}", where=str(path), hint="set llm.recording to one") from error
 
     def ask(self, ask: Ask) -> AdapterResult:
         """The recorded reply to this question."""
+        if ask.purpose in _OPTIONAL and ask.purpose not in self._purposes:
+            return AdapterReply(text=_OPTIONAL[ask.purpose], usage=estimate_usage(ask, _OPTIONAL[ask.purpose], cost=0.0))
         unrecorded = AdapterFailure(fault=Fault.FAILED, reason="the recording has no reply to this question")
         return self._replies.get(ask.key(""), unrecorded)
 
