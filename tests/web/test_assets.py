@@ -15,8 +15,6 @@ OWN = {
     "sign_in.js",
     "theme.js",
     "panes.css",
-    "graph.css",
-    "graph.js",
     "files.js",
     "prompt.js",
     "work.css",

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from kept.web.api import files, graph, history, memories, prompts, runs, sample, settings, several
+from kept.web.api import files, history, memories, prompts, runs, sample, settings, several
 
 AREAS: tuple[APIRouter, ...] = (
     memories.router,
@@ -10,7 +10,6 @@ AREAS: tuple[APIRouter, ...] = (
     history.router,
     files.router,
     prompts.router,
-    graph.router,
     sample.router,
     runs.router,
     settings.router,
