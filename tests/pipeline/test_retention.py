@@ -140,6 +140,18 @@ def test_aged_turns_are_shown_and_stay_without_a_yes(said, set_keep, monkeypatch
     assert call("forget", "--aged", "--until", "2020-12-31") != 0
 
 
+def test_turns_that_were_erased_for_their_age_are_not_offered_again(said, set_keep, capsys):
+    set_keep(keep="2y")
+    assert call("run", "--quiet", str(said / ".claude")) == 0
+    assert call("forget", "--aged", "--yes") == 0
+    for again in ((), ("--dry-run",), ("--yes",)):
+        capsys.readouterr()
+        assert call("forget", "--aged", *again) != 0
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        assert "nothing is older than the settings keep it" in shown.err
+
+
 @pytest.mark.parametrize(("span", "days"), [("2y", 732), ("6m", 186), ("3w", 21), ("90d", 90), ("always", None), ("", None)])
 def test_a_span_of_time_counts_its_longest_days(span, days):
     assert count_days(span) == days

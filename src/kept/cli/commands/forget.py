@@ -20,6 +20,7 @@ from kept.pipeline.erase.forget import (
     find_erasure_places,
     make_erasure_request,
     make_retention_request,
+    nothing_aged,
     preview_out_of_reach,
 )
 from kept.pipeline.erase.forget import forget as erase
@@ -85,12 +86,16 @@ def forget(
         if dry_run or not yes:
             with progress_if_shown(shown=shown) as progress:
                 erasure_matches = find_erasure_places(workspace, request, progress=progress)
+            if aged and not erasure_matches:
+                raise nothing_aged()
             _show_places(workspace, request, erasure_matches, as_json=as_json and (dry_run or not is_interactive()))
             if dry_run:
                 return 0
             chosen += _confirm_erasure(erasure_matches)
         with progress_if_shown(shown=shown) as progress:
             gone = erase(workspace, request, also=chosen, progress=progress)
+        if aged and not (gone.places.total() or gone.problems or gone.remains):
+            raise nothing_aged()
         if named and not (gone.memories or gone.sessions or gone.items or gone.problems):
             hint = "name a source of `kept sources`, a file, or a session by 8 characters of its id or more"
             raise UsageError(f"nothing that was read comes from {named!r}", hint=hint)

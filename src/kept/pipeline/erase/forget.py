@@ -132,9 +132,14 @@ def make_retention_request(workspace: Workspace) -> ErasureRequest:
     ]
     cited = {quote.event for evidence in rests for quote in evidence}
     if not aged - cited:
-        raise UsageError("nothing is older than the settings keep it", hint="kept config get archive.keep")
+        raise nothing_aged()
     words = ErasureWords(sentences=(), events=frozenset(aged - cited), about=frozenset(sessions), lasting=False)
     return ErasureRequest(memories=(), words=words)
+
+
+def nothing_aged() -> UsageError:
+    """The error for a retention request that has nothing to erase, or nothing that is not erased yet."""
+    return UsageError("nothing is older than the settings keep it", hint="kept config get archive.keep")
 
 
 def find_erasure_places(
