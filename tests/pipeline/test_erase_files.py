@@ -277,6 +277,22 @@ def test_a_line_of_a_persons_own_in_a_file_that_kept_writes_goes_and_the_others_
         assert outputs.erase(WORDS) == 0
 
 
+def test_a_copy_of_a_section_above_it_stays_when_a_line_of_the_section_goes(home, desk_at):
+    say(home, "a", f"Remember: {OTHER}", f"Remember: {SAID}")
+    config, agents = home / ".config" / "kept" / "config.toml", home / ".codex" / "AGENTS.md"
+    for path in (config, agents):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text('sections = ["codex"]\n')
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        section = agents.read_text()
+        assert SAID in section
+        copy = f"# What kept wrote last week\n\n```\n{section}```\n\n"
+        agents.write_text(copy + section)
+        OutputFiles(workspace=workspace).erase(WORDS)
+        assert agents.read_text() == copy + "".join(line for line in section.splitlines(keepends=True) if SAID not in line)
+
+
 def test_what_was_last_written_loses_the_line_of_the_words_and_no_other(home, desk_at):
     say(home, "a", f"Remember: {OTHER}", f"Remember: {SAID}")
     with desk_at(home) as workspace:
