@@ -114,6 +114,23 @@ def test_instructions_of_blank_lines_alone_stay_and_an_empty_file_without_a_sect
     assert (blank.read_text(), empty.read_text()) == ("  \n", "")
 
 
+def test_an_empty_file_that_a_section_was_written_into_is_empty_again(desk_at, home, place):
+    path = home / ".codex" / "AGENTS.md"
+    path.write_text("")
+    config = home / ".config" / "kept" / "config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text('sections = ["codex", "gemini"]\n')
+    (home / ".gemini").mkdir()
+    say(home, "a", RULE)
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        assert RULE.split(",")[0] in path.read_text()
+        assert (home / ".gemini" / "GEMINI.md").exists()
+        uninstall_kept(workspace, {}, run=quiet)
+    assert path.read_bytes() == b""
+    assert not (home / ".gemini" / "GEMINI.md").exists()
+
+
 def test_lines_a_person_added_to_memory_md_are_kept_aside_and_named(desk_at, home, place):
     say(home, "a", RULE)
     with desk_at(home) as workspace:

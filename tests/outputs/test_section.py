@@ -210,3 +210,11 @@ def test_two_sections_of_kepts_are_refused_and_named():
     one = place_section(b"# Mine\n", "Remembered", ["- A fact."])
     with pytest.raises(ChangedError, match="2 sections of kept's"):
         find_section(one + one)
+
+
+def test_a_file_that_was_empty_is_empty_again_and_one_that_kept_made_is_gone():
+    for original, rest in ((b"", b""), (None, None)):
+        once = place_section(original, TITLE, INSIDE)
+        for data in (once, place_section(once, TITLE, ["- Something else."])):
+            assert remove_section(data) == rest
+            assert remove_section(b"# Mine\n" + data) == b"# Mine\n"

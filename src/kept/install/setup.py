@@ -261,7 +261,7 @@ def remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
                 if own is None or (in_section and own.strip()):
                     left.quarantined.append(str(files.copy_to_quarantine(path, into=workspace.paths.state / "aside")))
                 rest = section.remove_section(content.data, absorbed=inside, where=str(path)) if in_section else own or b""
-                stays = bool(rest if in_section else rest.strip())  # blank lines around a section were in the person's file
+                stays = rest is not None if in_section else bool((rest or b"").strip())
                 workspace.write_output(path, rest if stays else None, content.stamp)
                 left.removed.append(f"the {'section' if in_section else 'lines of kept'} in {path}" if stays else str(path))
             workspace.store.drop_output(str(path))

@@ -8,8 +8,9 @@ The section is a heading (the user's or kept's), and under it a block between tw
     <!-- kept:end -->
 
 Everything outside the two comments belongs to the user, even in the same section, and is never changed by a byte. The first comment
-has a hash of the lines between, so that edits are noticed. It also says what else kept wrote (``own``: the heading, ``in``:
-nothing) and how many line breaks before it, so that removing the section restores the original bytes.
+has a hash of the lines between, so that edits are noticed. It also says what else kept wrote (``own``: the heading, ``empty``: the
+heading, in a file that was there and empty, ``in``: nothing) and how many line breaks before it, so that removing the section
+restores the original bytes.
 
 Knows text, not files. A heading or comment counts only at the top level of the document, not in code, quotes, lists or HTML.
 """
@@ -34,7 +35,7 @@ class SectionBlock:
     """kept's block in a file. ``inside`` are its bytes; ``edited``: they are not those that kept wrote.
 
     ``first`` and ``last`` are the line numbers of its two comments. ``heading``: kept wrote the line above too; ``breaks`` is the
-    number of line breaks that kept wrote before it.
+    number of line breaks that kept wrote before it. ``empty``: the file was there and empty before.
     """
 
     inside: bytes
@@ -43,6 +44,7 @@ class SectionBlock:
     last: int
     heading: bool
     breaks: int
+    empty: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,10 @@ def is_edited(original: bytes, *, where: str = "") -> bool:
     return block is not None and block.edited
 
 
-def place_section(original: bytes, heading: str, inside: Sequence[str], *, absorbed: bytes | None = None, where: str = "") -> bytes:
-    """Return the file with the lines ``inside`` as kept's block.
+def place_section(
+    original: bytes | None, heading: str, inside: Sequence[str], *, absorbed: bytes | None = None, where: str = ""
+) -> bytes:
+    """Return the file with the lines ``inside`` as kept's block; ``original`` is None for a new file.
 
     An existing block is replaced; otherwise the block is inserted under the first heading ``## <heading>``; otherwise heading and
     block are appended. ``absorbed`` are the bytes of an edited block whose edits the caller has merged.
@@ -82,19 +86,19 @@ def place_section(original: bytes, heading: str, inside: Sequence[str], *, absor
     Raises:
         ChangedError: as :func:`find_section`; the block was edited and is not ``absorbed``; or ``inside`` would not stay inside.
     """
-    text = _decode_file(original, where)
-    block = find_section(original, where=where)
+    before = original or b""
+    text = _decode_file(before, where)
+    block = find_section(before, where=where)
     if block is not None and block.edited and block.inside != absorbed:
         raise ChangedError(
             "somebody edited kept's section since its edits were read", where=where, hint="run again, the edits are read first"
         )
     new = "".join(f"{line}{text.newline}" for line in inside)
     if block is not None:
-        mark = _begin_comment(new, heading=block.heading, breaks=block.breaks)
-        before, after = text.join_lines(0, block.first), text.join_lines(block.last)
-        result = f"{before}{mark}{text.newline}{new}{after}"
+        mark = _begin_comment(new, heading=block.heading, breaks=block.breaks, empty=block.empty)
+        result = f"{text.join_lines(0, block.first)}{mark}{text.newline}{new}{text.join_lines(block.last)}"
     else:
-        result = _insert_section(text, heading, new)
+        result = _insert_section(text, heading, new, empty=original == b"")
     data = (_BOM if text.bom else b"") + _encode_file(result)
     now = find_section(data, where=where)
     if now is None or now.edited or now.inside != _encode_file(new):
@@ -126,10 +130,11 @@ def replace_inside(original: bytes, inside: bytes, *, where: str = "") -> bytes:
     return data
 
 
-def remove_section(original: bytes, *, absorbed: bytes | None = None, where: str = "") -> bytes:
+def remove_section(original: bytes, *, absorbed: bytes | None = None, where: str = "") -> bytes | None:
     """Return the file without what kept wrote into it: byte for byte the original file, except for the user's later changes.
 
-    ``absorbed`` are the bytes of an edited block that the caller has saved elsewhere.
+    None if kept made the file and nobody wrote anything else into it. ``absorbed`` are the bytes of an edited block that the caller
+    has saved elsewhere.
 
     Raises:
         ChangedError: as :func:`find_section`; or the block was edited and is not ``absorbed``.
@@ -143,10 +148,11 @@ def remove_section(original: bytes, *, absorbed: bytes | None = None, where: str
     before = text.join_lines(0, block.first - 1 if block.heading else block.first)
     for _ in range(block.breaks):
         before = before.removesuffix(text.newline)
-    return (_BOM if text.bom else b"") + _encode_file(before + text.join_lines(block.last + 1))
+    rest = (_BOM if text.bom else b"") + _encode_file(before + text.join_lines(block.last + 1))
+    return rest if rest or block.empty else None
 
 
-def _insert_section(text: _FileText, heading: str, new: str) -> str:
+def _insert_section(text: _FileText, heading: str, new: str, *, empty: bool) -> str:
     title = f"## {heading}"
     at = next((number for number in _top_level_lines(text, "heading_open") if text.lines[number][0].rstrip(" \t") == title), None)
     if at is None:
@@ -154,7 +160,7 @@ def _insert_section(text: _FileText, heading: str, new: str) -> str:
     else:
         before, after, breaks = text.join_lines(0, at + 1), text.join_lines(at + 1), 0 if text.lines[at][1] else 1
     own = "" if at is not None else f"{title}{text.newline}"
-    mark = _begin_comment(new, heading=at is None, breaks=breaks)
+    mark = _begin_comment(new, heading=at is None, breaks=breaks, empty=empty)
     return f"{before}{text.newline * breaks}{own}{mark}{text.newline}{new}{_END}{text.newline}{after}"
 
 
@@ -183,10 +189,16 @@ def _find_block(text: _FileText, where: str) -> SectionBlock | None:
         )
     first, last = marks
     inside = text.join_lines(first + 1, last)
-    own = words[1] == "own" and first > 0 and text.lines[first - 1][0].startswith("## ")
+    own = words[1] in ("own", "empty") and first > 0 and text.lines[first - 1][0].startswith("## ")
     breaks = int(words[2]) if own or words[1] == "in" else 0
     return SectionBlock(
-        inside=_encode_file(inside), edited=_hash_lines(inside) != words[0], first=first, last=last, heading=own, breaks=breaks
+        inside=_encode_file(inside),
+        edited=_hash_lines(inside) != words[0],
+        first=first,
+        last=last,
+        heading=own,
+        breaks=breaks,
+        empty=words[1] == "empty",
     )
 
 
@@ -229,8 +241,8 @@ def _encode_file(text: str) -> bytes:
     return text.encode(errors="surrogateescape")
 
 
-def _begin_comment(new: str, *, heading: bool, breaks: int) -> str:
-    return f"{_BEGIN} {_hash_lines(new)} {'own' if heading else 'in'} {breaks}{_CLOSE}"
+def _begin_comment(new: str, *, heading: bool, breaks: int, empty: bool) -> str:
+    return f"{_BEGIN} {_hash_lines(new)} {'empty' if empty else 'own' if heading else 'in'} {breaks}{_CLOSE}"
 
 
 def _hash_lines(inside: str) -> str:

@@ -378,13 +378,11 @@ class _OutputWriter:
 
 def _whole_file(target: Target, read: _TargetState, lines: tuple[Line, ...], data: bytes) -> bytes | None:
     """The bytes that the whole file must have; None if it must not exist."""
-    original = read.content.data
     if not target.heading:
         return data if lines else None
+    original = None if read.content.stamp == files.MISSING else read.content.data
     if not lines:
-        # A file that kept created becomes empty and is deleted; an empty file without a section is the person's.
-        rest = section.remove_section(original, where=str(target.path))
-        return rest if rest or (read.content.stamp != files.MISSING and read.inside is None) else None
+        return None if original is None else section.remove_section(original, where=str(target.path))
     texts = [line.text for line in lines]
     return section.place_section(original, target.heading, texts, absorbed=read.inside, where=str(target.path))
 
