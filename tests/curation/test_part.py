@@ -211,6 +211,21 @@ def test_facts_that_come_in_any_order_and_portions_are_curated_as_if_all_were_re
         assert parts.memories == whole.memories
 
 
+def test_an_older_session_read_later_can_turn_round_which_of_two_past_values_came_first(both):
+    def machine(name, day):
+        return told(f"My machine is {name}.", day, category="decision", subject="machine")
+
+    for desk in both():
+        desk.hear([machine("a ThinkPad", 1), machine("a Framework", 1), machine("a Mac", 2)])
+        desk.hear([machine("a ThinkPad", 0)])
+        names = {each.id: each.content for each in desk.memories}
+        assert {each.content: names.get(each.superseded_by) for each in desk.memories} == {
+            "My machine is a ThinkPad.": "My machine is a Framework.",
+            "My machine is a Framework.": "My machine is a Mac.",
+            "My machine is a Mac.": None,
+        }
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_what_a_person_changes_in_between_and_what_is_said_no_more_is_curated_as_if_all_were_read(both, monkeypatch, seed):
     narrow(monkeypatch, *random.Random(seed).choice(((20, 60), (2, 3))))

@@ -154,8 +154,8 @@ def apply_pass(made: Pass, find: Callable[[str], Memory | None]) -> dict[str, Me
         if not changed:
             raise StoreError(f"an operation names a memory that does not exist: {operation.memory}", hint=NOTHING_CHANGED)
         after.update(changed)
-        for memory in changed.values():
-            _check_order(memory, look)
+    for memory in after.values():  # not sooner: a pass may turn round which of two superseded memories came first
+        _check_order(memory, look)
     return after
 
 
