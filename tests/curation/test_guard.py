@@ -8,7 +8,23 @@ import pytest
 from kept.core.event import Origin
 from kept.core.fold import apply_operation
 from kept.core.memory import Actor, Evidence, Memory, Status
-from kept.core.operation import FADED, GAVE_WAY, WITHDRAWN, Approve, Facts, Merge, Resolve, Retire, Revise, Supersede
+from kept.core.operation import (
+    CONDENSED,
+    FADED,
+    GAVE_WAY,
+    MAY_CONTRADICT,
+    WITHDRAWN,
+    Add,
+    Approve,
+    Facts,
+    Merge,
+    Pin,
+    Promote,
+    Resolve,
+    Retire,
+    Revise,
+    Supersede,
+)
 from kept.curation.guard import find_ended, find_overreach, find_protected_changes
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -74,10 +90,11 @@ def test_a_category_with_fewer_than_four_memories_is_not_guarded():
     assert find_overreach(memories(4), [ENDINGS["retire"](f"decision{i}") for i in range(3)]) != ()
 
 
-def test_categories_are_counted_apart():
-    everything = [*memories(10), *memories(4, "goal")]
-    (stop,) = find_overreach(everything, [ENDINGS["retire"](f"goal{i}") for i in range(3)])
-    assert stop.category == "goal"
+def test_categories_are_counted_apart_and_named_in_order():
+    names = ("goal", "aim", "theme", "person", "stack")
+    everything = [*memories(10), *(each for name in names for each in memories(4, name))]
+    stops = find_overreach(everything, [ENDINGS["retire"](f"{name}{i}") for name in names for i in range(3)])
+    assert [stop.category for stop in stops] == sorted(names)
 
 
 def nights(share: float, count: int) -> tuple[int, int]:
@@ -120,8 +137,22 @@ def test_losses_of_more_than_thirty_days_ago_are_no_longer_counted():
     now = [replace(each, id=f"now{i}") for i, each in enumerate(memories(10))]
     some = [Retire(memory=f"now{i}", at=AT, reason="x") for i in range(5)]
     assert find_overreach([*old, *now], some) == ()
-    recent = [replace(each, ended_at=AT - timedelta(days=29)) for each in old]
-    assert find_overreach([*recent, *now], some) != ()
+    for ended, counts in (
+        (AT - timedelta(days=30), False),
+        (AT - timedelta(days=30) + timedelta(seconds=1), True),
+        (AT, True),
+        (AT + timedelta(seconds=1), False),  # what ended later is not before
+    ):
+        others = [replace(each, ended_at=ended) for each in old]
+        assert bool(find_overreach([*others, *now], some)) is counts
+
+
+def test_the_thirty_days_end_with_the_last_operation_that_has_a_time():
+    gone = [replace(each, id=f"old{i}", status=Status.RETIRED, ended_at=AT, reason="x") for i, each in enumerate(memories(10))]
+    before, undated = AT - timedelta(days=1), None
+    for times, counts in (((AT, before), True), ((before, AT, undated), True), ((before, before), False), ((undated,) * 2, True)):
+        some = [Retire(memory=f"decision{i}", at=at, reason="x") for i, at in enumerate(times)]
+        assert bool(find_overreach([*gone, *memories(10)], some)) is counts
 
 
 @pytest.mark.parametrize("status", [Status.SUPERSEDED, Status.RESOLVED])
@@ -145,13 +176,50 @@ def test_what_an_active_memory_replaced_or_resolved_is_no_loss_of_the_thirty_day
 )
 def test_what_took_the_place_of_a_memory_speaks_of_the_same_or_it_is_a_loss(heir, is_loss):
     said = "harbor boats need 3 ropes 4 lamps 5 bells"
+    assert replaced_is_loss(said, replace(memories(1)[0], id="heir", content=heir)) is is_loss
+
+
+def replaced_is_loss(said: str, *others: Memory, **changes) -> bool:
+    """True if memories that were replaced by the memory ``heir`` count as lost in the thirty days."""
     old = [
-        replace(each, id=f"old{i}", content=said, status=Status.SUPERSEDED, superseded_by="heir", ended_at=AT, reason="x")
+        replace(
+            each, id=f"old{i}", content=said, status=Status.SUPERSEDED, superseded_by="heir", ended_at=AT, reason="x", **changes
+        )
         for i, each in enumerate(memories(10))
     ]
-    by = replace(memories(1)[0], id="heir", content=heir)
     some = [Retire(memory=f"decision{i}", at=AT, reason="x") for i in range(3)]
-    assert bool(find_overreach([*old, by, *memories(10)], some)) is is_loss
+    return bool(find_overreach([*old, *others, *memories(10)], some))
+
+
+def test_a_heir_has_at_least_three_tenths_of_the_words():
+    heir = replace(memories(1)[0], id="heir")
+    words = ["harbor", "boats", "ropes", "lamps", "bells", "flags", "nets", "oars", "buoys", "masts"]
+    assert not replaced_is_loss(" ".join(words), replace(heir, content=" ".join(words[:3])))
+    assert replaced_is_loss(" ".join(words[:8]), replace(heir, content=" ".join(words[:2])))
+
+
+def test_a_memory_is_lost_whose_heir_is_missing_or_empty_or_ended_in_turn():
+    heir = replace(memories(1)[0], id="heir", content="boats", subject="boats")
+    last = replace(heir, id="last")
+    followed = replace(heir, status=Status.SUPERSEDED, superseded_by="last", ended_at=AT, reason="x")
+    said = {"subject": "boats"}
+    assert replaced_is_loss("boats", **said)
+    assert not replaced_is_loss("boats", heir, **said)
+    assert replaced_is_loss("boats", replace(heir, content=" "), **said)
+    assert not replaced_is_loss("boats", followed, last, **said)
+    assert replaced_is_loss("boats", followed, replace(last, status=Status.RETIRED, reason="x", ended_at=AT), **said)
+    assert replaced_is_loss("boats", followed, replace(last, content="the ferry leaves at noon", subject=""), **said)
+
+
+def test_a_memory_that_waits_beside_the_active_one_it_may_contradict_is_no_loss_of_the_thirty_days():
+    gone = [replace(each, id=f"old{i}", status=Status.RETIRED, ended_at=AT, reason="x") for i, each in enumerate(memories(10))]
+    heir = replace(memories(1)[0], id="heir", content="content")
+    for by, reason, is_loss in (("heir", MAY_CONTRADICT, False), ("", MAY_CONTRADICT, True), ("heir", "x", True)):
+        waits = [
+            Add(memory=each.id, at=AT, reason=reason, value=replace(each, status=Status.HELD, superseded_by=by))
+            for each in memories(10)[:3]
+        ]
+        assert bool(find_overreach([*gone, heir, *memories(10)], waits)) is is_loss
 
 
 @pytest.mark.parametrize(("reason", "protected"), [(f"{GAVE_WAY} 2026-01-01", ()), ("the person said so", ("decision0",))])
@@ -159,6 +227,7 @@ def test_a_machine_brings_back_only_what_it_let_give_way_itself(reason, protecte
     ended = replace(memories(1)[0], owned=True, status=Status.SUPERSEDED, superseded_by="heir", reason=reason)
     back = Approve(memory=ended.id, at=AT, reason="x")
     assert find_protected_changes([ended], [back]) == protected
+    assert find_protected_changes([ended], [Retire(memory=ended.id, at=AT, reason=f"{GAVE_WAY} today")]) == (ended.id,)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +244,9 @@ def test_a_persons_own_gives_way_to_what_they_typed_alone(quoted, reason, protec
     way = Supersede(memory=mine.id, at=AT, reason=reason, by=heir.id)
     for earlier in ("told", f"{GAVE_WAY} 2025-12-01"):  # it came back from that once
         own = replace(mine, owned=True, reason=earlier)
-        assert find_protected_changes([own, replace(heir, evidence=(said,))], [way]) == protected
+        for beside in ((), (replace(said, origin=Origin.ASSISTANT),)):
+            assert find_protected_changes([own, replace(heir, evidence=(said, *beside))], [way]) == protected
+        assert find_protected_changes([own, heir], [replace(way, by="nobody")]) == (own.id,)
 
 
 def test_a_heir_with_another_subject_and_other_words_makes_a_loss():
@@ -196,7 +267,7 @@ def test_what_was_emptied_before_counts_as_lost_in_the_thirty_days():
 
 
 def test_what_a_pass_replaces_by_an_active_memory_spends_nothing_of_the_thirty_days():
-    gone = [replace(each, id=f"old{i}", status=Status.RETIRED, ended_at=AT, reason="x") for i, each in enumerate(memories(10))]
+    gone = [replace(each, id=f"old{i}", status=Status.RETIRED, ended_at=AT, reason="x") for i, each in enumerate(memories(20))]
     replaced = [Supersede(memory=f"decision{i}", at=AT, reason="newer", by="heir") for i in range(5)]
     heir = replace(memories(1)[0], id="heir")
     alike = [replace(each, content=heir.content) for each in memories(10)]
@@ -213,6 +284,8 @@ def test_what_faded_and_what_ended_otherwise_have_budgets_of_their_own_and_no_pa
     assert find_overreach([*faded, *memories(10)], retire[:3]) == ()
     assert find_overreach([*faded, *memories(10)], fade[:3]) != ()
     assert find_overreach(memories(10), fade) != ()
+    (stop,) = find_overreach([*faded, *memories(10)], retire)
+    assert stop.spent == 0  # what faded before is no part of it
 
 
 @pytest.mark.parametrize("mark", ["owned", "pinned"])
@@ -222,6 +295,8 @@ def test_a_machine_may_not_touch_what_is_pinned_or_the_users_own(mark):
         Retire(memory=theirs.id, at=AT, reason="x"),
         Supersede(memory=theirs.id, at=AT, reason="x", by=other.id),
         emptied(theirs.id),
+        Promote(memory=theirs.id, at=AT, reason="x", category="convention"),
+        Pin(memory=theirs.id, at=AT, reason="x", on=mark == "owned"),
     ):
         assert find_protected_changes([theirs, other], [operation]) == (theirs.id,)
     assert find_protected_changes([theirs, other], [Retire(memory=other.id, at=AT, reason="x")]) == ()
@@ -240,6 +315,10 @@ def test_a_category_of_which_fewer_than_four_ever_stood_in_thirty_days_does_not_
     retire = [Retire(memory="decision0", at=AT, reason="x")]
     assert find_overreach([gone, *memories(2)], retire) == ()
     assert find_overreach([gone, replace(gone, id="older"), *memories(2)], retire) != ()
+    assert find_overreach([gone, *memories(3)], retire) == ()  # two of four, no more than half
+    faded = replace(gone, reason=FADED)
+    alike = Retire(memory="decision1", at=AT, reason="x"), Retire(memory="decision2", at=AT, reason=FADED)
+    assert find_overreach([faded, *memories(3)], [*retire, *alike]) == ()  # either budget is too small
 
 
 @pytest.mark.parametrize(
@@ -248,23 +327,26 @@ def test_a_category_of_which_fewer_than_four_ever_stood_in_thirty_days_does_not_
         {"status": Status.HELD, "content": ""},
         {"status": Status.HELD, "content": "waits"},
         {"status": Status.RETIRED, "ended_at": AT, "reason": "x", "owned": True},
+        {"status": Status.REJECTED, "ended_at": AT, "reason": "x"},
+        {"status": Status.SUPERSEDED, "ended_at": AT, "reason": CONDENSED},
+        {"status": Status.RETIRED, "ended_at": AT, "reason": WITHDRAWN},
     ],
 )
-def test_what_waits_and_what_a_person_ended_of_their_own_spend_nothing_of_the_thirty_days(never_lost):
+def test_what_waits_was_rejected_or_condensed_or_ended_by_its_owner_spends_nothing_of_the_thirty_days(never_lost):
     others = [replace(each, id=f"old{i}", **never_lost) for i, each in enumerate(memories(10))]
     some = [Retire(memory=f"decision{i}", at=AT, reason="x") for i in range(3)]
     assert find_overreach([*others, *memories(10)], some) == ()
 
 
 @pytest.mark.parametrize("pinned", [False, True])
-@pytest.mark.parametrize("reworded", [False, True])
-def test_a_persons_own_gives_way_only_unpinned_and_in_its_own_words(pinned, reworded):
+@pytest.mark.parametrize(("content", "category"), [("", ""), ("other words", ""), ("", "convention")])
+def test_a_persons_own_gives_way_only_unpinned_in_its_own_words_and_category(pinned, content, category):
     mine, heir = memories(2)
     said = Evidence(quote="x", event="k", session="s", path="f", at=AT, author="x", origin=Origin.USER)
     own = replace(mine, owned=True, pinned=pinned)
-    facts = replace(emptied("x").facts, content="other words" if reworded else mine.content)
+    facts = replace(emptied("x").facts, content=content or mine.content, category=category or mine.category)
     way = [Revise(memory=mine.id, at=AT, reason="", facts=facts), Supersede(memory=mine.id, at=AT, reason=GAVE_WAY, by=heir.id)]
-    expected = (mine.id,) if pinned or reworded else ()
+    expected = (mine.id,) if pinned or content or category else ()
     assert find_protected_changes([own, replace(heir, evidence=(said,))], way) == expected
 
 
@@ -290,4 +372,34 @@ def test_memories_that_replaced_each_other_in_a_circle_are_lost():
 def test_memories_that_would_end_are_those_that_are_active_and_lose_their_words_or_their_state():
     everything = [*memories(3), replace(memories(4)[3], status=Status.RETIRED)]
     gone = find_ended(everything, [ENDINGS["retire"]("decision2"), emptied("decision0"), ENDINGS["retire"]("decision3")])
-    assert [memory.id for memory in gone] == ["decision0", "decision2"]
+    assert {memory.id for memory in gone} == {"decision0", "decision2"}
+
+
+def test_what_should_never_have_been_active_is_neither_counted_nor_lost():
+    retire = [ENDINGS["retire"](f"decision{i}") for i in range(6)]
+    assert find_overreach(memories(10), retire[:4], corrected=frozenset({"decision0"})) == ()
+    (stop,) = find_overreach(memories(10), retire, corrected=frozenset({"decision0"}))
+    assert (stop.active, stop.lost) == (9, 5)
+    gone = [replace(each, id=f"old{i}", status=Status.RETIRED, ended_at=AT, reason="x") for i, each in enumerate(memories(10))]
+    assert find_overreach([*gone, *memories(10)], retire[:3]) != ()
+    assert find_overreach([*gone, *memories(10)], retire[:3], corrected=frozenset(each.id for each in gone)) == ()
+
+
+def test_where_a_part_is_given_the_numbers_of_the_whole_count_without_what_should_never_have_been_active():
+    retire = [ENDINGS["retire"](f"decision{i}") for i in range(4)]
+    for whole, corrected, stops in (
+        ({"decision": 8}, (), False),
+        ({"decision": 7}, (), True),
+        ({"decision": 8}, ("decision5",), True),
+    ):
+        found = find_overreach(memories(6), retire, corrected=frozenset(corrected), active=whole)
+        assert [(stop.active, stop.lost) for stop in found] == [(7, 4)] * stops
+    assert find_overreach(memories(6), retire, active={}) == ()
+
+
+def test_a_machine_ends_nothing_of_a_persons_own_by_the_reason_alone():
+    mine, heir = memories(2)
+    said = Evidence(quote="x", event="k", session="s", path="f", at=AT, author="x", origin=Origin.USER)
+    waits = replace(mine, owned=True, status=Status.HELD, superseded_by=heir.id)
+    retire = Retire(memory=mine.id, at=AT, reason=f"{GAVE_WAY} today")
+    assert find_protected_changes([waits, replace(heir, evidence=(said,))], [retire]) == (mine.id,)

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.core.event import Origin
-from kept.core.memory import Accepted, Candidate, Evidence, Held, Refused
+from kept.core.memory import SAID_ONCE, Accepted, Candidate, Evidence, Held, Refused
 from kept.extraction.gate import LONGEST, is_grounded, judge
 from kept.extraction.rules.passages import LONGEST_PASSAGE
+from kept.extraction.rules.tellings import ERRAND
 from kept.profiles import load_profile
 from kept.profiles.profile import Writer
 from talk import LEXICON, PROFILE, START
@@ -147,10 +148,6 @@ def test_a_category_that_takes_no_tools_words_takes_the_assistants():
         assert isinstance(judge(said, profile, lexicon=LEXICON), expected)
 
 
-def test_a_candidate_that_quotes_nothing_is_not_grounded():
-    assert not is_grounded(replace(GOOD, evidence=()), {"k1": QUOTE.quote})
-
-
 def test_what_is_not_sure_enough_waits_and_says_how_sure_it_is():
     result = verdict(confidence=0.5)
     assert isinstance(result, Held)
@@ -175,8 +172,9 @@ def test_a_category_that_nobody_declared_is_refused():
     assert verdict(category="horoscope") == Refused(reason="unknown category", detail="horoscope")
 
 
-def test_a_candidate_without_a_quote_is_refused():
-    assert verdict(evidence=()) == Refused(reason="no evidence")
+@pytest.mark.parametrize("evidence", [(), (replace(QUOTE, quote=" \n"),)])
+def test_a_candidate_without_a_quote_is_refused(evidence):
+    assert verdict(evidence=evidence) == Refused(reason="no evidence")
 
 
 def test_a_preference_needs_no_artifact():
@@ -240,8 +238,8 @@ LONG = "Never write to the worker, for it loses what it holds. ".ljust(700, "x")
         (LONG[5:395], Origin.USER, Refused(reason="too long")),
     ],
 )
-def test_a_long_passage_is_fit_only_where_the_persons_own_long_quote_begins_it(shown, origin, expected):
-    evidence = (replace(QUOTE, quote=shown, origin=origin, author=origin.value), QUOTE)
+def test_a_long_passage_is_fit_only_where_one_of_the_persons_own_long_quotes_begins_it(shown, origin, expected):
+    evidence = (replace(QUOTE, quote=shown, origin=origin, author=origin.value), QUOTE, replace(QUOTE, quote="y" * 390))
     assert verdict(content=LONG, evidence=evidence, artifacts=()) == expected
 
 
@@ -293,3 +291,70 @@ def test_a_joiner_that_a_script_or_an_emoji_needs_is_not_invisible_text(word):
 @pytest.mark.parametrize("char", ["\u2060", "\ue000", "\ufff0", "\u2028", "\u2029", "\u3164", "\u115f", "\u1160", "\uffa0"])
 def test_each_kind_of_invisible_character_is_refused(char):
     assert verdict(content=f"Never write to `orders.sql`{char} from the worker.") == Refused(reason="invisible text")
+
+
+SPOKEN = replace(QUOTE, author="assistant", origin=Origin.ASSISTANT)
+
+
+@pytest.mark.parametrize(
+    ("changes", "category", "expected"),
+    [
+        ({"doubt": SAID_ONCE}, {}, Refused(reason=SAID_ONCE)),
+        ({"doubt": ERRAND}, {}, Refused(reason=ERRAND)),
+        (
+            {"evidence": (SPOKEN,)},
+            {},
+            Held(reason="not the user's words", detail="nothing the user said themselves supports it"),
+        ),
+        (
+            {"evidence": (QUOTE, SPOKEN), "origin": Origin.ASSISTANT},
+            {},
+            Held(reason="not the user's words", detail="it rests on words that are not the user's"),
+        ),
+        (
+            {"origin": Origin.TOOL},
+            {"users_words": False, "tool_words": False, "specific": False},
+            Held(reason="a tool's words", detail="nobody said it: it rests on what a tool printed"),
+        ),
+        (
+            {},
+            {"writers": (Writer.AGENT, Writer.PERSON)},
+            Held(reason="not extracted", detail="only a person, or an agent that asks, writes into this category"),
+        ),
+        ({"confidence": 0.5}, {}, Held(reason="unsure", detail="confidence 0.50 is below 0.70")),
+        # of several reasons the first counts, from what is refused to what is only unsure
+        ({"doubt": SAID_ONCE, "evidence": ()}, {}, Refused(reason="no evidence")),
+        ({"content": "never [forgotten]\u200b"}, {}, Refused(reason="forgotten words")),
+        ({"content": "never\u200b", "evidence": (replace(QUOTE, author="injected"),)}, {}, Refused(reason="untrusted author")),
+        ({"content": "never\u200b " * 99}, {}, Refused(reason="invisible text")),
+        ({"content": "never " * 99, "doubt": SAID_ONCE}, {}, Refused(reason="too long")),
+        ({"doubt": "hypothetical", "confidence": 0.5}, {}, Held(reason="hypothetical")),
+        (
+            {"evidence": (SPOKEN,), "origin": Origin.ASSISTANT, "doubt": "hypothetical"},
+            {},
+            Held(reason="not the user's words", detail="nothing the user said themselves supports it"),
+        ),
+        ({"evidence": (), "confidence": 0.1}, {"review": 0.65}, Refused(reason="no evidence")),
+        ({"confidence": 0.6}, {"floor": 0.5, "review": 0.65}, Accepted()),
+    ],
+)
+def test_a_verdict_gives_the_first_reason_and_what_it_means(changes, category, expected):
+    assert judge(replace(GOOD, **changes), in_category(**category), lexicon=LEXICON) == expected
+
+
+def test_what_the_assistant_decided_about_software_that_remembers_is_about_itself():
+    said = {"content": "We decided that the memory store is written by the worker alone.", "trigger": "decided"}
+    spoken = replace(GOOD, **said, origin=Origin.ASSISTANT, evidence=(SPOKEN,))
+    assert judge(spoken, in_category(self_reference=False), lexicon=LEXICON) == Refused(reason="self-reference")
+
+
+@pytest.mark.parametrize(("content", "is_specific"), [("ask Maria first", True), ("Ask before you do it", False)])
+def test_a_name_within_a_sentence_is_something_concrete_and_its_first_word_is_not(content, is_specific):
+    found = judge(replace(GOOD, content=content), in_category(specific=True, users_words=False), lexicon=LEXICON)
+    assert found == (Accepted() if is_specific else Refused(reason="unspecific"))
+
+
+def test_a_name_is_found_in_any_case_and_where_the_content_abbreviates_it():
+    said = {"k1": f"{QUOTE.quote}, run npm run lint:fix", "k0": "edit src/QUEUE.py"}
+    assert is_grounded(replace(GOOD, content="Never write to `Orders.SQL` with `npm run lint …` in `queue.py`."), said)
+    assert not is_grounded(replace(GOOD, content="Never write to `orders.sql` with `npm run build …`."), said)

@@ -430,7 +430,7 @@ def test_what_a_guard_stopped_is_noted_once_waits_and_is_let_through_by_a_person
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         before = outcome(workspace)
-        stop = [GuardStop(category="constraint", active=8, lost=7)]
+        stop = [GuardStop(category="constraint", active=8, lost=7, spent=0)]
         monkeypatch.setattr(curating, "find_overreach", lambda *_, **__: tuple(stop))
         grown = next(transcripts.rglob("*.jsonl"))
         grown.write_text(

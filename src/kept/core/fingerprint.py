@@ -32,11 +32,13 @@ def fingerprint_statement(text: str, key: bytes) -> str:
     return minima + "".join(sorted(_hash_words(_find_names(text), key)))
 
 
-def is_known_statement(text: str, known: Iterable[str], key: bytes) -> bool:
+def is_known_statement(text: str, known: Collection[str], key: bytes) -> bool:
     """True if a statement has a known fingerprint, apart from case, punctuation or small rewording.
 
     False if it has a different name or value in the place of one.
     """
+    if not known:
+        return False
     fingerprint = fingerprint_statement(text, key)
     alike = [other for other in known if fingerprint and _minhash_similarity(fingerprint, other) >= _SAME]
     words, names = _hash_words(tokenize(text), key) if alike else frozenset(), _list_names(fingerprint)

@@ -28,7 +28,7 @@ class GuardStop:
     category: str
     active: int
     lost: int
-    spent: int = 0
+    spent: int
 
     def __str__(self) -> str:
         before = f", after {self.spent} in the 30 days before" if self.spent else ""
@@ -65,18 +65,14 @@ def find_overreach(
     counted = Counter(
         _loss_budget(before[item].category, after[item]) for item in ended if not _has_active_successor(after[item], after)
     )
-    spent = _count_recent_losses(
-        before, counting | corrected, max((operation.at for operation in operations if operation.at is not None), default=None)
-    )
+    until = max((operation.at for operation in operations if operation.at is not None), default=None)
+    spent = _count_recent_losses(before, corrected, until)
     return tuple(
         GuardStop(category=category, active=all_active[category], lost=count, spent=before_it)
         for category, count in sorted(lost.items())
         for before_it in [max(spent[category, faded] if counted[category, faded] else 0 for faded in (False, True))]
-        if all_active[category] + before_it >= LEAST_MEMORIES
-        and (
-            (all_active[category] >= LEAST_MEMORIES and count > SHARE * all_active[category])
-            or _is_eroding(category, all_active, counted, spent)
-        )
+        if (all_active[category] >= LEAST_MEMORIES and count > SHARE * all_active[category])
+        or _is_eroding(category, all_active[category], counted, spent)
     )
 
 
@@ -84,15 +80,15 @@ def find_ended(memories: Iterable[Memory], operations: Sequence[Operation]) -> t
     """The active memories that kept's operations would end or empty."""
     before = {memory.id: memory for memory in memories}
     ended = _active_ids(before.values()) - _active_ids(_apply_operations(before, operations).values())
-    return tuple(before[item] for item in sorted(ended))
+    return tuple(memory for number, memory in before.items() if number in ended)
 
 
-def _is_eroding(category: str, active: Counter[str], counted: Counter[_Budget], spent: Counter[_Budget]) -> bool:
+def _is_eroding(category: str, active: int, counted: Counter[_Budget], spent: Counter[_Budget]) -> bool:
     """True if a category loses more than half over the 30 days, in the budget of faded memories or in that of all others."""
-    budgets = ((category, False), (category, True))
     return any(
-        counted[budget] and spent[budget] and counted[budget] + spent[budget] > SHARE * (active[category] + spent[budget])
-        for budget in budgets
+        counted[budget] and stood >= LEAST_MEMORIES and counted[budget] + spent[budget] > SHARE * stood
+        for budget in ((category, False), (category, True))
+        for stood in [active + spent[budget]]
     )
 
 
@@ -162,16 +158,16 @@ def _is_same_matter(old: Memory, new: Memory) -> bool:
     return bool(old.subject and old.subject == new.subject) or (words and len(statement.numbers - says.numbers) <= 1)
 
 
-def _count_recent_losses(before: Mapping[str, Memory], counted: frozenset[str], until: datetime | None) -> Counter[_Budget]:
+def _count_recent_losses(before: Mapping[str, Memory], corrected: frozenset[str], until: datetime | None) -> Counter[_Budget]:
     """The number of memories, by budget, that kept ended or emptied in the window before ``until``.
 
-    A memory without an end time counts; those in ``counted`` do not, because the caller counts them.
+    A memory without an end time counts; those in ``corrected`` do not.
     """
     return Counter(
         _loss_budget(memory.category, memory)
         for memory in before.values()
         if (memory.status in _ENDED or (memory.status is Status.ACTIVE and not memory.content.strip()))
-        and memory.id not in counted
+        and memory.id not in corrected
         and not memory.owned
         and memory.reason not in (WITHDRAWN, CONDENSED)
         and (until is None or memory.ended_at is None or until - WINDOW < memory.ended_at <= until)

@@ -42,7 +42,7 @@ def judge(candidate: Candidate, profile: Profile, *, lexicon: Lexicon) -> Verdic
 
 def is_grounded(candidate: Candidate, texts: Mapping[str, str]) -> bool:
     """True if each quote occurs verbatim (except for white space) in the text of its event, and each artifact of the content in any
-    of the texts.
+    of the texts. A candidate without evidence never gets here: :func:`judge` refuses it.
 
     ``texts`` maps event keys to the texts of the cited events and their neighbours (including a tool's target).
     """
@@ -50,10 +50,9 @@ def is_grounded(candidate: Candidate, texts: Mapping[str, str]) -> bool:
         quote = one_line(entry.quote)
         if not quote or quote not in one_line(texts.get(entry.event, "")):
             return False
-    cited = "\n".join(one_line(texts[item.event]) for item in candidate.evidence).casefold()
     names = (name.casefold().removesuffix(" …") for name in find_artifacts(candidate.content))  # a name may be abbreviated
-    missing = [name for name in names if name not in cited]  # usually none, so that the neighbours are not searched
-    return bool(candidate.evidence) and all(any(name in one_line(text).casefold() for text in texts.values()) for name in missing)
+    places = (*(item.event for item in candidate.evidence), *texts)  # the cited texts first, because they contain most names
+    return all(any(name in one_line(texts[place]).casefold() for place in places) for name in names)
 
 
 def _find_refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refused | None:

@@ -46,6 +46,8 @@ def move_proposals(
     ``renamed`` maps the ids of the rules' candidates to their new versions. Raises StoreError.
     """
     before = workspace.store.log.thread_proposals(thread.id, 0, MODEL)
+    if not before:
+        return {}
     after = tuple((proposal.ordinal, _move_proposal(workspace, thread, proposal, renamed, scopes)) for proposal in before)
     span = Span(thread=thread.id, start=0, judged=after)
     commit_span(workspace, lambda: run, thread, span, before, stage=MODEL, note=last_pass_note(workspace, before))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from zoneinfo import ZoneInfo
 
-from kept.core.event import Author, Event, EventKind
+from kept.core.event import Event, EventKind
 from kept.core.fingerprint import is_known_statement
 from kept.core.invisible import strip_invisible
 from kept.core.memory import MOST_REQUESTS, Accepted, Actor, Candidate, CandidateVerdict, Refused
@@ -17,7 +17,7 @@ from kept.extraction.expiry import add_end
 from kept.extraction.gate import is_grounded, judge
 from kept.extraction.rules.assertion import WITHDRAWN, is_correction, is_denial, is_retraction
 from kept.extraction.rules.harms import is_harmful_command
-from kept.extraction.rules.patterns import has_match, list_texts
+from kept.extraction.rules.patterns import has_match, is_prompt, list_texts
 from kept.profiles.lexicons import Lexicon
 from kept.profiles.profile import Profile
 from kept.sources.base import ENTRY
@@ -46,9 +46,9 @@ class Rules:
     forgotten: frozenset[str]
     key: bytes
     zone: ZoneInfo
+    handover: bool
+    other_scope_texts: frozenset[str]
     live: bool = False
-    handover: bool = True
-    other_scope_texts: frozenset[str] = frozenset()
 
 
 def load_rules(workspace: Workspace, thread: Thread, forgotten: frozenset[str]) -> Rules:
@@ -64,9 +64,7 @@ def load_rules(workspace: Workspace, thread: Thread, forgotten: frozenset[str]) 
         zone=workspace.zone,
         handover=workspace.settings.handover != "off",
         other_scope_texts=frozenset(
-            normal_form(memory.content)
-            for memory in memories
-            if memory.content and memory.profile == profile.id and memory.scope != scope
+            normal_form(memory.content) for memory in memories if memory.profile == profile.id and memory.scope != scope
         ),
     )
 
@@ -82,7 +80,7 @@ def judge_candidate(rules: Rules, candidate: Candidate, events: Sequence[Event],
         return CandidateVerdict(candidate=replace(candidate, content=clean.text), verdict=Refused(reason="secret"))
     if _is_retracted(candidate, events):  # stored in the candidate, so that it is considered again if a model confirms it
         candidate = replace(candidate, doubt=candidate.doubt or WITHDRAWN)
-    if rules.forgotten and is_known_statement(candidate.content, rules.forgotten, rules.key):
+    if is_known_statement(candidate.content, rules.forgotten, rules.key):
         return CandidateVerdict(candidate=_strip_words(candidate), verdict=Refused(reason="forgotten"))
     if normal_form(candidate.content) in rules.other_scope_texts:
         return CandidateVerdict(candidate=candidate, verdict=REPEATED)
@@ -106,7 +104,7 @@ def select_requests(requests: Iterable[str], lexicon: Lexicon, forgotten: frozen
         and not has_match(lexicon.agent_talk, text)
         and not is_harmful_command(text)
         and not redact(text, key=key).found
-        and not (forgotten and is_known_statement(text, forgotten, key))
+        and not is_known_statement(text, forgotten, key)
     )
     return tuple(dict.fromkeys(usable))[:MOST_REQUESTS]
 
@@ -123,7 +121,7 @@ def _is_retracted(candidate: Candidate, events: Sequence[Event]) -> bool:
             following, asked = 1, False
         elif event.kind is EventKind.RESPONSE and event.text.strip():
             asked = event.text.rstrip().endswith(_QUESTION)
-        elif following and event.kind is EventKind.PROMPT and event.author is Author.HUMAN:
+        elif following and is_prompt(event):
             words = typed_text(event)
             retracts = is_retraction(words)
             if following == 1 and (retracts or (is_denial(words) and not asked)):
@@ -137,7 +135,7 @@ def _is_retracted(candidate: Candidate, events: Sequence[Event]) -> bool:
 def _strip_words(candidate: Candidate) -> Candidate:
     """Remove the words from a candidate for a forgotten statement; its evidence keeps where it was said."""
     evidence = tuple(replace(item, quote="") for item in candidate.evidence)
-    return replace(candidate, content="", subject="", about="", needed_for=(), artifacts=(), evidence=evidence)
+    return replace(candidate, content="", subject="", about="", replaces="", needed_for=(), artifacts=(), evidence=evidence)
 
 
 def collect_texts(events: Sequence[Event]) -> dict[str, str]:
@@ -156,8 +154,7 @@ def commit_span(
     note: str = "",
 ) -> None:
     """Commit a stage's proposals for a thread, unless they are unchanged and from the same model. Raises StoreError."""
-    others = note and before and last_pass_note(workspace, before).partition(",")[0] != note.partition(",")[0]
-    if place_proposals(before) == span.judged and not others:
+    if place_proposals(before) == span.judged and (not before or _model_in(last_pass_note(workspace, before)) == _model_in(note)):
         return
     subject, now = f"{thread.source}:{thread.session}", workspace.clock()
     workspace.store.log.commit(
@@ -166,9 +163,13 @@ def commit_span(
 
 
 def last_pass_note(workspace: Workspace, proposals: Sequence[Proposal]) -> str:
-    """The note of the last pass that made the proposals: the model and its prompt."""
-    last = max((proposal.pass_id for proposal in proposals), default=0)
-    return next((pass_.note for pass_ in workspace.store.log.passes(only=[last])), "")
+    """The note of the last pass that made the proposals (one or more): the model and its prompt; empty if no model made them."""
+    (last,) = workspace.store.log.passes(only=[max(proposal.pass_id for proposal in proposals)])
+    return last.note
+
+
+def _model_in(note: str) -> str:
+    return note.partition(",")[0]
 
 
 def place_proposals(proposals: Sequence[Proposal]) -> tuple[tuple[int, CandidateVerdict], ...]:
