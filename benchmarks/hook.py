@@ -36,7 +36,7 @@ from kept.core.operation import Add
 from kept.core.project import Project
 from kept.paths import find_paths
 from kept.recall.embed import create_embedder
-from kept.recall.embed_server.client import ask_for_memories
+from kept.recall.embed_server import ask_for_memories
 from kept.recall.index import UnitKind
 from kept.recall.index.vectors import VectorEntry, update_vectors
 from kept.recall.indexing import open_queue

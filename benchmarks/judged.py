@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from kept.core.artifact import find_artifacts
 from kept.core.digest import text_hash
+from kept.core.error_fingerprint import message_fingerprints
 from kept.core.event import Origin
 from kept.core.fence import CORE, DAYS, ContextPiece
 from kept.core.memory import Actor, Memory, Status
@@ -35,7 +36,6 @@ from kept.recall import context
 from kept.recall.context import ContextRequest, RecallEnvironment, assemble_context, failure_marks
 from kept.recall.embed import create_embedder
 from kept.recall.embed_server.query import make_query_context, memories_in_process
-from kept.recall.error_fingerprints import message_fingerprints
 from kept.recall.index import UnitKind
 from kept.recall.index.vectors import VectorEntry, update_vectors
 from kept.recall.indexing import open_queue

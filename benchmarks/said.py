@@ -13,8 +13,7 @@ from pathlib import Path
 
 from kept.local import queue
 from kept.local.recall_settings import RecallSettings
-from kept.recall.embed_server.query import make_query_context
-from kept.recall.past_turns import rank_past_turns
+from kept.recall.embed_server.query import make_query_context, rank_past_turns
 
 HERE = Path(__file__).with_name("judged")
 RANKS = (1, 2, 5, 10)

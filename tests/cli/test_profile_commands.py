@@ -4,7 +4,7 @@ import json
 
 from cli_world import kept, told
 from kept import profiles
-from kept.profiles.checking import CARD_CAP
+from kept.profiles.profile import CARD_CAP
 
 
 def test_the_profiles_are_listed_with_what_each_is_for(capsys, home):

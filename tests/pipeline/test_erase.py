@@ -32,8 +32,10 @@ from kept.local.queue import log_hook_problem
 from kept.memories import person
 from kept.memories.backups import create_backup, make_daily_backup
 from kept.memories.history import undo
+from kept.pipeline.erase.files import entries_between
 from kept.pipeline.erase.forget import (
     close_left,
+    collect_words,
     erase_forgotten,
     find_erasure_places,
     forget,
@@ -42,9 +44,7 @@ from kept.pipeline.erase.forget import (
     make_erasure_request,
 )
 from kept.pipeline.erase.holders import list_holders
-from kept.pipeline.erase.journal import entries_between
 from kept.pipeline.erase.proof import find_out_of_reach, find_remaining_words
-from kept.pipeline.erase.words import collect_words
 from kept.pipeline.importing import import_file
 from kept.pipeline.nightly import run_nightly
 from kept.pipeline.run import RunOptions, run_pipeline
@@ -296,7 +296,7 @@ def test_a_memory_whose_line_was_reworded_by_hand_is_forgotten_in_both_wordings(
 
 
 def test_a_quick_look_names_every_backup_without_reading_it(full, monkeypatch):
-    monkeypatch.setattr("kept.pipeline.erase.backups.traces", lambda *_: pytest.fail("a backup was read"))
+    monkeypatch.setattr("kept.pipeline.erase.store.traces", lambda *_: pytest.fail("a backup was read"))
     with full() as workspace:
         request = make_erasure_request(workspace, [the_memory(workspace)])
         found = find_erasure_places(workspace, request, quick=True)
@@ -394,7 +394,7 @@ def test_a_copy_of_kepts_own_that_cannot_be_rewritten_goes_and_a_persons_stays_a
     with full() as workspace:
         theirs, own = create_backup(workspace, tmp_path / "theirs.db"), workspace.paths.backups / "kept-2025-01-01.db"
         create_backup(workspace, own)
-        monkeypatch.setattr("kept.pipeline.erase.backups.make_working_copy", refuse)
+        monkeypatch.setattr("kept.pipeline.erase.store.make_working_copy", refuse)
         gone = forget(workspace, make_erasure_request(workspace, [the_memory(workspace)]))
     assert (theirs.exists(), own.exists()) == (True, False)
     assert any(str(theirs) in problem and "not:" in problem for problem in gone.problems)
@@ -559,7 +559,7 @@ def test_a_holder_that_refuses_is_told_and_the_others_erase(full, home, monkeypa
         log.symlink_to(home / "elsewhere.log")
         (home / "elsewhere.log").write_text(SAID)
         (home / "recording.jsonl").chmod(0o600)
-        monkeypatch.setattr("kept.pipeline.erase.models.remove_recorded_replies", _refuse)
+        monkeypatch.setattr("kept.pipeline.erase.files.remove_recorded_replies", _refuse)
         gone = forget(workspace, request)
         assert any("the recording of a model" in problem for problem in gone.problems)
         assert gone.remains == (f"{home / 'recording.jsonl'} (bytes)",)

@@ -12,13 +12,11 @@ from kept.journal.entry_page import OUTSIDE, OUTSIDE_END, is_entry_edited
 from kept.local import files
 from kept.memories import person
 from kept.memories.backups import create_backup
-from kept.pipeline.erase.backups import BackupCopies
-from kept.pipeline.erase.files import SampleHome
+from kept.pipeline.erase.files import JournalEntries, OutputFiles, SampleHome, entries_between, erase_feed_from_entries
 from kept.pipeline.erase.forget import find_erasure_places, forget, make_erasure_request
 from kept.pipeline.erase.holders import list_holders
-from kept.pipeline.erase.journal import JournalEntries, entries_between, erase_feed_from_entries
-from kept.pipeline.erase.outputs import OutputFiles
 from kept.pipeline.erase.proof import find_matching_names, find_out_of_reach, find_remaining_words
+from kept.pipeline.erase.store import BackupCopies
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.safety import export_archive
 from kept.pipeline.write_journal import make_entry_options, write_journal_entry
@@ -207,7 +205,7 @@ def test_a_copy_in_which_the_words_are_still_found_is_not_used(home, desk_at, mo
         theirs = create_backup(workspace, tmp_path_factory.mktemp("disk") / "theirs.db")
         own = create_backup(workspace, workspace.paths.backups / "kept-2025-01-01.db")
         before = theirs.read_bytes()
-        monkeypatch.setattr("kept.pipeline.erase.backups.StoreHolder", Idle)
+        monkeypatch.setattr("kept.pipeline.erase.store.StoreHolder", Idle)
         done = forget(workspace, told(workspace))
         (problem,) = done.problems
         hint = "delete what you do not need (what was to be forgotten may still be there)"
@@ -227,7 +225,7 @@ def test_a_copy_that_disappears_while_it_is_rewritten_is_no_problem(home, desk_a
             path.unlink()
             raise FileNotFoundError(path)
 
-        monkeypatch.setattr("kept.pipeline.erase.backups.make_working_copy", vanish)
+        monkeypatch.setattr("kept.pipeline.erase.store.make_working_copy", vanish)
         assert forget(workspace, told(workspace)).problems == ()
         assert not own.exists()
 

@@ -19,8 +19,10 @@ from kept.journal.feed_reading import collect_feeds
 from kept.llm.replies import QuestionNote, ReplyCache
 from kept.local.files import hold_lock
 from kept.memories import person
+from kept.pipeline.erase.files import ReplyFile
 from kept.pipeline.erase.forget import (
     close_left,
+    collect_words,
     erase_forgotten,
     find_erasure_places,
     forget,
@@ -30,9 +32,7 @@ from kept.pipeline.erase.forget import (
     make_retention_request,
     preview_out_of_reach,
 )
-from kept.pipeline.erase.models import ReplyFile
 from kept.pipeline.erase.store import StoreHolder
-from kept.pipeline.erase.words import collect_words
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.store.values import Draft, Output
 from talking import converse, forget_ids, say

@@ -13,8 +13,7 @@ from socket import AF_UNIX, SOCK_STREAM, socket
 import pytest
 
 from kept.recall import embed_server
-from kept.recall.embed_server import read_answer, send_question, socket_path
-from kept.recall.embed_server.client import ask_for_turns
+from kept.recall.embed_server import ask_for_turns, read_answer, send_question, socket_path
 from kept.recall.embed_server.server import run_server
 from waiting import until
 

@@ -173,7 +173,7 @@ def test_while_it_is_forgotten_the_dialog_says_what_is_done(large, browse, monke
 
 def test_what_forgetting_left_is_named_and_the_same_call_tries_again(large, browse, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("kept.pipeline.erase.backups.replace_with_copy", fail_to_replace)
+        patch.setattr("kept.pipeline.erase.store.replace_with_copy", fail_to_replace)
         page = browse("/?q=almonds")
         row = page.locator(".row", has_text="Ship the almonds")
         row.locator("summary").click()

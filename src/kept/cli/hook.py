@@ -283,7 +283,7 @@ def _find_by_meaning(
     if not message or settings.recall.get("embeddings") == "off" or not os.path.isfile(f"{state}/vectors.bin"):  # noqa: PTH113
         return None, None
     if os.path.exists(f"{state}/warm.sock"):  # noqa: PTH110 - as in local/queue.py
-        from kept.recall.embed_server.client import ask_for_memories, ask_for_turns  # noqa: PLC0415 - only if a server may answer
+        from kept.recall.embed_server import ask_for_memories, ask_for_turns  # noqa: PLC0415 - only if a server may answer
 
         return ask_for_memories(state, message, _WARM), ask_for_turns(state, message, session, _WARM)
     if not settings.meaning:

@@ -1,6 +1,7 @@
 """Finds the lines of a program's output that state an error, and computes a fingerprint that recognises the same error again.
 
-Covers the messages of shells, compilers, linters, interpreters and servers. Knows nothing of events, commands or fixes.
+Also the errors that a person's message reports. Covers the messages of shells, compilers, linters, interpreters and servers. Knows
+nothing of events, commands or fixes.
 """
 
 import re
@@ -172,3 +173,22 @@ def _normalize_line(line: str) -> str:
     text = _HEX.sub("0", _UUID.sub("0", error_message(line).casefold()))
     text = _DIGITS.sub(lambda found: found[0] if found[0][0].isalpha() else "0", _PATH.sub("", text))
     return " ".join(_WORD.findall(text))
+
+
+_LINES = 40  # lines at the start of a message that are searched for quoted errors: a person quotes them in their own sentence
+_LEAST = 12  # minimum length of a quoted error in characters
+_PARTS = 4  # texts after a colon, in backticks and in double quotes: at most this many of each per line
+
+
+def message_fingerprints(message: str) -> tuple[str, ...]:
+    """The distinct fingerprints of a message, that of the most specific error line first."""
+    parts: list[str] = []
+    for line in message[:4_000].splitlines()[:_LINES]:
+        rest = line
+        for _ in range(_PARTS):
+            rest = rest.partition(": ")[2]
+            parts.append(rest)
+        parts += line.split("`")[1::2][:_PARTS]
+        parts += line.split('"')[1::2][:_PARTS]
+    quoted = (fingerprint_error(part.strip()) for part in parts if len(part.strip()) >= _LEAST)
+    return tuple(dict.fromkeys(item for item in (*fingerprint_errors(message), fingerprint_error(message), *quoted) if item))

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from kept.core.codec import load, load_table
 from kept.core.errors import ConfigError
-from kept.profiles.checking import Mistake, find_mistakes
-from kept.profiles.profile import Profile
+from kept.profiles.profile import Mistake, Profile, find_mistakes
 
 DEFAULT = "coding"
 

@@ -103,7 +103,7 @@ def failure_marks(message: str) -> tuple[str, ...]:
     ends = (message if len(message) <= 2 * _ENDS else f"{message[:_ENDS]}\n{message[-_ENDS:]}").lower()
     if not any(item in ends for item in _FAILING):
         return ()
-    from kept.recall.error_fingerprints import message_fingerprints  # noqa: PLC0415 - its patterns take longer to compile than a search takes
+    from kept.core.error_fingerprint import message_fingerprints  # noqa: PLC0415 - its patterns take longer to compile than a search takes
 
     return message_fingerprints(message)
 

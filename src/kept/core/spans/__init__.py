@@ -7,12 +7,10 @@ import unicodedata
 from functools import lru_cache
 
 from kept.core.event import Author, Event, EventKind, Origin, is_note, origin_of
-from kept.core.spans.envelopes import is_prompt_log, mark_fences, mark_quotes, mark_tags
+from kept.core.spans.foreign import is_prompt_log, mark_command, mark_fences, mark_program, mark_quotes, mark_speech, mark_tags
 from kept.core.spans.marks import Span, SpanKind, SpanMarks
-from kept.core.spans.programs import mark_command, mark_program
 from kept.core.spans.prose import mark_paragraphs
 from kept.core.spans.repeats import LongPassage, find_long_passages
-from kept.core.spans.speech import mark_speech
 from kept.core.text import one_line
 
 # Only the first 20,000 characters are classified: nobody types more, so the rest counts as pasted.

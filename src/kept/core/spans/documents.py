@@ -5,8 +5,7 @@ person's own text, even with headings.
 """
 
 from kept.core.pattern import Pattern
-from kept.core.spans.output import is_output_line
-from kept.core.spans.reports import ARTICLE
+from kept.core.spans.style import ARTICLE, is_output_line
 from kept.core.words import fill_pattern, find_words, has_word, opens_with
 
 HEADING = Pattern(r"^\s{0,3}#{1,6}\s+\S")

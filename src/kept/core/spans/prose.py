@@ -17,8 +17,20 @@ from kept.core.spans.documents import (
     is_text_task,
 )
 from kept.core.spans.marks import SpanKind, SpanMarks
-from kept.core.spans.output import find_screen_lists, has_inline_output, is_agent_screen, is_indented, is_list_item, is_output_line
-from kept.core.spans.reports import ARTICLE, find_steps_start, is_long_line, is_report, is_statement, is_wrapped
+from kept.core.spans.style import (
+    ARTICLE,
+    find_screen_lists,
+    find_steps_start,
+    has_inline_output,
+    is_agent_screen,
+    is_indented,
+    is_list_item,
+    is_long_line,
+    is_output_line,
+    is_report,
+    is_statement,
+    is_wrapped,
+)
 from kept.core.words import fill_pattern, has_word, opens_with
 
 # A command at a shell prompt, or the times of a subtitle: the lines below it in the same paragraph are output.

@@ -13,12 +13,8 @@ from kept.memories.synced_folder import SyncFolder
 from kept.memories.team import SharedLines
 from kept.memories.waiting import COUNTS, JUDGED
 from kept.paths import sample_home
-from kept.pipeline.erase.backups import BackupCopies
-from kept.pipeline.erase.files import SampleHome, TextFiles, WordlessFiles
-from kept.pipeline.erase.journal import JournalEntries
-from kept.pipeline.erase.models import RecordingFile, ReplyFile
-from kept.pipeline.erase.outputs import OutputFiles
-from kept.pipeline.erase.store import StoreHolder
+from kept.pipeline.erase.files import JournalEntries, OutputFiles, RecordingFile, ReplyFile, SampleHome, TextFiles, WordlessFiles
+from kept.pipeline.erase.store import BackupCopies, StoreHolder
 from kept.workspace import Workspace
 
 _WORDLESS = (

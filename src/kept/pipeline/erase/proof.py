@@ -9,9 +9,7 @@ from kept.core.erasure import RUN, ErasureWords
 from kept.core.pattern import compile_late
 from kept.local.git import find_checkout
 from kept.memories.backups import find_backups, list_unreachable_backups
-from kept.pipeline.erase.journal import Span, entries_between, list_foreign_notes
-from kept.pipeline.erase.models import RecordingFile
-from kept.pipeline.erase.outputs import OutputFiles
+from kept.pipeline.erase.files import OutputFiles, RecordingFile, Span, entries_between, list_foreign_notes
 from kept.store.traces import traces
 from kept.workspace import Workspace
 

@@ -1,12 +1,18 @@
-"""Holder for a store or any copy of it: memories and their history, proposals, archived turns, days, reports."""
+"""Holders for a store and for its backups: memories and their history, proposals, archived turns, days, reports.
 
+Each backup is a store and is rewritten as one. One that cannot be rewritten is deleted.
+"""
+
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
+from pathlib import Path
 
 from kept.core.digest import digest
 from kept.core.document import Line
 from kept.core.erasure import ErasureMatch, ErasureWords
+from kept.core.errors import KeptError, StoreError
 from kept.core.event import Author, Event, Origin
 from kept.core.fingerprint import fingerprint_statement, is_known_statement
 from kept.core.memory import USER_SCOPE, WITHDRAWAL, Actor, Memory, Status
@@ -14,9 +20,13 @@ from kept.core.operation import Add, Forget
 from kept.core.text import one_line
 from kept.core.times import ALWAYS
 from kept.core.value import dataclass, replace
+from kept.memories.backups import find_backups
+from kept.store.backups import make_working_copy, may_hold_turns, replace_with_copy
 from kept.store.erasing import cites_erased, texts_of_event
 from kept.store.sqlite import SqliteStore
+from kept.store.traces import traces
 from kept.store.values import Draft
+from kept.workspace import Workspace
 
 _WHOSE = {Author.HUMAN: "you", Author.ASSISTANT: "the assistant", Author.TOOL: "a tool"}
 _BEGINNING = 50  # events of a session in which the person's first words are looked for
@@ -245,3 +255,68 @@ def _drop_lines_with(lines: Sequence[Line], words: ErasureWords) -> Iterator[Lin
 
 def _join_lines(lines: Iterable[Line]) -> str:
     return "\n".join(line.text for line in lines)
+
+
+BACKUPS = "backups"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackupCopies:
+    """Every copy of the store that kept knows: its own backups, manual ones, those from before a migration, and stores put aside.
+    With ``quick``, every copy is reported as a possible place without being read.
+    """
+
+    workspace: Workspace
+    quick: bool = False
+    name: str = BACKUPS
+    claims: tuple[str, ...] = ("backups/*", "aside/*.db", "aside/*.db.*", "aside/*.db-journal", "erasing/**/*")
+
+    def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
+        """Yield each copy that holds the words or cannot be read."""
+        for path in find_backups(self.workspace):
+            if self.quick or self._has_words(path, words):
+                yield ErasureMatch(holder=self.name, where=str(path), text="")
+
+    def erase(self, words: ErasureWords) -> int:
+        """Rewrite the copies without the words; a copy in kept's own state folder that cannot be rewritten is deleted.
+
+        Raises StoreError, after all copies were processed, if a copy that lies elsewhere could not be rewritten.
+        """
+        left: list[str] = []
+        held = [path for path in find_backups(self.workspace) if self._has_words(path, words)]
+        for path in held:
+            try:
+                self._rewrite_copy(path, words)
+            except (KeptError, OSError) as error:
+                if path.is_relative_to(self.workspace.paths.state):
+                    path.unlink(missing_ok=True)
+                else:
+                    left.append(f"{path} ({error})")
+        if left:
+            done = len(held) - len(left)
+            raise StoreError(f"{done} rewritten, and not: {'; '.join(left)}", hint="delete what you do not need")
+        return len(held)
+
+    def _rewrite_copy(self, path: Path, words: ErasureWords) -> None:
+        """Erase in a working copy, and replace the backup by it. Raises KeptError, OSError; the backup is unchanged then."""
+        stage = self.workspace.paths.state / "erasing"
+        try:
+            staged = make_working_copy(path, stage)
+            with SqliteStore(staged) as store:
+                StoreHolder(
+                    store=store,
+                    clock=self.workspace.clock,
+                    profile=(self.workspace.profile.id, self.workspace.profile.categories[0].id),
+                ).erase(words)
+                erase_from_outputs(store, words)
+                store.compact()
+            if next(traces(staged, words), None):
+                raise StoreError("the words are still in it")
+            replace_with_copy(staged, path)
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+
+    def _has_words(self, path: Path, words: ErasureWords) -> bool:
+        return next(traces(path, words), None) is not None or may_hold_turns(
+            path, words.events | {event for event, _ in words.cited}, words.sessions
+        )

@@ -1,5 +1,7 @@
-"""The protocol of the embedding server: a process that is already running answers, over a private socket, what a hook has no time
-to compute.
+"""The protocol of the embedding server and its client for hooks: a process that is already running answers, over a private socket,
+what a hook has no time to compute.
+
+A question with a session asks for turns of other sessions in one scope, one without for memories.
 
 Both processes belong to the same user, and neither trusts the other: each checks the user of its peer, a message is one line of
 JSON of limited length, and everything has a deadline. An answer contains only ids and numbers.
@@ -13,7 +15,9 @@ import sys
 import time
 from _socket import AF_UNIX, SOCK_STREAM, SOL_SOCKET, error
 from _socket import socket as Socket  # noqa: N812 - it is a type
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+
+from kept.recall.nearby import NearnessLookup, NearnessReader
 
 NAME = "warm.sock"
 MOST = 32_768  # bytes of a message
@@ -88,3 +92,29 @@ def peer_user(connection: Socket) -> int | None:
     if sys.platform == "darwin":  # LOCAL_PEERCRED of SOL_LOCAL: a version, then the user
         return int.from_bytes(connection.getsockopt(0, 1, 76)[4:8], sys.byteorder)
     return None
+
+
+_LONGEST = 600  # only this many characters at the end of a message are sent: 2,000 take ten times as long as a short question
+
+
+def ask_for_memories(state: str, message: str, seconds: float) -> NearnessLookup:
+    """A lookup of memories near the message that asks the embedding server; it finds nothing if no answer comes in time."""
+
+    def start(scopes: list[str]) -> NearnessReader:
+        until = time.monotonic() + seconds
+        connection = send_question(socket_path(state), {"message": message[-_LONGEST:], "scopes": scopes}, until)
+
+        return lambda: read_answer(connection, until)
+
+    return start
+
+
+def ask_for_turns(state: str, message: str, session: str, seconds: float) -> Callable[[str], Mapping[str, float]]:
+    """A lookup of turns of other sessions that asks the embedding server; it finds nothing if no answer comes in time."""
+
+    def ask_server(scope: str) -> Mapping[str, float]:
+        until = time.monotonic() + seconds
+        question = {"message": message[-_LONGEST:], "scopes": [scope], "session": session}
+        return read_answer(send_question(socket_path(state), question, until), until)
+
+    return ask_server

@@ -1,21 +1,24 @@
-"""Find memories and turns near a message in meaning, with the model in this process.
+"""Find memories and turns near a message in meaning, with the model in this process. Read-only.
 
-The results are ids and numbers; whoever shows the texts reads them from the store. A hook may run this in its own process, so it
-does not import the workspace.
+Search ranks the turns; this module decides which are near enough to be shown unasked. The results are ids and numbers; whoever
+shows the texts reads them from the store. A hook may run this in its own process, so it does not import the workspace.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from kept.core.errors import KeptError
 from kept.core.value import dataclass, fields
 from kept.local.recall_settings import RecallSettings
 from kept.recall.context import TurnLookup
+from kept.recall.index import UnitKind
 from kept.recall.nearby import NearnessLookup, NearnessReader
-from kept.recall.past_turns import rank_past_turns
-from kept.recall.search import SearchContext, find_near_memories
+from kept.recall.question import is_telling
+from kept.recall.search import Filters, Hit, SearchContext, find_near_memories, search
 
 _SAID = 4  # maximum number of turns that are returned; a context shows two
 
@@ -92,3 +95,55 @@ def turns_in_process(place: SearchContext, message: str, session: str = "") -> T
 def find_near_turns(place: SearchContext, message: str, scope: str, session: str) -> dict[str, float]:
     """The turns near enough to show unasked, key → nearness, best first. Raises what :func:`kept.recall.search.search` raises."""
     return {turn.key: turn.near for turn in rank_past_turns(place, message, scope, session=session, most=_SAID) if turn.near}
+
+
+_POOL = 80
+_SHARED_WORDS = 2  # minimum number of telling words shared with the message if the cosine is below _NEAR
+_ALONE = 0.65  # a cosine that suffices by itself
+_NEAR = 0.5  # a cosine that suffices for a turn that stands out
+_BESIDE = 0.3  # a cosine that suffices for a turn that stands out and shares words with the message
+_STANDS_OUT = 0.88  # the best turn stands out if the second has at most this share of its score
+_TWO_STAND_OUT = 0.7  # else the best two stand out if the third has at most this share of the second's score
+
+
+class PastTurn(NamedTuple):
+    """A turn that the person typed. ``near`` is how near it is to the message; 0 if that is not enough to show it unasked."""
+
+    key: str
+    text: str
+    score: float
+    near: float
+    at: str
+    session: str
+
+
+def rank_past_turns(
+    place: SearchContext, message: str, scope: str, *, meaning: bool = True, session: str = "", most: int = 2
+) -> tuple[PastTurn, ...]:
+    """The turns of a project's other sessions that a message may refer to, best first. Raises what :func:`search` raises."""
+    if not is_telling(message):
+        return ()
+    hits = search(place, message, where=(UnitKind.TURN,), limit=_POOL, filters=Filters(scopes=(scope,)), meaning=meaning)
+    own = (hit for hit in hits if hit.author == "human" and hit.session != session)
+    best = tuple(islice(_without_repeats(own), max(most, 3)))
+    scores = [*(hit.score for hit in best[:3]), 0.0, 0.0, 0.0]
+    apart = 1 if scores[1] <= _STANDS_OUT * scores[0] else 2 if scores[2] <= _TWO_STAND_OUT * scores[1] else 0
+    return tuple(_turn_of_hit(hit, stands_out=place < apart) for place, hit in enumerate(best[:most]))
+
+
+def _turn_of_hit(hit: Hit, *, stands_out: bool) -> PastTurn:
+    """A hit as a turn. If others resemble the message as much, it is near only if its cosine suffices alone."""
+    similarity = hit.similarity or 0.0
+    shared = next((reason.count(",") + 1 for reason in hit.reasons if reason.startswith("its words: ")), 0)
+    close = similarity >= _NEAR or (shared >= _SHARED_WORDS and similarity >= _BESIDE)
+    near = max(similarity, _BESIDE) if similarity >= _ALONE or (stands_out and close) else 0.0
+    return PastTurn(hit.id, hit.text, hit.score, near, hit.last_at.isoformat() if hit.last_at else "", hit.session)
+
+
+def _without_repeats(hits: Iterator[Hit]) -> Iterator[Hit]:
+    seen: set[str] = set()
+    for hit in hits:
+        text = " ".join(hit.text.split()).casefold()
+        if text not in seen:
+            seen.add(text)
+            yield hit
