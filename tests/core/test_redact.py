@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from kept.core.errors import UsageError
 from kept.core.invisible import strip_invisible
-from kept.core.redact import Rule, redact, refuse_secrets
-from kept.core.redact.book import load_rule_book
+from kept.core.redact import disguises, redact, refuse_secrets
+from kept.core.redact.book import Rule, load_rule_book
+from kept.core.redact.lookalikes import PLAIN
 from kept.core.redact.values import is_code
 from secret_kinds import B62, HEX, drawn, pem, positives
 from secret_lookalikes import negatives
@@ -36,6 +37,9 @@ def gone(text: str, secret: str) -> bool:
 
 def token(seed: int = 1) -> str:
     return "ghp_" + drawn(random.Random(seed), B62, 36)
+
+
+BARE = token()[4:]
 
 
 def test_ninety_nine_of_a_hundred_secrets_of_every_documented_kind_are_gone_to_the_last_run_of_eight_bytes() -> None:
@@ -379,8 +383,9 @@ def test_a_secret_split_by_what_cannot_be_seen_is_found_after_stripping(disguise
         f'{{\\"k\\":\\"{token()}\\"}}',
         f'"out":"A=1\\nGITHUB_TOKEN={token()}\\nB=2"',
         f"token=3D{token()[:10]}=\n{token()[10:]}",
+        f"token=3D{token()[:10]}=\r\n{token()[10:]}",
     ],
-    ids=["wrapped", "continued", "cited", "base64", "percent", "json in json", "escaped newline", "quoted-printable"],
+    ids=["wrapped", "continued", "cited", "base64", "percent", "json in json", "escaped newline", "quoted-printable", "mail"],
 )
 def test_a_disguised_secret_is_found(text: str) -> None:
     done = redact(text, key=KEY)
@@ -399,6 +404,39 @@ def test_a_web_token_that_a_terminal_wrapped_is_gone_whole(before: str, width: i
     done = redact(f"{wrapped}\n\nand done", key=KEY)
     assert all(part[at : at + 20] not in done.text for part in parts for at in (0, 20))
     assert done.text.endswith("and done")
+
+
+def web_token(claims: int, signature: int) -> str:
+    letters = random.Random(claims)
+    payload, end = ("".join(letters.choices(B62, k=count)) for count in (claims, signature))
+    return f"eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJ{payload}.{end}"
+
+
+def in_lines(text: str, width: int) -> str:
+    return "\n".join(text[at : at + width] for at in range(0, len(text), width))
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (f"I see\n{token()[:24]}\n{token()[24:]}\nand done", "I see\n{}\nand done"),
+        (f"I see\n{in_lines(token(), 9)}\nand done", "I see\n{}\nand done"),
+        (f"{in_lines(web_token(500, 342), 80)}\nand done", "{}\nand done"),
+        (f"{in_lines(web_token(90, 43), 37)}\nand done", "{}\nand done"),
+        (f"{in_lines(web_token(90, 43), 36)}\nand done", "{}\nand done"),
+        (f"id 7 {token()[:38]}\n{token()[38:]}", "id 7 {}"),
+        (f"é {BARE[:20] * 4}AZDO{BARE[20:22]}\n7x é", "é {} é"),
+    ],
+    ids=["below a word", "in many lines", "long", "broken behind a dot", "broken before a dot", "a short end", "known by its end"],
+)
+def test_a_token_that_lines_break_anywhere_is_gone_and_nothing_beside_it(text: str, left: str) -> None:
+    done = redact(text, key=KEY)
+    assert [done.text] == [left.format(done.text[each.start : each.end]) for each in done.found]
+
+
+def test_lines_that_only_together_look_like_a_token_stay() -> None:
+    text = f"{token()[:37]}7\nabcdef ghi"
+    assert redact(text, key=KEY).text == text
 
 
 @pytest.mark.parametrize("before", ["Heroku token ", "the API key is ", "access token `"])
@@ -462,9 +500,66 @@ def test_a_token_in_base64_is_gone_whatever_stands_before_it(before: str) -> Non
     assert redact(f"x {packed} y", key=KEY).text.startswith("x [redacted:github-token:")
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("width", [64, 76])
+def test_a_secret_in_base64_of_several_lines_is_gone(width: int, end: str) -> None:
+    packed = base64.b64encode(f"HOST=db.example.org\nNAME=billing\nGITHUB_TOKEN={token()}\nNOTE=Größe\n".encode()).decode()
+    done = redact(f"x {in_lines(packed, width)} y".replace("\n", end), key=KEY)
+    assert done.text == f"x {done.text[done.found[0].start : done.found[0].end]} y"
+
+
+def test_a_secret_in_base64_has_the_most_specific_kind_of_what_is_in_it() -> None:
+    packed = base64.b64encode(f"password=Zb0RLZ9x!, {token()} é, password=Zb0RLZ9x!".encode()).decode()
+    assert [each.kind for each in redact(f"x {packed} y", key=KEY).found] == ["github-token"]
+
+
+@pytest.mark.parametrize("before", ["", "\ud800", "\ud800\ud800 é \ud800"])
+def test_a_secret_behind_half_a_pair_of_surrogates_is_gone_and_nothing_beside_it(before: str) -> None:
+    for secret in (token(), full_width(token()), f"ghp_**{token()[4:]}"):
+        done = redact(f"{before} token {secret} ok \ud800", key=KEY)
+        assert [done.text] == [f"{before} token {done.text[each.start : each.end]} ok \ud800" for each in done.found]
+
+
+def test_another_scanner_is_asked_again_while_it_finds_something_and_at_most_24_times() -> None:
+    asked: list[bytes] = []
+
+    def first_word(data: bytes) -> list[tuple[int, int, str]]:
+        asked.append(data)
+        at = data.find(b"w")
+        return [(at, at + 3, "other")] if at >= 0 else []
+
+    for words, times in ((0, 1), (1, 2), (23, 24), (30, 24)):
+        asked.clear()
+        done = redact(" ".join(f"w{number:02}" for number in range(words)), key=KEY, more=first_word)
+        assert (len(asked), len(done.found)) == (times, min(words, 24))
+
+
+def test_a_plain_text_is_searched_for_no_disguise(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError
+
+    for name in ("scan_secrets", "decode_base64"):
+        monkeypatch.setattr(disguises, name, refuse)
+    assert redact(f"100% of {drawn(random.Random(7), B62, 40)} is no {token()}, x=41y", key=KEY).found
+
+
+def test_all_full_width_and_mathematical_letters_stand_for_plain_ones() -> None:
+    assert "\uff01\uff5e \U0001d400\U0001d7ff".translate(PLAIN) == "!~ A9"
+    assert "\uff5f".translate(PLAIN) == "\uff5f"
+
+
+def test_of_a_finding_within_another_nothing_is_left() -> None:
+    text = f"see {token()} end"
+    found = redact(text, key=KEY, more=lambda data: [(8, 20, "inner")] if data == text.encode() else [])
+    alone = redact(text, key=KEY)
+    assert found == alone
+
+
 def test_a_secret_in_a_persons_own_file_is_refused_unless_it_stands_there_already() -> None:
-    with pytest.raises(UsageError, match="github-token"):
-        refuse_secrets(f"use {token()}")
+    with pytest.raises(UsageError, match=r"github-token.* \(prompts\.md\) → leave it out; nothing was changed"):
+        refuse_secrets(f"use {token()}", where="prompts.md")
+    with pytest.raises(UsageError, match="→ store it elsewhere"):
+        refuse_secrets(f"use {token()}", hint="store it elsewhere")
     with pytest.raises(UsageError):
         refuse_secrets(f"use {token()} and {token(2)}", before=token())
     refuse_secrets(f"use {token()}", before=f"{token()} is used")
@@ -503,7 +598,6 @@ def encoded(text: str) -> str:
 
 
 WORD = drawn(random.Random(5), B62, 16)
-BARE = token()[4:]
 
 
 @pytest.mark.parametrize(

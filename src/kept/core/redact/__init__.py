@@ -11,13 +11,11 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from kept.core.errors import UsageError
-from kept.core.redact.book import Rule, load_rule_book
+from kept.core.redact.book import load_rule_book
 from kept.core.redact.disguises import find_disguised
 from kept.core.redact.places import SecretSpan, scan_secrets
 from kept.core.redact.shape import compile_re2
 from kept.core.value import dataclass, replace
-
-__all__ = ["RedactedSecret", "RedactionResult", "Rule", "Scan", "redact", "refuse_secrets"]
 
 _PASSES = 24  # repeat at most this often while anything is found: a mark can expose the secret next to it, as in lists of codes
 _MARK = compile_re2(rb"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
@@ -58,8 +56,6 @@ def redact(text: str, *, key: bytes, more: Scan | None = None) -> RedactionResul
         if not spans:
             break
         data, marks = _replace_spans(data, spans, marks, key)
-    if not marks:
-        return RedactionResult(text=text, found=())
     found, chars, at = [], 0, 0
     for start, end, kind, fingerprint in marks:
         chars += len(data[at:start].decode("utf-8", "surrogatepass"))

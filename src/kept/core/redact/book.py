@@ -32,15 +32,7 @@ class Rule:
 class Finder:
     """Numbers of finders that an anchor can call for; rules are called for by their (non-negative) index."""
 
-    ASSIGNMENTS = -1
-    PRIVATE_KEYS = -2
-    PRIVATE_BLOCKS = -3
-    MANIFESTS = -4
-    ENCODED = -5
-    BROKEN = -6
-    LOOKALIKES = -7
-    SPLIT = -8
-    TABLES = -9
+    TABLES, SPLIT, LOOKALIKES, BROKEN, ENCODED, MANIFESTS, PRIVATE_BLOCKS, PRIVATE_KEYS, ASSIGNMENTS = range(-9, 0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,7 +96,7 @@ def load_rule_book() -> RuleBook:
         rules=tuple(rules),
         anchors=anchors,
         calls=tuple(frozenset(called) for table in (exact, folded, _DISGUISES) for called in table.values()),
-        broken=compile_re2(rb"(?:" + b"|".join(map(re.escape, long)) + rb")[\w+/=.-]*\\?\r?\n[ \t>]*[\w+/=.-]{6,}"),
+        broken=compile_re2(rb"(?:" + b"|".join(map(re.escape, long)) + rb")[\w+/=.-]*(?:\\?\r?\n[ \t>]*[\w+/=.-]+)+"),
     )
 
 
@@ -139,5 +131,5 @@ def _parse_rule(kind: str, fields: dict[str, Any], setting: Setting, words: dict
         anchors=tuple(form.encode() for anchor in fields["anchors"] for form in words.get(anchor, (anchor,))),
         setting=setting,
         rank=fields.get("rank", 0),
-        mixed=fields.get("mixed", False),
+        mixed="mixed" in fields,
     )

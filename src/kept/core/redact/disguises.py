@@ -5,12 +5,11 @@ Best effort. Knows nothing of redaction marks.
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import islice
 from string import ascii_letters, digits
 
 from kept.core.pattern import Pattern
 from kept.core.redact.book import Finder, load_rule_book
-from kept.core.redact.lookalikes import JOINT, PLAIN, SPLIT
+from kept.core.redact.lookalikes import JOINT, PLAIN
 from kept.core.redact.places import SecretSpan, apply_rule, scan_secrets
 from kept.core.redact.shape import compile_re2
 from kept.core.redact.values import decode_base64
@@ -18,14 +17,13 @@ from kept.core.value import dataclass
 
 _ESCAPED = compile_re2(rb"%[0-9A-Fa-f]{2}")
 _OCTETS = {b"%02x" % number: bytes([number]) for number in range(256)}
-_RUN64 = compile_re2(rb"[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9_-]{16,}={0,2}")
-_JOINT, _SPLIT = compile_re2(JOINT), compile_re2(SPLIT)
+# Programs break base64 into lines of 64 or 76 characters.
+_RUN64 = compile_re2(rb"(?:[A-Za-z0-9+/]{60,}\r?\n)+[A-Za-z0-9+/]+={0,2}|[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9_-]{16,}={0,2}")
+_CONTINUATION = bytes(range(0x80, 0xC0))  # the bytes of a UTF-8 character after its first
+_JOINT = compile_re2(JOINT)
 _LINE_END = compile_re2(rb"\\?\r?\n[ \t>]*")
 _ODD = compile_re2(rb"[0-9]|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _WORD = frozenset(char.encode() for char in ascii_letters + digits + "_-&\\<")
-_LONGEST = 512
-_MOST_BROKEN = 64
-_BEFORE = 100  # bytes to include before a match, because an anchor may be inside its token
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,14 +52,15 @@ def find_disguised(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
     if Finder.LOOKALIKES in called:
         yield from _find_lookalikes(data)
     if Finder.SPLIT in called:
-        yield from _find_split_tokens(data)
+        yield from _scan_view(_join_split_tokens(data))
 
 
-def _scan_view(view: _DecodedView, base: int = 0) -> Iterator[SecretSpan]:
-    """The secrets in a view, with their ranges in the original text, in which the view begins at ``base``."""
+def _scan_view(view: _DecodedView) -> Iterator[SecretSpan]:
+    """The secrets in a view, with their ranges in the original text."""
     for span in scan_secrets(view.data, load_rule_book().match_anchors(view.data)):
-        start, end = base + view.place(span.start), base + view.place(span.end)
-        yield SecretSpan(start=start, end=end, order=span.order, kind=span.kind, secret=span.secret)
+        yield SecretSpan(
+            start=view.place(span.start), end=view.place(span.end), order=span.order, kind=span.kind, secret=span.secret
+        )
 
 
 def _unescape(data: bytes, sign: bytes) -> _DecodedView:
@@ -73,8 +72,9 @@ def _unescape(data: bytes, sign: bytes) -> _DecodedView:
         octet = _OCTETS.get(part[:2].lower(), b"")
         if octet:
             piece, skipped = octet + part[2:], 3
-        elif part[:1] == b"\n":
-            piece, skipped = part[1:], 2
+        elif part.startswith((b"\n", b"\r\n")):
+            piece = part.partition(b"\n")[2]
+            skipped = len(part) - len(piece) + 1
         else:
             piece, skipped = sign + part, 0
         starts.append(length + len(octet))
@@ -92,7 +92,7 @@ def _find_lookalikes(data: bytes) -> Iterator[SecretSpan]:
     chars = at = place = 0
     for span in sorted(scan_secrets(plain, load_rule_book().match_anchors(plain)), key=lambda span: span.start):
         before, within = (
-            len(plain[low:high].decode("utf-8", "replace")) for low, high in ((at, span.start), (span.start, span.end))
+            len(plain[low:high].translate(None, _CONTINUATION)) for low, high in ((at, span.start), (span.start, span.end))
         )
         place += len(text[chars : chars + before].encode("utf-8", "surrogatepass"))
         chars, at = chars + before, span.start
@@ -100,28 +100,17 @@ def _find_lookalikes(data: bytes) -> Iterator[SecretSpan]:
         yield SecretSpan(start=place, end=place + length, order=span.order, kind=span.kind, secret=span.secret)
 
 
-def _find_split_tokens(data: bytes) -> Iterator[SecretSpan]:
-    """The secrets near places where markup or an escape may split a token."""
-    low = high = 0
-    for joint in _SPLIT.finditer(data):
-        if joint.start() > high:
-            yield from _scan_view(_join_split_tokens(data[low:high]), low)
-            low = max(high, joint.start() - _BEFORE)
-        high = joint.end() + _LONGEST
-    yield from _scan_view(_join_split_tokens(data[low:high]), low)
-
-
 def _join_split_tokens(data: bytes, joints: Pattern = _JOINT) -> _DecodedView:
-    """A view without the markup that splits tokens and with escapes decoded."""
+    """A view without the markup or line ends that split tokens and with escapes decoded."""
     out, starts, origins = [], [0], [0]
     length = at = 0
     for joint in joints.finditer(data):
         start, end = joint.span()
-        written = joint.group(2) if joint.re.groups else None
+        written = joint.group(2) if joint.re.groups else b""
         if written is None and not (data[start - 1 : start] in _WORD and data[end : end + 1] in _WORD):
             continue
         piece = data[at:start]
-        sign = b"" if written is None else _decode_character(written)
+        sign = _decode_character(written) if written else b""
         length += len(piece) + len(sign)
         starts.append(length)
         origins.append(end)
@@ -143,9 +132,9 @@ def _decode_character(written: bytes) -> bytes:
 def _find_broken_tokens(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
     """Tokens that a terminal or an editor broke over several lines."""
     rules = [index for index in called if index >= 0]
-    for hit in islice(load_rule_book().broken.finditer(data), _MOST_BROKEN):
-        at = max(0, hit.start() - _BEFORE)
-        view = _join_split_tokens(data[at : at + _LONGEST], _LINE_END)
+    for run in load_rule_book().broken.finditer(data):
+        at = data.rfind(b"\n", 0, run.start()) + 1  # an anchor may be inside its token
+        view = _join_split_tokens(data[at : run.end()], _LINE_END)
         for index in rules:
             for span in apply_rule(load_rule_book().rules[index], view.data, index):
                 start, end = at + view.place(span.start), at + view.place(span.end - 1) + 1
@@ -165,7 +154,7 @@ def _broken_token_end(data: bytes, start: int, end: int) -> int:
 def _find_encoded(data: bytes) -> Iterator[SecretSpan]:
     """Runs of base64 that hold a secret when decoded."""
     for run in _RUN64.finditer(data):
-        plain = decode_base64(run.group())
-        if plain.isascii() and (inner := list(scan_secrets(plain, load_rule_book().match_anchors(plain)))):
+        plain = decode_base64(b"".join(run.group().split()))
+        if inner := list(scan_secrets(plain, load_rule_book().match_anchors(plain))):
             best = min(inner, key=lambda span: span.order)
             yield SecretSpan(start=run.start(), end=run.end(), order=best.order, kind=best.kind, secret=best.secret)
