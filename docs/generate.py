@@ -204,7 +204,6 @@ JSON_CALLS = (
     "context WORDS",
     "status",
     "review --all",
-    "files",
     "day DAY",
     'add "Always use --frozen-lockfile in CI." --type constraint',
     "pin MEMORY",
