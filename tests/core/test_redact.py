@@ -583,6 +583,22 @@ def test_of_a_table_only_the_columns_of_passwords_go() -> None:
     assert "| db-4711x | anna-2024x | [redacted:" in text
 
 
+@pytest.mark.parametrize(("letters", "found"), [(55, False), (56, True)])
+def test_a_word_that_makes_a_name_harmless_counts_up_to_sixty_letters_before_the_word_for_a_secret(letters, found):
+    assert bool(redact(f"x = 1\nmax_{'a' * letters}_password=Zb0RLZ9x!", key=KEY).found) is found
+
+
+def test_of_a_long_table_every_password_goes_and_of_what_comes_behind_it_none() -> None:
+    letters = random.Random(9)
+    words = [drawn(letters, B62, 10) + "7x" for _ in range(120)]
+    rows = [f"u{number},{word}" for number, word in enumerate(words)]
+    text = redact("\n".join(["name,password", *rows, "", "the end,Xk29fj0qLm"]), key=KEY).text
+    assert [word for word in words if word in text] == []
+    assert text.endswith("\n\nthe end,Xk29fj0qLm")
+    assert redact("a,password\n" * 3 + f"b,{words[0]}", key=KEY).found
+    assert gone(f"a,password\nb,{words[0]}\n\npassword,a\n{words[1]},b", words[1])
+
+
 @pytest.mark.parametrize("code", ["47a", "471", "4444"])
 def test_a_door_code_has_four_digits_that_are_not_all_the_same(code: str) -> None:
     assert redact(f"The door code is {code}.", key=KEY).found == ()

@@ -8,11 +8,13 @@ import pytest
 from kept.core.errors import MissingError, UsageError
 from kept.core.event import Origin
 from kept.core.memory import Actor, Evidence, Memory, Status
-from kept.core.operation import Add, Pin, Reaffirm, Retire, Revise, Supersede, operation_kind, to_facts
+from kept.core.operation import Add, Anticipate, Forget, Pin, Reaffirm, Retire, Revise, Supersede, operation_kind, to_facts
+from kept.local.queue import NIGHT
 from kept.memories.day_view import find_wordings_at
 from kept.memories.history import (
     DifferenceKind,
     MemoryDifference,
+    count_given_back,
     describe_command,
     describe_counts,
     describe_given_back,
@@ -26,8 +28,11 @@ from kept.memories.history import (
     run_history,
     undo,
     undo_in_scopes,
+    undo_model,
+    was_at_night,
 )
-from kept.store.values import Draft
+from kept.memories.waiting import JUDGED, record_judgement
+from kept.store.values import Draft, Run
 
 JAN, MAR, MAY = (datetime(2026, month, 1, 12, tzinfo=UTC) for month in (1, 3, 5))
 
@@ -53,12 +58,17 @@ def add(number: str, seen: datetime | None = MAR, content: str = "words") -> Add
     return Add(memory=number, at=seen, reason="new", value=memory(number, seen, content))
 
 
-def commit(workspace, *operations, stage="curate"):
+def commit(workspace, *operations, stage="curate", run=None, **changes):
     now = workspace.clock()
-    run = workspace.store.log.start_run("run", now)
-    return workspace.store.log.commit(
-        Draft(run=run, stage=stage, subject="", actor=Actor.MACHINE, recorded_at=now, operations=operations)
+    draft = Draft(
+        run=run or workspace.store.log.start_run("run", now),
+        stage=stage,
+        subject="",
+        actor=Actor.MACHINE,
+        recorded_at=now,
+        operations=operations,
     )
+    return workspace.store.log.commit(replace(draft, **changes))
 
 
 @pytest.fixture
@@ -169,6 +179,9 @@ HELD = replace(KNOWN, status=Status.HELD, reason="said once")
         (KNOWN, None, DifferenceKind.LEFT, "undone"),
         (None, HELD, DifferenceKind.HELD, "said once"),
         (replace(KNOWN, status=Status.REJECTED), None, DifferenceKind.HELD, "undone"),
+        (HELD, None, DifferenceKind.LEFT, "undone"),
+        (GONE, None, DifferenceKind.LEFT, "undone"),
+        (KNOWN, HELD, DifferenceKind.LEFT, "held: said once"),
         (HELD, replace(KNOWN, status=Status.REJECTED, reason="no"), DifferenceKind.REJECTED, "no"),
         (KNOWN, replace(KNOWN, pinned=True), DifferenceKind.MARKED, "pinned"),
         (replace(KNOWN, pinned=True), KNOWN, DifferenceKind.MARKED, "no longer pinned"),
@@ -367,3 +380,220 @@ def test_what_was_moved_is_one_change_and_what_was_split_or_was_so_has_the_perso
         ended = replace(gone, superseded_by="", reason=reason)
         (left,) = list_differences({"old": (before, ended)})
         assert (left.word, left.why, ended.outcome) == (word, reason, word)
+
+
+def test_a_night_is_listed_where_it_is_asked_for_and_what_began_during_it_is_a_part_of_it(workspace):
+    log, steps = workspace.store.log, {"steps": [{"name": "run", "done": True}]}
+    commit(workspace, add("m1"))
+    night = log.start_run(NIGHT, workspace.clock())
+    made = commit(workspace, add("m2"))
+    log.end_run(night, workspace.clock(), steps)
+    other = commit(workspace, add("m3"))
+    log.end_run(other.run, workspace.clock(), steps)
+    log.start_run(NIGHT, workspace.clock())  # it did not end yet, so nothing is known to be a part of it
+    last = commit(workspace, add("m4"))
+    assert [(each.run.id, each.night) for each in run_history(workspace, None)] == [
+        (last.run, False),
+        (other.run, False),
+        (made.run, True),
+        (1, False),
+    ]
+    assert [each.run.id for each in run_history(workspace, 4, nights=True)] == [last.run, last.run - 1, other.run, made.run]
+    assert find_run(workspace, f"r{night}").account == steps["steps"]
+    assert (find_run(workspace, f"r{night}").passes, find_run(workspace, f"r{other.run}").account) == ((), ())
+    with pytest.raises(MissingError, match="kept log"):
+        find_run(workspace, f"r{last.run - 1}")
+
+
+@pytest.mark.parametrize(
+    ("started", "ended", "moment", "at_night"),
+    [(JAN, MAR, JAN, True), (JAN, MAR, MAR, True), (JAN, MAR, MAY, False), (MAR, MAY, JAN, False), (JAN, None, MAR, False)],
+)
+def test_a_run_is_of_the_night_from_its_beginning_to_its_end(started, ended, moment, at_night):
+    night = Run(id=1, command=NIGHT, started_at=started, ended_at=ended, report={})
+    run = replace(night, id=2, command="run", started_at=moment, ended_at=None)
+    assert was_at_night(run, [run, night]) is at_night
+    assert not was_at_night(run, [run, replace(night, command="run")])
+
+
+@pytest.mark.parametrize("name", ["{}", "r{}", " R{} ", "run {}", "Run  {}"])
+def test_a_run_is_found_by_its_number_however_a_person_writes_it(workspace, name):
+    commit(workspace, add("m1"))
+    made = commit(workspace, add("m2"))
+    assert find_run(workspace, name.format(made.run)).passes == ((made, False),)
+    assert [*undo(workspace, name.format(made.run) if name != "{}" else f"r{made.run}").changed] == ["m2"]
+    assert find_run(workspace, name.format(made.run)).passes == ((made, True),)
+
+
+def test_what_a_redo_changed_is_what_it_brought_back(workspace):
+    made = commit(workspace, add("m1"))
+    undo(workspace)
+    redo(workspace)
+    undone, redone = (pass_ for pass_ in workspace.store.log.passes() if pass_.stage != "curate")
+    assert [(undone.subject, undone.undoes), (redone.subject, redone.redoes)] == [("1", (made.id,)), ("1", (made.id,))]
+    ((before, after),) = run_changes(workspace, [redone]).values()
+    assert (before, after.id) == (None, "m1")
+    assert [run.command for run in workspace.store.log.runs(2)] == ["redo", "undo"]
+
+
+def test_an_undo_of_a_model_takes_the_runs_with_its_proposals_and_no_others(workspace):
+    log = workspace.store.log
+    run = log.start_run("run", workspace.clock())
+    commit(workspace, stage="extract", run=run, note="model a, prompt 1")
+    commit(workspace, add("m1"), run=run)
+    commit(workspace, add("m2"), note="model ab, prompt 1")
+    commit(workspace, add("m3"))
+    assert undo_model(workspace, "model a").passes == (1, 2)
+    assert sorted(each.id for each in log.memories()) == ["m2", "m3"]
+    with pytest.raises(UsageError, match="there is nothing to undo"):
+        undo_model(workspace, "model a")
+
+
+def test_the_last_change_of_some_scopes_is_of_passes_that_change_nothing_else(workspace):
+    foreign = replace(memory("m2", MAR), scope="project:x")
+    run = commit(workspace, add("m1")).run
+    commit(workspace, Add(memory="m2", at=MAR, reason="new", value=foreign), run=run)
+    commit(workspace, Pin(memory="m1", at=MAR, reason="x"), Pin(memory="m2", at=MAR, reason="x"))
+    gone = commit(workspace, add("m4"))
+    commit(workspace, Pin(memory="m4", at=MAR, reason="x"))
+    undo(workspace, str(gone.id))
+    commit(workspace, stage="extract")
+    assert [*undo_in_scopes(workspace, ["user"]).changed] == ["m1"]
+    assert [each.id for each in workspace.store.log.memories()] == ["m2"]
+    assert undo_in_scopes(workspace, ["user", "project:x"]).passes == (2,)
+
+
+def test_a_run_with_a_forget_is_not_undone_and_stays_whole(workspace):
+    run = commit(workspace, add("m1"), add("m2")).run
+    commit(workspace, Forget(memory="m1", at=MAR, reason="x", fingerprints=()), run=run)
+    for what in ("", f"r{run}"):
+        with pytest.raises(UsageError, match="a forget cannot be undone: the words are gone"):
+            undo(workspace, what)
+    assert {each.id for each in workspace.store.log.memories() if each.content} == {"m2"}
+    assert [*undo(workspace, "1").changed] == ["m1", "m2"]
+    moment = workspace.clock()
+    for recorded in (False, True):
+        assert memories_at(workspace, moment, recorded=recorded) == ()
+
+
+@pytest.mark.parametrize(
+    ("take", "what", "told"),
+    [
+        (undo, "99", "there is no pass 99 to undo"),
+        (redo, "99", "there is no pass 99 to redo"),
+        (undo, "r99", "there is no run 99 to undo"),
+        (redo, "run 99", "there is no run 99 to redo"),
+        (undo, "2", "there is no pass 2 to undo"),
+        (undo, "r2", "there is no run 2 to undo"),
+        (undo, "1", "there is nothing to undo → see `kept log`"),
+        (undo, "", "there is nothing to undo → see `kept log`"),
+        (redo, "3", "there is nothing to redo → see `kept log`"),
+        (redo, "x", "'x' names no pass or run → give a pass number, or r3 for run 3; see `kept log`"),
+    ],
+)
+def test_what_cannot_be_taken_back_is_told_with_what_it_is(workspace, take, what, told):
+    commit(workspace, add("m1"))
+    undo(workspace)
+    if take is redo and what == "3":
+        commit(workspace, add("m2"))
+    with pytest.raises(UsageError) as error:
+        take(workspace, what)
+    assert str(error.value) == told
+
+
+def test_a_retirement_that_is_undone_is_no_judgement_any_more_and_others_stay(workspace):
+    commit(workspace, add("m1"), add("m2"))
+    judged = workspace.paths.state / JUDGED
+    retired = commit(workspace, Retire(memory="m1", at=MAR, reason="not true"), actor=Actor.PERSON)
+    undo(workspace)
+    assert not judged.exists()  # nobody said why
+    redo(workspace)
+    record_judgement(workspace, workspace.store.log.memory("m1"), "not true")
+    pinned = commit(workspace, Pin(memory="m1", at=MAR, reason="x"))
+    undo(workspace, str(pinned.id))
+    undo(workspace, str(retired.id))
+    redo(workspace)
+    assert [line.rpartition('"reason":')[2][:10] for line in judged.read_text().splitlines()] == [
+        '"not true"',
+        '"","terms"',
+        '"not true"',
+    ]
+
+
+def test_requests_given_later_are_no_later_change(workspace):
+    first = commit(workspace, add("m3"), add("m1"), add("m2"))
+    commit(workspace, Anticipate(memory="m1", at=MAR, reason="x", content="words", needed_for=("deploying",)))
+    pinned = commit(workspace, Pin(memory="m3", at=MAR, reason="x"))
+    done = undo(workspace, str(first.id))
+    assert [(each.made.id, each.operation.memory) for each in done.later] == [(pinned.id, "m3")]
+    assert [*done.changed] == ["m1", "m2", "m3"]
+
+
+def test_what_kept_believed_at_two_moments_differs_by_what_was_recorded_between(workspace):
+    commit(workspace, add("m1", MAR))
+    first = workspace.clock()
+    commit(workspace, add("m2", JAN))
+    last = workspace.clock()
+    assert [*diff_moments(workspace, first, last, recorded=True)] == ["m2"]
+    assert [*diff_moments(workspace, JAN, MAR)] == ["m1"]
+
+
+def test_a_memory_without_evidence_of_then_was_last_seen_when_it_was_first_and_undated_evidence_stays(workspace):
+    dated, undated = memory("m1", MAY).evidence[0], memory("m2", None).evidence[0]
+    seen = replace(memory("m1", JAN), last_seen=MAY)
+    commit(workspace, Add(memory="m1", at=JAN, reason="new", value=replace(seen, evidence=(dated, undated))))
+    commit(workspace, Add(memory="m3", at=JAN, reason="new", value=replace(seen, id="m3", last_seen=MAR, evidence=(dated,))))
+    first, second = sorted(memories_at(workspace, MAR), key=lambda each: each.id)
+    assert (first.first_seen, first.last_seen, first.evidence) == (JAN, JAN, (undated,))
+    assert (second.last_seen, second.evidence) == (MAR, ())
+
+
+def test_what_moved_beside_something_that_was_there_before_are_two_changes():
+    before = memory("old", JAN)
+    gone = replace(before, status=Status.SUPERSEDED, superseded_by="new", ended_at=MAR, reason="moved to web by the user")
+    there = memory("new", JAN)
+    assert [each.id for each in list_differences({"old": (before, gone)})] == ["old"]
+    both = list_differences({"old": (before, gone), "new": (there, replace(there, pinned=True))})
+    assert [(each.id, each.what) for each in both] == [("old", DifferenceKind.LEFT), ("new", DifferenceKind.MARKED)]
+    assert [each.id for each in list_differences({"b": (None, there), "a": (None, there)})] == ["a", "b"]
+
+
+def test_a_memory_that_holds_again_has_no_word_for_its_end():
+    again = replace(KNOWN, reason="it was so then and is no more")
+    assert MemoryDifference(id="m", what=DifferenceKind.ENTERED, before=GONE, after=again).word == ""
+    assert MemoryDifference(id="m", what=DifferenceKind.LEFT, before=again, after=None).word == ""
+
+
+def test_every_kind_of_difference_operation_and_run_has_its_words():
+    assert [*DifferenceKind] == [
+        *("entered", "changed", "moved", "left", "held", "rejected", "pinned or unpinned", "seen again"),
+    ]
+    words = """add:added hold:held revise:reworded move:moved reword:reworded merge:merged supersede:superseded resolve:resolved
+        retire:retired reaffirm:seen_again promote:promoted approve:kept reject:rejected anticipate:given_requests pin:pinned
+        forget:forgotten past:was_so split:split other:other"""
+    table = dict(pair.split(":") for pair in words.split())
+    assert describe_counts(dict.fromkeys(table, 1)) == ", ".join(f"1 {word.replace('_', ' ')}" for word in table.values())
+    makers = {
+        "A run": ["run"],
+        "The night": ["sleep", NIGHT],
+        "A hook": ["flush"],
+        "A program": ["observe"],
+        "Your agent's replies": ["jobs"],
+        "An agent": ["suggest"],
+        "An import": ["import"],
+        "A migration": ["migrate"],
+        "Your edit of a file": ["absorb"],
+        "You undid": ["undo"],
+        "You redid": ["redo"],
+        "You": ["add"],
+    }
+    assert {who: [each for each in commands if describe_command(each) == who] for who, commands in makers.items()} == makers
+
+
+def test_what_is_given_back_without_words_is_counted():
+    silent = replace(KNOWN, content="")
+    assert describe_given_back(list_differences({"m": (None, silent)})) == "1 remembered again"
+    assert count_given_back(list_differences({"m": (None, KNOWN), "n": (None, KNOWN)})) == "2 remembered again"
+    assert describe_given_back(list_differences({"m": (None, replace(KNOWN, content="w" * 79 + " end"))})).startswith(
+        f"“{'w' * 79}…” –"
+    )

@@ -125,7 +125,7 @@ def undo_model(workspace: Workspace, model: str) -> UndoResult:
     """Undo every run in which a model proposed something, with all that the run brought. Raises UsageError."""
     heads = tuple(workspace.store.log.pass_heads())
     runs = {head.run for head in heads if head.note.startswith(f"{model}, ")}
-    wanted = [head for head in heads if head.run in runs and head.stage not in _SWITCHES]
+    wanted = [head for head in heads if head.run in runs]
     return _undo_passes(workspace, wanted, find_undone_passes(heads))
 
 
@@ -150,8 +150,7 @@ def _last_passes_in_scopes(
 ) -> tuple[Pass, ...]:
     """The passes that affect only memories of these scopes, in the last run with such passes that are not undone."""
     log = workspace.store.log
-    effective = (head for head in reversed(heads) if head.stage not in _SWITCHES and head.id not in undone)
-    for _, run in groupby(effective, key=lambda head: head.run):
+    for _, run in groupby((head for head in reversed(heads) if head.id not in undone), key=lambda head: head.run):
         passes = []
         for pass_ in log.passes(only=[head.id for head in run]):
             affected = [log.memory(number) for operation in pass_.operations for number in affected_memory_ids(operation)]
@@ -244,7 +243,7 @@ def _later_operations(after: tuple[Pass, ...], related: tuple[Pass, ...], switch
     }
     nothing_left = {(number, id(operation)) for number, operation in find_idle_operations(after)}
     return tuple(
-        LaterOperation(made=replace(pass_, operations=()), operation=operation, idle=(pass_.id, id(operation)) in nothing_left)
+        LaterOperation(made=pass_, operation=operation, idle=(pass_.id, id(operation)) in nothing_left)
         for pass_ in after
         if pass_.id > min(switched) and pass_.id not in switched
         for operation in pass_.operations
@@ -267,8 +266,7 @@ def memories_at(workspace: Workspace, moment: datetime, *, recorded: bool = Fals
     passes = tuple(workspace.store.log.passes())
     if recorded:
         return tuple(memory for memory in fold(made for made in passes if made.recorded_at <= moment).values() if memory.content)
-    undone = find_undone_passes(passes)
-    effective = tuple(replace(pass_, undoes=(), redoes=()) for pass_ in passes if pass_.id not in undone)
+    effective = _effective_passes(passes, find_undone_passes(passes))
     earliest = _first_seen(effective)
     memories = fold(_cut_pass_at(pass_, moment, earliest) for pass_ in effective)
     return tuple(_memory_at(memory, moment, earliest) for memory in memories.values() if memory.content)
@@ -363,7 +361,7 @@ class MemoryDifference:
         if self.what is DifferenceKind.MARKED:
             return "pinned" if after.pinned else "no longer pinned"
         if self.what is DifferenceKind.MOVED:
-            return f"{before.category if before else ''} → {after.category}" if before and before.category != after.category else ""
+            return f"{before.category} → {after.category}" if before and before.category != after.category else ""
         if self.what is DifferenceKind.LEFT:
             return after.reason if after.reason.startswith(after.outcome) else f"{after.outcome}: {after.reason}".rstrip(": ")
         reason = after.reason if self.what in (DifferenceKind.HELD, DifferenceKind.REJECTED) or before is None else ""

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any, assert_never
 
 from kept.core.redact.book import Finder, Rule, load_rule_book
@@ -285,21 +284,24 @@ def _find_manifest_secrets(data: bytes, order: int) -> Iterator[SecretSpan]:
 _HEADING = compile_re2(rb"(?im)^[^\n]{0,300}passw(?:or[dt]|d)\b[^\n]{0,300}$")
 _CELLS = {b"|": compile_re2(rb"[^|]+"), b",": compile_re2(rb"[^,]+"), b"": compile_re2(rb"\S+(?: \S+)*")}
 _ROW = compile_re2(rb"(?m)^[^\n]{0,1000}")  # a line, at most its first 1,000 bytes
-_MOST_ROWS = 50
 _TRIMMED = b" \t\"'`*"
 
 
 def find_table_values(data: bytes) -> Iterator[tuple[int, int]]:
     """The ranges of passwords below headings; a row with a different number of cells ends a table."""
+    stop = 0
     for heading in _HEADING.finditer(data):
+        if heading.start() < stop:
+            continue  # a row of the table before
         sign = next((sign for sign in (b"|", b",") if sign in heading.group()), b"")
         names = [cell for _, _, cell in _split_row(data, heading.start(), heading.end(), sign)]
         columns = [place for place, name in enumerate(names) if rank_name(name) == 3 and len(name.split()) <= 3]
         rows = _ROW.finditer(data, heading.end() + 1) if columns and len(names) > 1 else ()
-        for row in islice(rows, _MOST_ROWS):
+        for row in rows:
             cells = _split_row(data, row.start(), row.end(), sign)
             if len(cells) != len(names):
                 break
+            stop = row.end()
             for start, end, value in (cells[column] for column in columns):
                 if is_secret_value(Setting.QUOTED, 3, value):
                     yield start, end
