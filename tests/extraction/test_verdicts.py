@@ -13,6 +13,8 @@ from kept.core.redact import redact
 from kept.core.text import normal_form
 from kept.extraction.rules.assertion import WITHDRAWN
 from kept.extraction.verdicts import Rules, collect_texts, judge_candidate, load_rules, select_requests
+from kept.profiles import load_profile
+from kept.profiles.profile import ProfileRule
 from kept.sources.base import ENTRY
 from kept.store.values import Thread
 from store_world import AT, commit, memory
@@ -179,6 +181,20 @@ def test_only_an_entry_is_judged_by_what_is_remembered_of_other_scopes_in_its_pr
         assert (rules.handover, rules.live, rules.forgotten) == (handover == "on", False, {"f"})
         assert (rules.profile.id, rules.scope) == (profile, scope)
         assert (rules.zone, rules.key) == (workspace.zone, workspace.store.key("forget"))
+
+
+def test_a_thread_that_names_no_directory_belongs_to_the_folder_of_its_file(desk_at, home):
+    thread = Thread(
+        id=1, session="s", source="text", path="/notes/a.txt", project="", events=1, extracted=0, first_at=None, last_at=None
+    )
+    with desk_at(home) as workspace:
+        uses = (ProfileRule(profile="journal", projects=("/notes",)),)
+        profiles = (PROFILE, load_profile("journal"))
+        desk = replace(workspace, settings=replace(workspace.settings, use=uses), profiles=profiles)
+        rules = load_rules(desk, thread, frozenset())
+        assert (rules.profile.id, rules.scope) == ("journal", workspace.scope("/notes"))
+        elsewhere = load_rules(desk, replace(thread, path="/other/a.txt"), frozenset())
+        assert (elsewhere.profile.id, elsewhere.scope) == ("coding", workspace.scope("/other"))
 
 
 def doubt_after(*later, before=()):

@@ -372,7 +372,7 @@ def is_agreement(event: Event, lexicon: Lexicon, proposal: str, quote: str) -> b
     """
     opening = _SENTENCE.split(typed_text(event).strip()[:_OPENING], maxsplit=1)[0]
     agreed = compile_pattern(lexicon.agreement).match(opening) if lexicon.agreement else None
-    if agreed is None or is_qualified(opening[agreed.end() :]):
+    if agreed is None or agreed[0].endswith(_ASKS) or is_qualified(opening[agreed.end() :]):
         return False
     units = {**number_words(), **number_words("ordinals")}
     named = {units.get(word, word) for word in _WORD.findall(opening[agreed.end() :].casefold())}
