@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from kept.local.files.walking import find_files
+from kept.sources import records
 from kept.sources.files import SkippedFile, SkipReason, identify_file, tool_folder_format
+from kept.sources.records import parse_line
 from kept.sources.registry import SOURCES
 
 LINE = b'{"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"hi"}}\n'
@@ -164,6 +166,14 @@ def test_an_odd_beginning_costs_a_file_nothing(tmp_path, opening):
     path = tmp_path / "a.jsonl"
     path.write_bytes(opening + LINE)
     assert identify_file(path).name == "claude-code"
+
+
+def test_the_beginning_of_a_file_is_parsed_once_however_many_formats_look_at_it(tmp_path, monkeypatch):
+    parsed = []
+    monkeypatch.setattr(records, "parse_line", lambda line: parsed.append(line.data) or parse_line(line))
+    (tmp_path / "a.jsonl").write_bytes(b'{"of":"nobody"}\nwords\n')
+    assert isinstance(identify_file(tmp_path / "a.jsonl"), SkippedFile)
+    assert parsed == [b'{"of":"nobody"}', b"words", b""]
 
 
 @pytest.mark.parametrize(

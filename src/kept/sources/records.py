@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -345,12 +346,17 @@ def refuse_wide_text(path: Path, head: bytes) -> None:
 
 def sample_records(head: bytes) -> Iterator[dict[str, Any]]:
     """Yield the complete records in the first bytes of a file, to recognize its format. Never raises."""
+    return iter(_parse_head(head))
+
+
+@lru_cache(maxsize=1)  # the formats ask one after the other about the same beginning
+def _parse_head(head: bytes) -> tuple[dict[str, Any], ...]:
     if wide_encoding(head):
         head = head.replace(b"\0", b"").lstrip(b"\xff\xfe")
     start = 0
+    records: list[dict[str, Any]] = []
     for number, data in enumerate(head.split(b"\n"), 1):
         line = SourceLine(number=number, start=start, end=start + len(data), data=data)
         start += len(data) + 1
-        for piece in parse_line(line):
-            if isinstance(piece, Record):
-                yield piece.value
+        records += [piece.value for piece in parse_line(line) if isinstance(piece, Record)]
+    return tuple(records)
