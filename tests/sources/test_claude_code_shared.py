@@ -13,9 +13,9 @@ from kept.sources.files import SkippedFile, identify_file
 from kept.sources.formats.claude_code.reader import ClaudeCode
 
 
-def read_all(folder):
+def read_all(paths):
     accounts, events = RecordAccount(), []
-    for path in find_files(folder):
+    for path in paths:
         source = identify_file(path)
         if isinstance(source, SkippedFile):
             continue
@@ -25,9 +25,10 @@ def read_all(folder):
     return events, accounts
 
 
+@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.shared
-def test_every_record_of_the_real_sessions_is_accounted_for(shared):
-    events, account = read_all(shared / "transcripts" / "inputs" / "claude-code-jsonl")
+def test_every_record_of_the_real_sessions_is_accounted_for(shared, every):
+    events, account = read_all([*find_files(shared / "transcripts" / "inputs" / "claude-code-jsonl")][::every])
     assert account.records == account.kept + sum(account.dropped.values())
     assert (account.malformed, account.pending) == (0, 0)
     counts = Counter(event.author for event in events)

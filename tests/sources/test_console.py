@@ -12,6 +12,7 @@ import pytest
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision
 from kept.core.times import format_instant
+from kept.sources import documents
 from kept.sources.files import SkippedFile, identify_file
 from kept.sources.formats.console.reader import Console
 from reading import human, read, read_bytes, said
@@ -348,9 +349,10 @@ def test_a_screen_that_grew_keeps_its_keys_and_one_that_did_not_gives_nothing(tm
     assert account.noted["rewritten-file"] == 1
 
 
-def test_a_reading_that_stopped_goes_on_where_it_was(tmp_path):
+def test_a_reading_that_stopped_goes_on_where_it_was(tmp_path, monkeypatch):
+    monkeypatch.setattr(documents, "SLICE_EVENTS", 100)
     path = tmp_path / "2026-02-03.txt"
-    path.write_text("".join(f"❯ prompt {number}\n\n⏺ answer {number}\n\n" for number in range(3_000)))
+    path.write_text("".join(f"❯ prompt {number}\n\n⏺ answer {number}\n\n" for number in range(150)))
     slices = list(READER.read(path, Cursor()))
     rest = [event for part in READER.read(path, slices[0].cursor) for event in part.events]
     assert len(slices) == 3

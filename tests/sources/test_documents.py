@@ -6,17 +6,19 @@ import pytest
 
 from kept.core.errors import SourceError
 from kept.core.event import Cursor
+from kept.sources import documents
 from kept.sources.documents import REWRITTEN, ROWS_LIMIT
 from kept.sources.formats.vault import Vault
-from kept.sources.records import SLICE_EVENTS
 from reading import read, said
 
 READER = Vault()
-TURNS = 2 * SLICE_EVENTS + 100
+SLICE_EVENTS = 100
+TURNS = 2 * SLICE_EVENTS + 10
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path: Path, monkeypatch) -> Path:
+    monkeypatch.setattr(documents, "SLICE_EVENTS", SLICE_EVENTS)
     made = tmp_path / "chat.md"
     made.write_text("".join(f"**{'Assistant' if n % 2 else 'User'}:** word {n % 7}\n" for n in range(TURNS)))
     return made

@@ -95,19 +95,22 @@ DAMAGE = {
 }
 
 
-@pytest.mark.parametrize("name", DAMAGE)
-def test_check_names_planted_damage(open_at, tmp_path, name):
-    with open_at(tmp_path / "kept.db") as opened:
+def test_check_names_planted_damage(open_at, tmp_path):
+    path = tmp_path / "kept.db"
+    with open_at(path) as opened:
         archive(opened, event("a", text="the first words"), event("b", text="the second words"))
         quote = Evidence(quote="the first words", event="a", session="s", path="f", at=AT, author="human", origin=Origin.USER)
         commit(opened, add("m1"), add("m2"), Add(memory="m3", at=AT, reason="new", value=replace(memory("m3"), evidence=(quote,))))
         commit(opened, stage="extract", span=Span(thread=1, start=0, judged=((0, judged("c1")),)))
         assert opened.find_damage() == ()
-    with sqlite3.connect(tmp_path / "kept.db") as raw:
-        raw.execute(DAMAGE[name])
-    raw.close()
-    with open_at(tmp_path / "kept.db") as opened:
-        assert opened.find_damage() != ()
+    whole, unnoticed = path.read_bytes(), []
+    for name, damage in DAMAGE.items():
+        path.write_bytes(whole)
+        with closing(sqlite3.connect(path)) as raw, raw:
+            raw.execute(damage)
+        with open_at(path) as opened:
+            unnoticed += [] if opened.find_damage() else [name]
+    assert unnoticed == []
 
 
 def test_rebuilding_gives_the_same_memories_and_mends_derived_damage(store):
