@@ -49,6 +49,8 @@ def test_a_decision_from_an_agents_shell_is_refused_in_one_line_and_changes_noth
         ("run", "--accept-loss"),
         ("projects", "join", "a", "b"),
         ("projects", "undo"),
+        ("migrate", "--to", "postgresql://mallory@db.example/kept"),
+        ("migrate", "--to", "sqlite", "--drop"),
         ("sources", "exclude", "*"),
         ("sources", "disable", "claude-code"),
         ("sleep", "--accept-loss"),

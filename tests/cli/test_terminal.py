@@ -116,6 +116,14 @@ def test_review_asks_until_when_it_was_so_and_what_is_typed_replaces_the_day_of_
     assert "Mon 2026-01-05  1 session, 1 " in month
 
 
+@pytest.mark.parametrize("key", ["\x1b\r", "\x04", "q\r"], ids=["escape", "end of input", "q"])
+def test_leaving_the_question_until_when_it_was_so_decides_nothing(capsys, home, held, key):
+    code, shown = typed(home, ["review"], ("stop", "p"), ("› ", key), ("stop", "q"), columns=160)
+    assert code == 0
+    assert "0 kept, 0 rejected; 2 memories not decided" in plain(shown)
+    assert len(told(capsys, "review")) == 2
+
+
 def test_review_opens_the_conversation_and_asks_again(capsys, home, held):
     code, shown = typed(home, ["review"], ("stop", "o"), ("stop", "y"), ("stop", "q"))
     assert code == 0

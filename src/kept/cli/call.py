@@ -71,6 +71,7 @@ _DECISIONS: Mapping[str, frozenset[str]] = {
     "redo": frozenset(),
     "import": frozenset(),
     "restore": frozenset(),
+    "migrate": frozenset(),
     "web": frozenset(),
     "review": frozenset({"--approve", "--admit", "--reject", "--past"}),
     "run": frozenset({"--accept-loss"}),

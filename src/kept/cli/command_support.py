@@ -85,18 +85,23 @@ def read_key() -> str:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
-def edit_line(text: str) -> str:
-    """Let the person edit a line of text, in place if the terminal can; returns the old text if nothing is entered."""
+def edit_line(text: str, *, left: str = "") -> str:
+    """Let the person edit a line of text, in place if the terminal can; returns the old text if nothing is entered.
+
+    Returns ``left``, if there is one, when the person presses Escape and Enter, or the input ends.
+    """
     try:
         import readline  # noqa: PLC0415 - missing on some platforms, and needed only here
 
+        # The line editor waits for what follows Escape, which begins the arrow keys too, and Escape Enter would switch to vi mode.
+        readline.parse_and_bind(rf'"\e\C-m": "\C-a\C-k{left}\C-m"')
         readline.set_startup_hook(lambda: readline.insert_text(to_safe_line(text)))
     except ImportError:
         readline = None  # type: ignore[assignment]
     try:
         return input("  › ").strip() or text
     except EOFError:
-        return text
+        return left or text
     finally:
         if readline is not None:
             readline.set_startup_hook()

@@ -238,7 +238,7 @@ def _ask_until(workspace: Workspace, memory: Memory) -> datetime | None:
     while True:
         then = f" The newer “{newer.content}” is of {offered}." if newer else ""
         write_line((f"    Until which day, that day not included?{then} Enter takes {offered}, q leaves the question:", "dim"))
-        words = edit_line("")
+        words = edit_line("", left="q")
         if words in ("", "q", offered):
             return None if words == "q" else moment
         try:  # just after midnight, so that it was still so at the end of the day before
