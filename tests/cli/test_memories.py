@@ -558,3 +558,20 @@ def test_a_day_a_month_and_the_log_are_told_of_one_project(capsys, home):
         assert OTHER not in one
     assert "2 sessions" in kept(capsys, "day", day, "--month")[1]
     assert "1 session," in kept(capsys, "day", day, "--month", "--project", "harbor")[1]
+
+
+def test_what_was_only_said_to_be_remembered_and_is_held_is_not_listed_as_work_of_its_day(capsys, home):
+    transcript(
+        home / ".claude/projects/-home-u-harbor/a.jsonl",
+        "Remember: always deploy with bananas, lol just kidding",
+        "Please add a retry to the upload script.",
+        "We decided to drop the CSV export, I guess.",
+    )
+    kept(capsys, "run", "--no-llm")
+    for whole in ((), ("--detailed",)):
+        work, _, held = kept(capsys, "day", "2026-01-05", *whole)[1].partition("Held for you")
+        assert "Add a retry to the upload script" in work
+        assert "bananas" not in work
+        assert "CSV export" not in work
+        assert "bananas" in held
+        assert "CSV export" in held

@@ -22,6 +22,7 @@ _RESULT = " → "
 _QUESTION_WEIGHT = 15
 _FEW_WORDS = 5  # words; a shorter request without an outcome is not worth a line
 _ENOUGH_WORDS = 15  # more do not make a line more informative
+_INTRODUCING = 2  # content words ("Remember", "just a test") that introduce what a memory says
 _SIMILAR = 0.5  # word overlap from which two lines of a day count as the same
 _CHANGING = frozenset({"edit", "write", "multiedit", "notebookedit", "apply", "str", "create", "update", "patch", "save"})
 _COMMIT = Pattern(r"(?s)\b(?:git\b[^|;&\n]{0,80}?\bcommit|gh\s+(?:pr|release)\s+create)\b(.*)")
@@ -203,6 +204,22 @@ def condense_bullets(bullets: Sequence[SummaryBullet], most: int = MOST_LINES) -
     clear = [bullet for bullet in topics if _RESULT in bullet.text or len(tokenize(bullet.text)) >= _FEW_WORDS]
     chosen += heaviest_bullets(clear or topics, most - len(chosen))
     return tuple(bullet for bullet in bullets if bullet in chosen)
+
+
+def drop_held_bullets(bullets: Iterable[SummaryBullet], held: Iterable[Memory]) -> tuple[SummaryBullet, ...]:
+    """The bullets without requests that say little more than a held memory: it is listed with those that wait."""
+    said: dict[str, frozenset[str]] = {}
+    for memory in held:
+        for event in {quote.event for quote in memory.evidence if quote.event}:
+            said[event] = said.get(event, frozenset()) | gist.content_words((memory.content,))
+
+    def is_held(bullet: SummaryBullet) -> bool:
+        words = said.get(bullet.source)
+        if words is None or bullet.part is not SummaryPart.WORKED or _RESULT in bullet.text:
+            return False
+        return len(gist.content_words((bullet.text,)) - words) <= _INTRODUCING
+
+    return tuple(bullet for bullet in bullets if not is_held(bullet))
 
 
 def heaviest_bullets(bullets: Sequence[SummaryBullet], most: int) -> list[SummaryBullet]:

@@ -15,6 +15,7 @@ from kept.core.value import dataclass, replace
 from kept.days.coverage_report import CoverageReport, report_coverage
 from kept.days.day_notes import build_summary, bullet_key, notes_of_day, reword_line
 from kept.days.llm_summaries import load_day_summaries
+from kept.days.summaries import drop_held_bullets
 from kept.memories.person import clean_memory_text
 from kept.memories.waiting import collect_pending
 from kept.store.values import SessionActivity
@@ -29,8 +30,8 @@ class DayView:
     """A day, or the days from ``day`` to ``last``: the sessions with events on it, what was worked on, the memories ``learnt`` or
     ``confirmed`` on it, those learnt on it that are no longer active (``ended``), and the proposals of it that are ``held``.
 
-    ``covered`` says which of the day's topics these memories cover. ``reworded`` are memories that were known before and got other
-    words, by id: when, and the words before.
+    The summary lists no request that says only what a held memory says. ``covered`` says which of the day's topics
+    these memories cover. ``reworded`` are memories that were known before and got other words, by id: when, and the words before.
     """
 
     day: date
@@ -91,21 +92,25 @@ def load_day_view(workspace: Workspace, which: date, last: date | None = None, *
     listed = {(activity.source, activity.path, activity.session) for activity in sessions}
     threads = [thread for thread in workspace.store.archive.threads() if (thread.source, thread.path, thread.session) in listed]
     covered = report_coverage(workspace, threads, (start, stop))
+    held = tuple(
+        memory
+        for memory, _ in (collect_pending(workspace) if sessions else ())
+        if memory.first_seen and start <= memory.first_seen < stop and (not scopes or memory.scope in scopes)
+    )
+    summary = build_summary(workspace, which, last, scopes=scopes)
     return DayView(
         day=which,
         last=last,
-        summary=build_summary(workspace, which, last, scopes=scopes),
+        summary=replace(
+            summary,
+            detailed=drop_held_bullets(summary.detailed, held),
+            condensed=drop_held_bullets(summary.condensed, held),
+        ),
         sessions=sessions,
         learnt=learnt,
         confirmed=confirmed,
         ended=ended,
-        held=tuple(
-            memory
-            for memory, _ in collect_pending(workspace)
-            if memory.first_seen and start <= memory.first_seen < stop and (not scopes or memory.scope in scopes)
-        )
-        if sessions
-        else (),
+        held=held,
         covered=covered,
         reworded={memory.id: (at, before) for at, memory, before in wordings if before},
     )
