@@ -1,14 +1,14 @@
 """Search memories, summaries and turns for what answers a question, best first, each with reasons. Read-only.
 
-A hook searches before every prompt, so this module imports little: not the workspace but a protocol for what it needs of one
-(:class:`SearchContext`), and numpy and the model only if there are vectors to compare.
+A hook searches before every prompt, so this module imports little: the workspace for its type alone
+(a :class:`QueryContext` takes its place), and numpy and the model only if there are vectors to compare.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
 from kept.core.dates.when import is_month_first_locale, parse_time_span
@@ -27,6 +27,7 @@ from kept.recall.relevance import ACROSS, DOUBT, NEAR, Spread, cosine_spread, st
 
 if TYPE_CHECKING:
     from kept.recall.index.vectors import Floats, NearUnit, Vectors
+    from kept.workspace import Workspace
 
 
 EVERYWHERE = (UnitKind.MEMORY, UnitKind.SUMMARY, UnitKind.TURN)
@@ -43,55 +44,33 @@ _TOLD = 5  # maximum number of words named in a reason
 _BY_MEANING, _BESIDE_IT = "its meaning", "what was said beside it"
 
 
-class SearchPaths(Protocol):
-    """The paths that a search reads."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QueryPaths:
+    """The paths of the store and of the vectors."""
 
-    @property
-    def store(self) -> Path:
-        """The store file."""
-        ...
-
-    @property
-    def vectors(self) -> Path:
-        """The file of vectors."""
-        ...
+    store: Path
+    vectors: Path
 
 
-class SearchSettings(Protocol):
-    """The settings that a search uses."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QuerySettings:
+    """The settings of recall."""
 
-    @property
-    def recall(self) -> RecallSettings:
-        """The settings of recall."""
-        ...
+    recall: RecallSettings
 
 
-class SearchContext(Protocol):
-    """What a search needs of a workspace."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QueryContext:
+    """What a search needs of a workspace, for processes that open none."""
 
-    @property
-    def paths(self) -> SearchPaths:
-        """The paths of the store and of the vectors."""
-        ...
-
-    @property
-    def settings(self) -> SearchSettings:
-        """The person's settings."""
-        ...
-
-    @property
-    def zone(self) -> ZoneInfo:
-        """The time zone that decides to which day an instant belongs."""
-        ...
-
-    @property
-    def env(self) -> Mapping[str, str]:
-        """The environment."""
-        ...
+    paths: QueryPaths
+    settings: QuerySettings
+    zone: ZoneInfo
+    env: Mapping[str, str]
 
     def clock(self) -> datetime:
         """The present moment."""
-        ...
+        return datetime.now(UTC)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -148,7 +127,7 @@ class Hit:
 
 
 def search(
-    workspace: SearchContext,
+    workspace: "Workspace | QueryContext",
     query: str,
     *,
     where: Sequence[UnitKind] = EVERYWHERE,
@@ -169,7 +148,7 @@ def search(
     return tuple(sorted(hits, key=lambda each: (-each.score, each.kind, each.id))[: None if of_each else limit])
 
 
-def find_near_memories(workspace: SearchContext, message: str, scopes: Sequence[str]) -> dict[str, float]:
+def find_near_memories(workspace: "Workspace | QueryContext", message: str, scopes: Sequence[str]) -> dict[str, float]:
     """The active memories of these scopes that a message may need by meaning: id → standard deviations above others, best first.
 
     A memory gets extra deviations if messages of this kind need such memories, and if its language differs from the message's,
@@ -198,7 +177,7 @@ def find_near_memories(workspace: SearchContext, message: str, scopes: Sequence[
 class _IndexSearch:
     """One search in an index: the words, meaning, time and limits of a question, and the lookups with them."""
 
-    def __init__(self, workspace: SearchContext, index: Index, query: str, filters: Filters, *, meaning: bool) -> None:
+    def __init__(self, workspace: "Workspace | QueryContext", index: Index, query: str, filters: Filters, *, meaning: bool) -> None:
         self._index = index
         self._projects = {directory: (scope, name) for directory, scope, name in index.list_projects()}
         self._names = dict(self._projects.values())
@@ -410,7 +389,7 @@ class _MeaningQuery(NamedTuple):
         return {item: replace(unit, similarity=self.level.to_common_scale(unit.similarity)) for item, unit in near.items()}
 
 
-def _embed_query(workspace: SearchContext, query: str) -> _MeaningQuery | None:
+def _embed_query(workspace: "Workspace | QueryContext", query: str) -> _MeaningQuery | None:
     """Embed a question; None if there are no vectors, no model, no text, or the model does not know the question's language."""
     if not workspace.paths.vectors.exists() or not query.strip():
         return None
@@ -432,7 +411,9 @@ _TURNS = 200  # number of turns from which sessions are ranked
 _SECOND = 0.5  # weight of a session's second-best turn beside its best
 
 
-def search_sessions(workspace: SearchContext, query: str, *, limit: int = 10, filters: Filters = NO_FILTERS) -> tuple[Hit, ...]:
+def search_sessions(
+    workspace: "Workspace | QueryContext", query: str, *, limit: int = 10, filters: Filters = NO_FILTERS
+) -> tuple[Hit, ...]:
     """The sessions that answer a question, best first, each as its best turn with the session's score.
 
     Raises what :func:`search` raises.

@@ -11,7 +11,7 @@ from kept.profiles.lexicons import common_words, number_words
 from kept.recall.embed import known_words
 from kept.recall.index import Index, UnitKind, open_index
 from kept.recall.question import telling_words
-from kept.recall.search import SearchContext
+from kept.workspace import Workspace
 
 _SHORTEST = 4  # minimum length of a word to correct: a shorter one is similar to too many words
 _LONGEST = 24  # maximum length: a longer one is a token or a path, and each of its letters adds about fifty variants
@@ -21,7 +21,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _LOOKED_IN = (UnitKind.MEMORY, UnitKind.TURN)  # the kinds in which a replacement must occur
 
 
-def correct_spelling(workspace: SearchContext, query: str) -> str:
+def correct_spelling(workspace: Workspace, query: str) -> str:
     """Replace each word of a query that occurs nowhere and is not a common word by the most frequent word one mistake away.
 
     A mistake is an extra, missing or wrong letter, or two swapped ones. The last word may also be completed to a word that begins

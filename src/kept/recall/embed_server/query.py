@@ -5,51 +5,24 @@ shows the texts reads them from the store. A hook may run this in its own proces
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
 from kept.core.errors import KeptError
-from kept.core.value import dataclass, fields
+from kept.core.value import fields
 from kept.local.recall_settings import RecallSettings
 from kept.recall.context import TurnLookup
 from kept.recall.index import UnitKind
 from kept.recall.nearby import NearnessLookup, NearnessReader
 from kept.recall.question import is_telling
-from kept.recall.search import Filters, Hit, SearchContext, find_near_memories, search
+from kept.recall.search import Filters, Hit, QueryContext, QueryPaths, QuerySettings, find_near_memories, search
+
+if TYPE_CHECKING:
+    from kept.workspace import Workspace
 
 _SAID = 4  # maximum number of turns that are returned; a context shows two
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class QueryPaths:
-    """The paths of the store and of the vectors."""
-
-    store: Path
-    vectors: Path
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class QuerySettings:
-    """The settings of recall."""
-
-    recall: RecallSettings
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class QueryContext:
-    """A :class:`SearchContext` that needs no workspace."""
-
-    paths: QueryPaths
-    settings: QuerySettings
-    zone: ZoneInfo
-    env: Mapping[str, str]
-
-    def clock(self) -> datetime:
-        """The present moment."""
-        return datetime.now(UTC)
 
 
 def make_query_context(state: Path | str, recall: RecallSettings, env: Mapping[str, str]) -> QueryContext:
@@ -65,7 +38,7 @@ def parse_recall_settings(table: Mapping[str, object]) -> RecallSettings:
     return RecallSettings(**{name: value for name, value in table.items() if name in known})  # type: ignore[arg-type]
 
 
-def memories_in_process(place: SearchContext, message: str) -> NearnessLookup:
+def memories_in_process(place: "Workspace | QueryContext", message: str) -> NearnessLookup:
     """A lookup of near memories in this process, which computes when its result is read; it finds nothing if that fails."""
 
     def start(scopes: list[str]) -> NearnessReader:
@@ -80,7 +53,7 @@ def memories_in_process(place: SearchContext, message: str) -> NearnessLookup:
     return start
 
 
-def turns_in_process(place: SearchContext, message: str, session: str = "") -> TurnLookup:
+def turns_in_process(place: "Workspace | QueryContext", message: str, session: str = "") -> TurnLookup:
     """A lookup of turns of other sessions in this process; it finds nothing if that fails."""
 
     def look_up(scope: str) -> Mapping[str, float]:
@@ -92,7 +65,7 @@ def turns_in_process(place: SearchContext, message: str, session: str = "") -> T
     return look_up
 
 
-def find_near_turns(place: SearchContext, message: str, scope: str, session: str) -> dict[str, float]:
+def find_near_turns(place: "Workspace | QueryContext", message: str, scope: str, session: str) -> dict[str, float]:
     """The turns near enough to show unasked, key → nearness, best first. Raises what :func:`kept.recall.search.search` raises."""
     return {turn.key: turn.near for turn in rank_past_turns(place, message, scope, session=session, most=_SAID) if turn.near}
 
@@ -118,7 +91,7 @@ class PastTurn(NamedTuple):
 
 
 def rank_past_turns(
-    place: SearchContext, message: str, scope: str, *, meaning: bool = True, session: str = "", most: int = 2
+    place: "Workspace | QueryContext", message: str, scope: str, *, meaning: bool = True, session: str = "", most: int = 2
 ) -> tuple[PastTurn, ...]:
     """The turns of a project's other sessions that a message may refer to, best first. Raises what :func:`search` raises."""
     if not is_telling(message):
