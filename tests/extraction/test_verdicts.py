@@ -92,6 +92,7 @@ def test_of_a_forgotten_statement_no_word_is_kept_and_where_it_was_said_is():
         subject="pnpm",
         needed_for=("which package manager do we use",),
         replaces="we use npm",
+        reasoning="reworded: we use npm",
         artifacts=("pnpm",),
     )
     outcome = judge_candidate(replace(RULES, forgotten=forgotten), told, talk(user(SAID)), LEXICON)
@@ -99,7 +100,9 @@ def test_of_a_forgotten_statement_no_word_is_kept_and_where_it_was_said_is():
     assert [item.event for item in outcome.candidate.evidence] == ["k0"]
     left = outcome.candidate
     quotes = [item.quote for item in left.evidence]
-    assert not any((left.content, left.subject, left.about, left.replaces, *left.needed_for, *left.artifacts, *quotes))
+    assert not any(
+        (left.content, left.subject, left.about, left.replaces, left.reasoning, *left.needed_for, *left.artifacts, *quotes)
+    )
 
 
 @pytest.mark.parametrize(

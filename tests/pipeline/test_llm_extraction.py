@@ -421,6 +421,22 @@ def test_what_was_forgotten_does_not_come_back_through_a_model(desk_at, home):
         assert not any("currency code" in each for each in contents(workspace))
 
 
+def test_no_word_of_what_was_forgotten_is_stored_of_a_reply_whatever_else_is_wrong_with_it(desk_at, home):
+    say(home, "one", FACT)
+    claims = [
+        {"category": "constraint", "event": "e0", "passage": FACT},  # a passage that is not there
+        {"category": "constraint", "event": "e0", "passage": "the vault must be watched", "rewording": FACT},
+    ]
+    with desk_at(home) as workspace:
+        run_pipeline(with_model(workspace, Obedient()), [], RunOptions())
+        forget_ids(workspace, [each.id for each in workspace.store.log.memories()])
+        say(home, "two", "In this house the vault must be watched.", day="2026-02-01")
+        asked = Obedient(lambda ask: NOTHING | {"memories": claims} if ask.purpose == "extract" else obey(ask))
+        run_pipeline(with_model(workspace, asked), [], RunOptions())
+        assert asked.asked
+        assert not [label for label, text in workspace.store.log.stored_texts() if "currency" in text]
+
+
 def test_a_conversation_that_opts_out_later_takes_what_a_model_said_of_it(desk_at, home):
     say(home, "one", FACT)
     with desk_at(home) as workspace:

@@ -29,7 +29,7 @@ from kept.extraction.questions.claims import ChunkReading, Claim
 from kept.extraction.questions.question import split_reply
 from kept.extraction.questions.rewording import build_rewording_ask, is_unclear, read_rewordings, without_allusion
 from kept.extraction.questions.turns import Chunk
-from kept.extraction.verdicts import commit_span, place_proposals
+from kept.extraction.verdicts import commit_span, place_proposals, strip_words
 from kept.llm.ask import Asking, CompleteReply, PendingReply, Reply, TokenLimits
 from kept.local.progress import Late, Progress, ignore_progress, never_late
 from kept.profiles.profile import Occasion
@@ -223,16 +223,7 @@ class _LlmExtraction:
     def _judge_answer(self, part: ThreadPart, answer: Answer) -> list[tuple[int, CandidateVerdict]]:
         good = {claim.candidate.id for claim in answer.claims if not claim.refusal}
         judged = [
-            (
-                claim.ordinal,
-                _refuse_secrets(
-                    self.workspace,
-                    CandidateVerdict(
-                        candidate=add_end(claim.candidate, self.workspace.zone),
-                        verdict=self._judge_claim(part, claim.candidate, claim.refusal),
-                    ),
-                ),
-            )
+            (claim.ordinal, self._judge_claim(part, claim))
             for claim in answer.claims
             if not claim.refusal or claim.candidate.id not in good  # the same words claimed twice are one claim
         ]
@@ -248,11 +239,14 @@ class _LlmExtraction:
         )
         return any(words in form or form in words for words in held)
 
-    def _judge_claim(self, part: ThreadPart, candidate: Candidate, refusal: str) -> Verdict:
-        if refusal:
-            return Refused(reason=refusal)
+    def _judge_claim(self, part: ThreadPart, claim: Claim) -> CandidateVerdict:
+        candidate = add_end(claim.candidate, self.workspace.zone)
         if self._is_forgotten(candidate.content):
-            return Refused(reason="forgotten")
+            return CandidateVerdict(candidate=strip_words(candidate), verdict=Refused(reason="forgotten"))
+        verdict = Refused(reason=claim.refusal) if claim.refusal else self._find_verdict(part, candidate)
+        return _refuse_secrets(self.workspace, CandidateVerdict(candidate=candidate, verdict=verdict))
+
+    def _find_verdict(self, part: ThreadPart, candidate: Candidate) -> Verdict:
         reading = part.reading
         verdict = judge(candidate, reading.profile, lexicon=reading.lexicon)
         if self.trust is Trust.NOTHING and not isinstance(verdict, Refused):

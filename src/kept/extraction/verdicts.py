@@ -81,7 +81,7 @@ def judge_candidate(rules: Rules, candidate: Candidate, events: Sequence[Event],
     if _is_retracted(candidate, events):  # stored in the candidate, so that it is considered again if a model confirms it
         candidate = replace(candidate, doubt=candidate.doubt or WITHDRAWN)
     if is_known_statement(candidate.content, rules.forgotten, rules.key):
-        return CandidateVerdict(candidate=_strip_words(candidate), verdict=Refused(reason="forgotten"))
+        return CandidateVerdict(candidate=strip_words(candidate), verdict=Refused(reason="forgotten"))
     if normal_form(candidate.content) in rules.other_scope_texts:
         return CandidateVerdict(candidate=candidate, verdict=REPEATED)
     verdict = judge(candidate, rules.profile, lexicon=lexicon)
@@ -132,10 +132,11 @@ def _is_retracted(candidate: Candidate, events: Sequence[Event]) -> bool:
     return False
 
 
-def _strip_words(candidate: Candidate) -> Candidate:
+def strip_words(candidate: Candidate) -> Candidate:
     """Remove the words from a candidate for a forgotten statement; its evidence keeps where it was said."""
     evidence = tuple(replace(item, quote="") for item in candidate.evidence)
-    return replace(candidate, content="", subject="", about="", replaces="", needed_for=(), artifacts=(), evidence=evidence)
+    bare = replace(candidate, content="", subject="", about="", replaces="", reasoning="")
+    return replace(bare, needed_for=(), artifacts=(), evidence=evidence)
 
 
 def collect_texts(events: Sequence[Event]) -> dict[str, str]:
