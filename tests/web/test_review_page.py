@@ -398,7 +398,7 @@ def test_a_row_says_whether_what_was_kept_reaches_a_session_and_one_project_is_r
     row = page.locator(".decide", has_text=WORDS[0])
     row.click()
     page.keyboard.press("y")
-    row.get_by_text(re.compile(r"Kept: no session sees it at its start: there is no room: it is number \d+ of the 201")).wait_for()
+    row.get_by_text(re.compile(r"Kept: no session sees it at its start: there is no room: it ranks \d+ of 201")).wait_for()
     row.get_by_role("button", name="Pin it").click()
     page.get_by_text("Pinned.").wait_for()
     row.get_by_text("sees it", exact=False).wait_for()

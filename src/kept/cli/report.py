@@ -4,7 +4,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from kept.cli.console import Line, format_count, format_path, format_size, hanging_line, line, more_lines
+from kept.cli.console import Line, format_count, format_id, format_path, format_size, hanging_line, line, more_lines
 from kept.cli.lists import grouped_lines, pending_line
 from kept.cli.model_use import question_lines, unanswered_lines
 from kept.core.markup import format_memory_line
@@ -46,7 +46,7 @@ def report_lines(
     held = tuple(memory for memory in report.asked_about if not memory.reason.endswith(UNTRIED))
     if worth_asking is not None:
         held = tuple(memory for memory in held if memory.id in worth_asking)
-    yield from _new_memory_lines(workspace, "Held for you", held, "kept review --all")
+    yield from _new_memory_lines(workspace, "New, held for you", held, "kept review --all")
     yield from _hand_edit_lines(report.written.operations)
     if withdrawn := report.curated.operations["retire"]:
         why = ["that you took back"] if report.curated.taken_back else []
@@ -68,9 +68,10 @@ def pending_lines(pool: Sequence[PendingProposal], listed: Container[str] = ()) 
     if not pool:
         return
     chosen = best_of_each_scope(pool)
-    yield pending_line(len(pool), len(chosen))
+    yield pending_line(len(pool), len(chosen), total=any(item.memory.id in listed for item in chosen))
     for item in best_of_all([item for item in chosen if item.memory.id not in listed], _BEST_SHOWN):
-        yield hanging_line([("  ", "")], format_memory_line(item.memory.content, item.memory.about, _LINE))
+        words = format_memory_line(item.memory.content, item.memory.about, _LINE)
+        yield hanging_line([("    ", ""), (format_id(item.memory.id), "yellow"), ("  ", "")], words)
 
 
 def outdated_lines(report: RunReport) -> Iterator[Line]:
@@ -143,9 +144,8 @@ def _format_reading(report: RunReport, *, verbose: bool, dry: bool) -> Iterator[
     yield line(("Read ", "green"), f"{what} from {sources}", (f": {', '.join(details)}", "dim"))
     extracted, reasons = report.extracted, report.extracted.refused
     if extracted.candidates:
-        doubtful = f"{extracted.held:,} held" if extracted.held else ""
-        parts = filter(None, (doubtful, describe_set_aside(reasons, None if verbose else 3)))
-        text = ", ".join((format_count(extracted.candidates, "proposal"), *parts))
+        set_aside = describe_set_aside(reasons, None if verbose else 3)
+        text = ", ".join(filter(None, (format_count(extracted.candidates, "proposal"), set_aside)))
         where = " → kept list --refused" if reasons.keys() - {SAID_ONCE} else " → kept review --all" if reasons else ""
         yield line((text, "dim"), ("" if dry else where, "dim"))
     if verbose:

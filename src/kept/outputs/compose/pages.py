@@ -311,11 +311,14 @@ def find_sheet_routes(
     stand = {fact.id for section in document.sections for fact in section.facts}
     found = {}
     for memory in asked:
-        rank = f"it is number {ranks[memory.id]} of the {len(order)} that may stand there"
+        rank = f"it ranks {ranks[memory.id]} of {len(order)}"
         category, where, why = profile.category(memory.category), "", f"there is no room: {rank}, and {len(stand)} have room"
         better = [item.id for item in order if (item.category, item.scope) == (memory.category, memory.scope)]
         if memory.id in stand:
-            where, why = path, "it is pinned" if memory.pinned else rank
+            room = (
+                "there is room for all memories of this kind" if len(stand) == len(order) else f"{rank}, and {len(stand)} have room"
+            )
+            where, why = path, "it is pinned" if memory.pinned else room
         elif category is not None and category.budget and better.index(memory.id) >= category.budget:
             why = f"there are {category.budget} better among its {category.title.lower()}"
         found[memory.id] = OutputRoute(place=place, where=where, why=why)
