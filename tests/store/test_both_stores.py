@@ -9,6 +9,8 @@ from pathlib import Path
 BOTH = frozenset({"store", "open_at", "opened", "kind"})  # fixtures of tests that run on each kind
 FILES = {
     "test_both_stores.py": "a test of the tests",
+    "test_database.py": "a file and its connection, whatever its rows mean",
+    "test_backups.py": "files beside a store",
     "test_threads.py": "what a thread is follows from its events, without a store",
     "test_owners.py": "what only a server has: owners, several machines, faults and kills",
     "test_server_kills.py": "kills of the server",

@@ -179,7 +179,6 @@ class SqliteStore:
             stored, unreadable = self.log.load_readable_memories()
             if unreadable:
                 links += [f"memory {item}: cannot be read" for item in unreadable]
-            cited = citations(stored.values(), self.log.imported_memories())
             found = (
                 *(f"{item}: kept did not make it" for item in self._database.list_foreign_objects()),
                 *links,
@@ -189,10 +188,13 @@ class SqliteStore:
                 *((self._remains,) if self._remains else ()),
                 *_report_unreadable("archive", self.archive.find_damage()),
                 *_report_unreadable("log", self.log.find_damage(stored)),
-                *_report_unreadable("archive", self.archive.find_misquotes(cited)),
+                *_report_unreadable("archive", self._find_misquotes(stored)),
                 *_report_unreadable("notes", self.days.find_damaged_rows()),
             )
             return found if unreadable or not indexes else (*found, *self._check_memory_index(stored))
+
+    def _find_misquotes(self, stored: Mapping[str, Memory]) -> Iterator[str]:
+        yield from self.archive.find_misquotes(citations(stored.values(), self.log.imported_memories()))
 
     def _check_forget_key(self) -> Iterator[str]:
         if self.log.forgotten_fingerprints() and self._database.fetch_one("setting", name="key:forget") is None:
@@ -323,5 +325,5 @@ def _report_unreadable(part: str, found: Iterator[str]) -> Iterator[str]:
     """The findings in a part of the store; if a row cannot be read, the last finding says that the check is incomplete."""
     try:
         yield from found
-    except (*UNREADABLE, DamagedError) as error:
+    except (*UNREADABLE, StoreError) as error:
         yield f"the {part}: a row cannot be read ({type(error).__name__}), so the rest of it was not checked"
