@@ -7,33 +7,24 @@ a whole prompt. What clients put around a tool's result is removed, so that the 
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby
 from operator import eq, itemgetter
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from kept.core.event import Author, Event, EventKind, ToolUse
 from kept.core.fence import NOTICE, TAG
 from kept.core.handover import FENCE
 from kept.core.invisible import strip_invisible
 from kept.core.pattern import Pattern, compile_late
+from kept.core.redact import RedactionResult
 from kept.core.sentences import sentence_texts
 from kept.core.text import word_set
 from kept.core.value import dataclass, replace
 from kept.profiles.lexicons import common_words, join_alternatives
 
-
-class Redaction(Protocol):
-    """A text without secrets, and the secrets that were found in it."""
-
-    @property
-    def text(self) -> str:
-        """The text with a mark in place of each secret."""
-
-    @property
-    def found(self) -> Sized:
-        """One entry per secret."""
+Redact = Callable[[str], RedactionResult]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,7 +58,7 @@ class CleanedEvent(NamedTuple):
     secrets: int
 
 
-def clean_all(events: Iterable[Event], *, redact: Callable[[str], Redaction], limits: Limits) -> Iterator[CleanedEvent]:
+def clean_all(events: Iterable[Event], *, redact: Redact, limits: Limits) -> Iterator[CleanedEvent]:
     """Clean the events of a file, each with the assistant's previous text in its session."""
     said: dict[str, str] = {}
     for event in events:
@@ -77,7 +68,7 @@ def clean_all(events: Iterable[Event], *, redact: Callable[[str], Redaction], li
         yield cleaned
 
 
-def clean(event: Event, *, redact: Callable[[str], Redaction], limits: Limits, said: str = "") -> CleanedEvent:
+def clean(event: Event, *, redact: Redact, limits: Limits, said: str = "") -> CleanedEvent:
     """Return the event as it may be stored and shown to a model; ``said`` is the cleaned text that a prompt may answer. Pure;
     cleaning a clean event changes nothing.
     """
@@ -107,7 +98,7 @@ def clean(event: Event, *, redact: Callable[[str], Redaction], limits: Limits, s
     )
 
 
-def _redact_names(event: Event, redact: Callable[[str], Redaction]) -> Event:
+def _redact_names(event: Event, redact: Redact) -> Event:
     """Redact the event's ids and path: client-chosen names and paths may contain a secret.
 
     Equal names stay equal, so records, threads and files still belong together.
@@ -121,7 +112,7 @@ def _redact_names(event: Event, redact: Callable[[str], Redaction]) -> Event:
 
 
 @lru_cache(maxsize=256)
-def _holds_secret(names: tuple[str, ...], redact: Callable[[str], Redaction]) -> bool:
+def _holds_secret(names: tuple[str, ...], redact: Redact) -> bool:
     """True if names that many events share contain a secret."""
     return bool(redact(" ".join(names)).found)
 
@@ -141,7 +132,7 @@ class _TextCleaner:
             self.removed[reason] = self.removed.get(reason, 0) + _count_bytes(before) - _count_bytes(after)
         return after
 
-    def purge(self, text: str, redact: Callable[[str], Redaction]) -> str:
+    def purge(self, text: str, redact: Redact) -> str:
         """Remove invisible, binary and secret text, and kept's own blocks."""
         purged = _purge_again(text, redact) if len(text) <= _REMEMBERED else _purge(text, redact)
         if purged is None:
@@ -152,7 +143,7 @@ class _TextCleaner:
             text = self.shorten(reason, text, after)
         return text
 
-    def hide_password(self, text: str, redact: Callable[[str], Redaction]) -> str:
+    def hide_password(self, text: str, redact: Redact) -> str:
         """Redact a prompt that consists of a password alone."""
         word = text.strip()
         kinds = sum(kind.search(word) is not None for kind in _KINDS_OF_CHARACTERS)
@@ -160,7 +151,7 @@ class _TextCleaner:
             return text
         return self._hide_behind("password", text, redact)
 
-    def hide_answer(self, text: str, redact: Callable[[str], Redaction], said: str) -> str:
+    def hide_answer(self, text: str, redact: Redact, said: str) -> str:
         """Redact a prompt of one word, groups of digits or several words (also after "it's") if it is the secret that the assistant
         asked for: it is checked as if the question and the answer were one text.
         """
@@ -174,7 +165,7 @@ class _TextCleaner:
                 return f"{before}{hidden}"
         return text
 
-    def _hide_behind(self, lead: str, text: str, redact: Callable[[str], Redaction]) -> str:
+    def _hide_behind(self, lead: str, text: str, redact: Redact) -> str:
         """Redact a one-word text if it is a secret when preceded by ``lead``."""
         asked = f"{lead}: "
         redacted = redact(asked + text.strip())
@@ -183,7 +174,7 @@ class _TextCleaner:
         self.secrets += len(redacted.found)
         return self.shorten("secrets", text, redacted.text.removeprefix(asked))
 
-    def cut(self, text: str, redact: Callable[[str], Redaction], most: int) -> str:
+    def cut(self, text: str, redact: Redact, most: int) -> str:
         """Purge a text and remove its middle if it is long. Of an edit, the old and new text keep equal parts."""
         purged = self.purge(text, redact)
         halves = purged.split(_BECAME) if len(purged) > most else ()
@@ -191,7 +182,7 @@ class _TextCleaner:
             return self.shorten("long", purged, _BECAME.join(_cut_middle(half, most // 2 - len(_BECAME)) for half in halves))
         return self.shorten("long", purged, _cut_middle(purged, most))
 
-    def clean_name(self, text: str, redact: Callable[[str], Redaction], most: int) -> str:
+    def clean_name(self, text: str, redact: Redact, most: int) -> str:
         """Purge a path or name: one line, truncated at the end."""
         purged = self.purge(text, redact)
         if len(purged) <= most and purged.isprintable():
@@ -203,7 +194,7 @@ def _count_bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def _purge(text: str, redact: Callable[[str], Redaction]) -> tuple[str, str, str, str, int] | None:
+def _purge(text: str, redact: Redact) -> tuple[str, str, str, str, int] | None:
     """The text after each purging step, and the number of secrets; None if nothing was removed."""
     visible, _ = strip_invisible(text)
     foreign = _remove_kept_blocks(visible)

@@ -16,12 +16,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kept.core.codec import to_canonical_json
 from kept.core.errors import StoreError, UnreachableError, UsageError
 from kept.store.database import AWAY, BINDING, ERASING, Database
-from kept.store.replica.protocol import Head, Key, Row, Server, Table
+from kept.store.postgres.values import Head, Key, Row, Table
+
+if TYPE_CHECKING:
+    from kept.store.postgres.server import PostgresServer
 
 #: The shared tables, each after the tables it refers to. Of the settings, only the key of fingerprints is shared.
 SHARED = (
@@ -47,16 +50,16 @@ class ReplicaDatabase(Database):
     write raises UnreachableError, or with ``alone`` continues without the server.
     """
 
-    def __init__(self, path: Path, connect: Callable[[], Server], *, alone: bool = False) -> None:
+    def __init__(self, path: Path, connect: Callable[[], "PostgresServer"], *, alone: bool = False) -> None:
         self._alone = alone
         self._returns = False  # True while the file returns to the server
         self._is_made = False  # False while the file is created or migrated, which does not involve the server
         self._connect = connect
-        self._server: Server | None = None
+        self._server: PostgresServer | None = None
         self._head = Head()
         self._taken = 0
         super().__init__(path)
-        self.apply_changes: Callable[[Server, Head | None], None] = lambda *_: None
+        self.apply_changes: Callable[[PostgresServer, Head | None], None] = lambda *_: None
         self.tables: Mapping[str, Table] = read_tables(self._connection)
         self._connection.executescript(capture_statements(self.tables))
         self._is_made = True
@@ -73,7 +76,7 @@ class ReplicaDatabase(Database):
             self._server = None
 
     @contextmanager
-    def server(self) -> Iterator[Server]:
+    def server(self) -> Iterator["PostgresServer"]:
         """A block with the connection to the server; after an error the connection is closed. Raises StoreError."""
         if self._server is None:
             self._server = self._connect()
@@ -161,7 +164,7 @@ class ReplicaDatabase(Database):
         with self.server() as server:
             return server.lock()
 
-    def _renew(self, server: Server, head: Head) -> None:
+    def _renew(self, server: "PostgresServer", head: Head) -> None:
         """Replace the server's rows of an older format by those of this file. Raises StoreError if this file lacks some."""
         bound = self.binding
         if bound is None or (bound.store, bound.version) != (head.store, head.version):
@@ -173,7 +176,7 @@ class ReplicaDatabase(Database):
         server.clear(shared=False)
         server.commit(self._send_rows(server, head))
 
-    def _follow(self, server: Server, head: Head) -> None:
+    def _follow(self, server: "PostgresServer", head: Head) -> None:
         """Fetch what the server has and this file lacks. Raises StoreError if they are different stores."""
         bound = self.binding
         if bound is None and not self.fetch_one("is_empty")["empty"]:
@@ -244,7 +247,7 @@ class ReplicaDatabase(Database):
             self._depth = 0
         return made
 
-    def _send_rows(self, server: Server, head: Head) -> Head:
+    def _send_rows(self, server: "PostgresServer", head: Head) -> Head:
         """Send every shared row of this file to a server without rows of this owner; returns the new head."""
         made = Head(store=head.store or secrets.token_hex(8), version=head.version + 1, base=head.version + 1)
         for table in self.tables.values():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kept.core.codec import dump_member, to_canonical_json
 from kept.core.errors import DamagedError, StoreError
@@ -16,10 +16,13 @@ from kept.core.text import index_words
 from kept.store.archive.blocks import Blocks, index, unindex
 from kept.store.database import AWAY, Database, free_name
 from kept.store.memories import clear_texts, memory_index_words, memory_of_row
+from kept.store.postgres.values import NOT_COMPARED, Head, Key, Row, Table
 from kept.store.redaction import Redact, skip_store_redaction
 from kept.store.replica.database import ReplicaDatabase
-from kept.store.replica.protocol import NOT_COMPARED, Head, Key, Row, Server, Table
 from kept.store.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from kept.store.postgres.server import PostgresServer
 
 
 class ReplicaStore(SqliteStore):
@@ -30,7 +33,7 @@ class ReplicaStore(SqliteStore):
     """
 
     def __init__(
-        self, path: Path, connect: Callable[[], Server], *, redact: Redact = skip_store_redaction, alone: bool = False
+        self, path: Path, connect: Callable[[], "PostgresServer"], *, redact: Redact = skip_store_redaction, alone: bool = False
     ) -> None:
         self._replica = ReplicaDatabase(path, connect, alone=alone)
         tables = tuple(self._replica.tables.values())
@@ -139,7 +142,7 @@ def _sum_rows(rows: Iterable[Row]) -> tuple[int, int]:
 _ROWS = 500
 
 
-def apply_server_changes(database: Database, tables: Sequence[Table], server: Server, since: Head | None) -> None:
+def apply_server_changes(database: Database, tables: Sequence[Table], server: "PostgresServer", since: Head | None) -> None:
     """Make the shared rows of a store equal to those of a server, inside a transaction. Raises StoreError.
 
     ``since`` is the head of the rows that the store has (None: it has none).
