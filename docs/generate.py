@@ -114,7 +114,7 @@ def profiles() -> Lines:
     yield from ("# Profiles", "")
     yield from (
         "A profile is a TOML file: categories, when they are extracted, and what is written. `kept profiles list` shows the five",
-        "that come with kept, `kept profiles new NAME --like coding` copies one, `kept profiles check` says what is wrong.",
+        "that come with kept, `kept profiles new NAME --like coding` copies one, `kept profiles show NAME` says what is wrong.",
         "",
     )
     for kind, title in ((Profile, "The profile"), (Outputs, "`[outputs]`"), (Category, "`[[categories]]`")):

@@ -279,7 +279,7 @@ GROUPS = {
         Command(
             "profiles",
             "commands.profiles:profiles",
-            "the profiles: list, show, copy, check, migrate",
+            "the profiles: list, show, copy, migrate",
             (
                 "kept profiles",
                 "kept profiles show vault",

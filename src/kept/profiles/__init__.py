@@ -81,7 +81,7 @@ def parse_profile(text: str, where: str) -> Profile:
     wrong = check_profile(text)
     if wrong:
         first, more = wrong[0], len(wrong) - 1
-        others = f" (and {more} more: kept profiles check)" if more else ""
+        others = f" (and {more} more)" if more else ""
         raise ConfigError(f"{first.setting}: {first.told}{others}", where=where, hint=first.allowed)
     made: Profile = load(Profile, tomllib.loads(text))
     return made

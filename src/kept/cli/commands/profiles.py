@@ -1,4 +1,4 @@
-"""``kept profiles``: list, show, copy, check and migrate profiles."""
+"""``kept profiles``: list, show, copy and migrate profiles."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,15 +28,15 @@ from kept.local import files
 from kept.memories import configure
 from kept.memories.migrate import MigrationReport, migrate_profile
 from kept.paths import Paths
-from kept.profiles import check_profile, list_profiles, load_profile, read_profile_text
+from kept.profiles import list_profiles, load_profile, read_profile_text
 from kept.profiles.profile import INTENTS, Category, Occasion, Profile
 
-_NAMES = {"list": (0, 0), "show": (0, 1), "new": (1, 1), "check": (0, 1), "migrate": (2, 2)}
+_NAMES = {"list": (0, 0), "show": (0, 1), "new": (1, 1), "migrate": (2, 2)}
 
 
 def profiles(
     context: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="list|show|new|check|migrate", help="What to do.")] = "list",
+    action: Annotated[str, typer.Argument(metavar="list|show|new|migrate", help="What to do.")] = "list",
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME…", help="The profile; for migrate: from and to.")] = None,
     *,
     like: Annotated[str, typer.Option(metavar="NAME", help="With new: the profile to copy.")] = "coding",
@@ -46,22 +46,18 @@ def profiles(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With migrate: show what would become what; change nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> int:
-    """List profiles, show one, copy one to make your own, check yours, migrate memories to another.
+    """List profiles, show one, copy one to make your own, migrate memories to another.
 
     Which sources and projects use which profile is said in the settings: profile, profiles, and [[use]] rules.
     """
     given = names or []
     least, most = _NAMES.get(action, (1, 0))
     if not least <= len(given) <= most:
-        raise UsageError(
-            "wrong arguments for profiles", hint="kept profiles [list] | show [NAME] | new NAME | check [NAME] | migrate FROM TO"
-        )
+        raise UsageError("wrong arguments for profiles", hint="kept profiles [list] | show [NAME] | new NAME | migrate FROM TO")
     home = command_home(context)
     match action:
         case "new":
             return _create_profile(home, given[0], like)
-        case "check":
-            return _check_profiles(home, given, as_json=as_json)
         case "migrate":
             return _migrate_memories(context, given, mapping or [], dry=dry_run, as_json=as_json)
         case "show":
@@ -210,45 +206,12 @@ def _create_profile(home: Paths, name: str, like: str) -> int:
     write_line(
         ("Made ", "green"),
         format_path(path),
-        (f" → edit it, then: kept profiles check {name}; kept config set profile {name}", "dim"),
+        (f" → edit it, then: kept profiles show {name}; kept config set profile {name}", "dim"),
     )
     return 0
 
 
 _HEAD = 12  # lines at the start of a profile that are searched for its id
-
-
-def _check_profiles(home: Paths, given: list[str], *, as_json: bool) -> int:
-    folder = _profiles_folder(home)
-    texts = {name: (read_profile_text(name, folder)) for name in (given or list_profiles(folder))}
-    wrong = {name: check_profile(text) for name, (text, _) in texts.items()}
-    if as_json:
-        body = [
-            {"id": name, "file": texts[name][1], "mistakes": [item._asdict() for item in several]}
-            for name, several in wrong.items()
-        ]
-        write_json(body)
-        return 2 if any(wrong.values()) else 0
-    for name, several in wrong.items():
-        if not several:
-            write_line((f"{name}  ", "bold"), ("nothing is wrong", "green"))
-            continue
-        write_line(
-            (f"{name}  ", "bold"),
-            (format_count(len(several), "mistake"), "red"),
-            (f"  {format_path(Path(texts[name][1]))}", "dim"),
-        )
-        for entry in several:
-            write_lines(
-                [
-                    hanging_line(
-                        [("  ", ""), (f"{entry.setting}  ", "cyan")],
-                        entry.told,
-                        (f" → {entry.allowed}" if entry.allowed else "", "dim"),
-                    )
-                ]
-            )
-    return 2 if any(wrong.values()) else 0
 
 
 def _migrate_memories(context: typer.Context, given: list[str], mapping: list[str], *, dry: bool, as_json: bool) -> int:
