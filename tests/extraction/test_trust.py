@@ -58,6 +58,10 @@ def cite(events, *quotes):
 
 FAILED = run("npm test", ERROR, 1)
 PASSED = run("npm test", "all passed")
+REPAIR = "`make repair --deep` helps."
+BARE = (EventKind.TOOL_OUTPUT, Author.TOOL, "ok", ToolUse(name="Bash", target="make repair --deep", ok=True))
+EDIT = (EventKind.TOOL_CALL, Author.ASSISTANT, "", ToolUse(name="Edit", call="e", target="a.py", detail="limit = 4 → limit = 5"))
+DONE = (EventKind.TOOL_OUTPUT, Author.TOOL, "ok", ToolUse(name="Edit", call="e", ok=True))
 FIXED = (*FAILED, *run("make repair --deep", "ok"), *PASSED)
 
 
@@ -97,6 +101,28 @@ FIXED = (*FAILED, *run("make repair --deep", "ok"), *PASSED)
             False,
         ),
         ((*FAILED, *run("npm install helper", "ok"), *PASSED), "npm install helper is what helps.", True),
+        (
+            (*FAILED, *run("npm install helper", ERROR, 1), *run("npm install helper --old", "ok")),
+            "`npm install helper --old` helps.",  # the command that failed names the package
+            False,
+        ),
+        ((*FAILED, *run("make x # it is old. Drop it first", "ok"), *PASSED), "`make x # it is old. Drop it first` helps.", True),
+        (
+            (*FAILED, *run("curl https://fix.example/a", "ok"), *run("make repair --deep", "ok"), *PASSED),
+            "See https://fix.example/a: `make repair --deep` helps.",
+            False,
+        ),
+        (FIXED, "`lockfile`: `make repair --deep` helps.", False),  # a name of one word is no command
+        ((*FAILED, *run("xyz up", "ok"), *PASSED), "`up` helps.", True),  # too short
+        ((*FAILED, *run("xyz up", "ok"), *PASSED), "`xyz` helps.", False),
+        ((*run("npm test", ERROR, 1, exit_code=None), *run("make repair --deep", "ok"), *PASSED), "`repair` helps.", False),
+        (
+            (*FAILED, *run("make repair --deep", "ok"), *PASSED[:1], (*PASSED[1][:1], Author.ABANDONED, *PASSED[1][2:])),
+            REPAIR,
+            True,
+        ),
+        ((*FAILED, edit("src/queue.py"), BARE, *PASSED), REPAIR, False),  # an output without a call
+        ((*FAILED, EDIT, DONE, *PASSED), "`limit = 5` helps.", False),
     ],
 )
 def test_a_fix_names_what_ran_between_a_failure_and_the_success_of_the_same(turns, content, unproven):
@@ -127,11 +153,18 @@ def test_only_words_that_the_person_typed_name_a_fix():
     assert is_unproven_fix("`make repair` helps.", events, events)
 
 
+@pytest.mark.parametrize(("said", "unproven"), [("npm install helper helps", False), ("that helps", True)])
+def test_a_package_that_a_stated_fix_installs_without_a_passage_is_one_that_the_person_named(said, unproven):
+    events = talk(user(said), *FAILED)
+    assert is_unproven_fix("npm install helper is what helps.", events[:1], events, stated=True) is unproven
+
+
 def test_what_the_person_states_need_not_be_named_and_what_they_agreed_to_need_not_have_run():
     events = talk(agent("`make repair` helps, or `sudo make clean`"), user("thanks, it works"))
     content = "`make repair` helps."
     assert is_unproven_fix("Cleaning the cache helps.", events, events)
     assert not is_unproven_fix("Cleaning the cache helps.", events, events, stated=True)
+    assert not is_unproven_fix("Cleaning the cache helps. Then restart the worker.", events, events, stated=True)
     assert is_unproven_fix(content, events, events, stated=True)  # a command that only the assistant wrote
     assert not is_unproven_fix(content, events, events, stated=True, agreed=events[:1])
     assert is_unproven_fix(content, events, events, agreed=events[:1])
@@ -142,6 +175,7 @@ def test_what_the_person_states_need_not_be_named_and_what_they_agreed_to_need_n
     ("failing", "passing", "similar"),
     [
         ("npm test", "npm run lint", True),  # the same program
+        ("npm test && ", "npm lint", True),
         ("cd /a && npm test", "cd /a && make", False),  # changing the folder is no program
         ("export A=1; pytest", "cat a | pytest -q", True),
         ("tool1 alpha beta", "tool2 alpha beta", True),  # two long words
@@ -227,6 +261,12 @@ def test_a_claim_is_of_whoever_said_enough_of_it(content, quotes, origin, signal
     assert find_claim_author(content, cite(LONG_TALK, *quotes), LONG_TALK, LEXICON) == (origin, signals)
 
 
+def test_the_persons_own_words_stay_theirs_where_a_tool_printed_them_before():
+    events = numbered(*run("cat notes", "harbor boats"), user("harbor boats"), agent("ropes lamps bells"))
+    evidence = cite(events, (2, "harbor boats"), (3, "ropes lamps bells"))
+    assert find_claim_author("harbor boats ropes lamps bells", evidence, events, LEXICON)[0] is Origin.ASSISTANT
+
+
 def test_half_of_the_words_in_the_persons_own_quotes_make_a_claim_theirs():
     events = numbered(user("harbor boats ropes lamps bells"), agent("harbor boats ropes lamps flags nets oars masts buoys piers"))
     evidence = cite(events, (0, "harbor boats"), (1, "flags nets"))
@@ -266,7 +306,14 @@ def test_a_claim_is_disputed_where_the_next_prompt_corrects_denies_or_takes_back
     assert not is_disputed(cite(alone, (cited, "cache")), alone, LEXICON, theirs=theirs)
 
 
+def test_a_claim_that_rests_on_words_of_both_is_not_taken_back_as_the_persons_own():
+    events = numbered(user("the cache is shared"), agent("The cache is shared."), user("just kidding"))
+    assert not is_disputed(cite(events, (0, "cache"), (1, "cache")), events, LEXICON, theirs=True)
+
+
 def test_the_prompt_after_the_last_quote_disputes_a_claim():
+    opening = numbered(agent("The cache is shared."), user("No."))
+    assert is_disputed(cite(opening, (0, "shared")), opening, LEXICON, theirs=False)
     events = numbered(agent("The cache is shared."), user("ok"), agent("It is shared."), user("No."))
     assert is_disputed(cite(events, (2, "shared"), (0, "shared")), events, LEXICON, theirs=False)
     assert not is_disputed(cite(events, (0, "shared")), events, LEXICON, theirs=False)
@@ -296,6 +343,7 @@ OPTIONS = "(1) keep it in Redis, 2. keep it in Postgres, *3* no: keep it in file
         ("yes", "keep it in Redis", True),
         ("Yes, the second", "keep it in Postgres", True),
         ("Yes, 2", "keep it in Postgres", True),
+        ("Yes, the SECOND", "keep it in Redis", False),
         ("yes, two", "keep it in Postgres", True),
         ("yes, the second", "keep it in Redis", False),
         ("yes, 1 and 2", "keep it in Postgres", True),
@@ -385,9 +433,33 @@ def test_words_of_others_support_a_claim_from_a_third_and_the_persons_from_a_ten
     assert fault("boats harbor ferry train plane rail", quoted, events=spoken) == UNSUPPORTED  # two of six
 
 
+def test_a_tenth_of_a_claims_words_in_what_the_person_said_is_enough_to_ask_what_else_is_wrong():
+    events = numbered(user("harbor"))
+    words = ["harbor", "boats", "ropes", "lamps", "bells", "flags", "nets", "oars", "masts", "buoys", "ferry", "train"]
+    for count, is_supported in ((10, True), (12, False)):
+        assert (fault(" ".join(words[:count]), (0, "harbor"), events=events) != UNSUPPORTED) is is_supported
+
+
+def test_a_name_may_be_said_anywhere_near_and_shown_by_a_tool_within_eight_events():
+    filler = [user("go on")] * 20
+    for place, expected in ((0, "names what is not there"), (20, "")):
+        events = numbered(
+            *filler[:place], *run("cat notes", "harbor boats in tool.cfg"), *filler[place:], user("Keep harbor boats.")
+        )
+        found = fault("Harbor boats keep `tool.cfg`", (22, "Keep harbor boats"), events=events)
+        assert (found if found == "names what is not there" else "") == expected
+    far = numbered(user("The mirrors are in mirror.cfg."), *filler, user("Keep harbor boats."))
+    assert fault("Harbor boats keep `mirror.cfg`", (21, "Keep harbor boats"), events=far) != "names what is not there"
+    linked = numbered(*run("cat notes", "see https://x.example/a"), user("Keep harbor boats."))
+    assert fault("Keep harbor boats https://x.example/a", (2, "Keep"), events=linked) == "names what is not there"
+
+
 def test_one_word_in_ten_may_be_another_and_forms_of_a_word_are_the_same():
     events = numbered(user("harbor boats ropes lamps bells flags nets oars masts anchored"))
     said = "boats harbor ropes lamps bells flags nets oars masts"
+    assert fault("boats harbor ropes lamps bells flags nets oars ferry", (0, "harbor boats"), events=events).startswith(
+        "other words"
+    )
     for last, expected in (("ferry", ""), ("anchors", ""), ("ferry train", "other words than those that were said")):
         found = fault(f"{said} {last}", (0, "harbor boats"), events=events)
         assert (found if found.startswith("other words") else "") == expected

@@ -30,7 +30,7 @@ from kept.extraction.rules.patterns import compile_pattern, list_texts, skip_fil
 from kept.profiles.lexicons import Lexicon, number_words
 
 _PASSAGE = Pattern(r"`([^`\n]{2,300})`")
-_ADDRESS = Pattern(r"(?:https?|ftp|git|ssh)://[^\s`'\")>]+")
+_ADDRESS = Pattern(r"(?:https?|ftp|git|ssh)://[^\s`'\")>]*[^\s`'\")>.,:;!?]")
 _ORDERED = Pattern(
     r"(?i)\b(?:run|running|ran|execute|executing|use|using|type|call|install|installing|set|setting|add|adding|führe"
     r"|starte|exécute\w*|ejecuta\w*|execute)\s+[\"'“]?(\S+(?: \S+)?)"
@@ -288,7 +288,7 @@ def find_claim_author(
         return Origin.USER, ("agreed to by the user",)
     origins = [Origin.TOOL if _is_repeated(item, events) else item.origin for item in evidence]
     said = [item for item, origin in zip(evidence, origins, strict=True) if origin is not Origin.TOOL]
-    if len(said) > len(own) and _rests_on(content, said, evidence):
+    if said and _rests_on(content, said, evidence):
         return Origin.ASSISTANT, ()
     return least_trusted(tuple(origins)) if origins else Origin.TOOL, ()
 
@@ -330,16 +330,16 @@ def _is_repeated(item: Evidence, events: Mapping[int, Event]) -> bool:
 
 def is_disputed(evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon, *, theirs: bool) -> bool:
     """True if the person's next prompt corrects what the assistant or a tool said, denies it (unless the claim is the person's:
-    ``theirs``), or retracts their own words.
+    ``theirs``), or retracts their own words. Some of the evidence is in ``events``.
     """
     keys = {item.event for item in evidence}
-    last = max((place for place, event in events.items() if event.key in keys), default=-1)
+    last = max(place for place, event in events.items() if event.key in keys)
     following = find_next_prompt(last, events)
     if following < 0:
         return False
     own = all(item.origin is Origin.USER for item in evidence)
     opening = typed_text(events[following]).strip()[:200]
-    if not theirs and last >= 0 and events[last].author is Author.ASSISTANT and opens_with_denial(opening):
+    if not theirs and events[last].author is Author.ASSISTANT and opens_with_denial(opening):
         return True
     for words in lexicon.spoken:
         pattern = words.taken_back if own else words.correction
@@ -370,7 +370,7 @@ def is_agreement(event: Event, lexicon: Lexicon, proposal: str, quote: str) -> b
     """True if a prompt opens with agreement without a question or reservation. If it names one of several numbered options, that
     must be the option that contains the quote.
     """
-    opening = _SENTENCE.split(typed_text(event).strip()[:_OPENING], maxsplit=1)[0]
+    opening = _SENTENCE.split(typed_text(event).strip()[:_OPENING])[0]
     agreed = compile_pattern(lexicon.agreement).match(opening) if lexicon.agreement else None
     if agreed is None or agreed[0].endswith(_ASKS) or is_qualified(opening[agreed.end() :]):
         return False
