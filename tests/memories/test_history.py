@@ -514,6 +514,7 @@ def test_what_kept_believed_at_two_moments_differs_by_what_was_recorded_between(
     first = workspace.clock()
     commit(workspace, add("m2", JAN))
     last = workspace.clock()
+    commit(workspace, add("m3", JAN))
     assert [*diff_moments(workspace, first, last, recorded=True)] == ["m2"]
     assert [*diff_moments(workspace, JAN, MAR)] == ["m1"]
 

@@ -11,6 +11,7 @@ FILES = {
     "test_both_stores.py": "a test of the tests",
     "test_database.py": "a file and its connection, whatever its rows mean",
     "test_backups.py": "files beside a store",
+    "test_log.py": "what rows hold and say; a replica makes and reads its rows by the same code",
     "test_threads.py": "what a thread is follows from its events, without a store",
     "test_owners.py": "what only a server has: owners, several machines, faults and kills",
     "test_server_kills.py": "kills of the server",

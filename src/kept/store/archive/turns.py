@@ -160,7 +160,7 @@ class Archive:
 
         If a session's file moved to another folder under the same name, its existing thread is continued.
         """
-        grown: dict[str, list[Any]] = {}  # by session: thread, number of events, first and last time, sum of the events
+        grown: dict[str, list[Any]] = {}  # by session: thread, number of events, first and last time, sum of the events, project
         joined: dict[tuple[int, int], int] = {}  # ordinals of the appended events, by thread and event
         for event, number, new in events:
             if event.session not in grown:
@@ -169,12 +169,13 @@ class Archive:
                 row = self._database.fetch_one("thread", file=file, session=event.session)
                 if row is None:
                     (thread,) = self._database.fetch_one("add_thread", file=file, session=event.session, project=event.project)
-                    grown[event.session] = [thread, 0, None, None, 0]
+                    grown[event.session] = [thread, 0, None, None, 0, event.project]
                 else:
                     grown[event.session] = list(row)
-                    if event.project and not row["project"]:
-                        self._database.run("name_project", thread=row["id"], project=event.project)
             state = grown[event.session]
+            if event.project and not state[5]:
+                self._database.run("name_project", thread=state[0], project=event.project)
+                state[5] = event.project
             place = (state[0], number)
             if place in joined or (not new and self._database.fetch_one("in_thread", event=number, thread=state[0])):
                 continue
