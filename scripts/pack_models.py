@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kept.recall.embed.pack import write_pack
+from kept.recall.embed.pack import MAGIC
 from kept.recall.embed.universal import ORDERS, pack_six_bits, slot_of
 
 _TOKENS = 256
+_ALIGNED = 64
 _KINDS = {"F32": "<f4", "F16": "<f2", "I64": "<i8"}
 _LINEAR = {"output": "attention.output.dense", "up": "intermediate.dense", "down": "output.dense"}
 _NORMS = {"attention": "attention.output.LayerNorm", "feed": "output.LayerNorm"}
@@ -29,7 +30,7 @@ Tensors = Mapping[str, NDArray[Any]]
 def pack_small(folder: Path, target: Path) -> None:
     """Write the pack of MiniLM's safetensors and vocabulary. Raises OSError, KeyError, ValueError."""
     vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8").rstrip("\n")
-    write_pack(target, "all-MiniLM-L6-v2 int8/1", 384, _pack_weights(_read_tensors(folder / "model.safetensors"), vocabulary))
+    _write_pack(target, "all-MiniLM-L6-v2 int8/1", 384, _pack_weights(_read_tensors(folder / "model.safetensors"), vocabulary))
 
 
 def pack_multilingual(folder: Path, target: Path) -> None:
@@ -37,7 +38,25 @@ def pack_multilingual(folder: Path, target: Path) -> None:
     with np.load(folder / "weights.npz", allow_pickle=False) as file:
         weights = {name: file[name] for name in file.files}
     tensors = _pack_vocabulary((folder / "sp.model").read_bytes()) | _pack_universal(weights)
-    write_pack(target, "universal-sentence-encoder-multilingual-3 6 bit/1", 512, tensors)
+    _write_pack(target, "universal-sentence-encoder-multilingual-3 6 bit/1", 512, tensors)
+
+
+def _write_pack(path: Path, name: str, dimensions: int, tensors: Tensors) -> None:
+    """Write a pack atomically. Raises OSError."""
+    places: dict[str, tuple[str, tuple[int, ...], int]] = {}
+    at = 0
+    for key, tensor in tensors.items():
+        places[key] = (tensor.dtype.str, tensor.shape, at)
+        at += -(-tensor.nbytes // _ALIGNED) * _ALIGNED
+    head = json.dumps({"name": name, "dimensions": dimensions, "tensors": places}).encode()
+    head += b" " * (-(len(MAGIC) + 4 + len(head)) % _ALIGNED)
+    fresh = path.with_name(f".{path.name}.new")
+    with fresh.open("wb") as file:
+        file.write(MAGIC + len(head).to_bytes(4, "little") + head)
+        for tensor in tensors.values():
+            file.write(tensor.tobytes())
+            file.write(b"\0" * (-tensor.nbytes % _ALIGNED))
+    fresh.replace(path)
 
 
 def _read_tensors(path: Path) -> Tensors:

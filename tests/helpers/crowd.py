@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from kept.core.event import Origin
 from kept.core.memory import Actor, Candidate, Evidence, Memory, Status
 from kept.core.operation import Add
-from kept.pipeline.run import RunOptions, run_sample
+from kept.pipeline.run import RunOptions, run_pipeline, sample_files
 from kept.store.values import Draft
 
 SINCE = datetime(2025, 3, 1, 9, tzinfo=UTC)
@@ -25,7 +25,7 @@ ODD = (
 def fill(workspace, size, *, waiting=25, sample=True):
     """Add ``size`` active memories of twelve projects, and some held ones, to those of the sample."""
     if sample:
-        run_sample(workspace, RunOptions(model=False))
+        run_pipeline(workspace, sample_files(), RunOptions(model=False), sample=True)
     contents = [*ODD, *(_sentence(number) for number in range(len(ODD), size))]
     made = [_memory(number, content, Status.ACTIVE) for number, content in enumerate(contents)]
     made += [_memory(size + number, f"Perhaps {_sentence(size + number)}", Status.HELD) for number in range(waiting)]

@@ -8,7 +8,7 @@ from kept.cli.hook import EVENTS as HOOKS
 from kept.core.memory import Status
 from kept.intake.shared_files import list_own_places
 from kept.pipeline.follow_roots import add_root
-from kept.pipeline.run import RunOptions, run_pipeline, run_sample
+from kept.pipeline.run import RunOptions, run_pipeline, sample_files
 from kept.profiles.profile import Occasion
 from talking import OTHER, say
 
@@ -229,4 +229,4 @@ def test_chats_that_may_have_come_with_a_project_are_not_taken_for_the_persons(h
 
 def test_the_bundled_sample_plays_a_person_though_it_lies_in_a_repository(home, desk_at):
     with desk_at(home) as workspace:
-        assert len(run_sample(workspace, RunOptions()).new) == 6
+        assert len(run_pipeline(workspace, sample_files(), RunOptions(), sample=True).new) == 6

@@ -18,7 +18,7 @@ from kept.extraction.expiry import find_end
 from kept.extraction.rules.harms import is_harmful_command
 from kept.memories.foreign import ForeignNote
 from kept.memories.foreign_stores import read_stored_notes
-from kept.recall.index.reader import UnitKind
+from kept.recall.index import UnitKind
 from kept.recall.search import Filters, search
 from kept.workspace import Workspace
 

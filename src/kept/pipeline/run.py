@@ -431,8 +431,3 @@ def _fill_report_counts(workspace: Workspace, report: RunReport) -> None:
 def sample_files() -> list[Path]:
     """The transcripts of the sample; empty if kept was built without them."""
     return sorted((Path(__file__).parents[1] / "sample").rglob("*.jsonl"))
-
-
-def run_sample(workspace: Workspace, options: RunOptions, *, progress: Progress = ignore_progress) -> RunReport:
-    """Process the sample in a workspace at :func:`kept.paths.sample_home`. Raises StoreError, BusyError."""
-    return run_pipeline(workspace, sample_files(), options, sample=True, progress=progress)

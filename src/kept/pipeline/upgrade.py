@@ -14,7 +14,6 @@ from kept.core.value import dataclass, replace
 from kept.curation.passes import CurationReport, curate_changed_groups
 from kept.extraction.extract_threads import extract_pending
 from kept.local.files import hold_lock
-from kept.local.progress import Progress, ignore_progress
 from kept.recall.indexing import create_meaning_scorer
 from kept.store.run_number import RunNumber
 from kept.workspace import Workspace
@@ -55,19 +54,19 @@ class UpgradeReport:
         return sum(memory.status is Status.ACTIVE for memory in self.retired)
 
 
-def preview_upgrade(workspace: Workspace, progress: Progress = ignore_progress) -> UpgradeReport:
+def preview_upgrade(workspace: Workspace) -> UpgradeReport:
     """Return what :func:`run_upgrade` would do. Changes nothing. Raises StoreError."""
     with hold_lock(workspace.paths.lock), workspace.store.trial_transaction():
-        return _upgrade_memories(workspace, RunNumber(workspace.store.log, workspace.clock, COMMAND), progress)
+        return _upgrade_memories(workspace, RunNumber(workspace.store.log, workspace.clock, COMMAND))
 
 
-def run_upgrade(workspace: Workspace, progress: Progress = ignore_progress) -> UpgradeReport:
+def run_upgrade(workspace: Workspace) -> UpgradeReport:
     """Extract everything again and write the outputs. ``kept undo`` reverts it. Raises StoreError."""
     number = RunNumber(workspace.store.log, workspace.clock, COMMAND)
 
     def upgrade_locked() -> UpgradeReport:
         with hold_lock(workspace.paths.lock):
-            return _upgrade_memories(workspace, number, progress)
+            return _upgrade_memories(workspace, number)
 
     done, written = apply_person_change(workspace, upgrade_locked)
     if number.started:
@@ -76,15 +75,13 @@ def run_upgrade(workspace: Workspace, progress: Progress = ignore_progress) -> U
     return replace(done, run=number() if number.started else 0, problems=(*done.problems, *written.problems))
 
 
-def _upgrade_memories(workspace: Workspace, number: RunNumber, progress: Progress) -> UpgradeReport:
+def _upgrade_memories(workspace: Workspace, number: RunNumber) -> UpgradeReport:
     if not find_outdated_memories(workspace):
         return UpgradeReport()
     before = {memory.id: memory for memory in workspace.store.log.memories()}
     every = {thread.id for thread in workspace.store.archive.threads()}
-    extracted = extract_pending(workspace, number, from_start=every, progress=progress)
-    curated: CurationReport = curate_changed_groups(
-        workspace, number, allow=True, meaning=create_meaning_scorer(workspace), progress=progress
-    )
+    extracted = extract_pending(workspace, number, from_start=every)
+    curated: CurationReport = curate_changed_groups(workspace, number, allow=True, meaning=create_meaning_scorer(workspace))
     after = {memory.id: memory for memory in workspace.store.log.memories()}
     retired = [memory for memory in before.values() if memory.status in _STANDING and after[memory.id].status not in _STANDING]
     made = [

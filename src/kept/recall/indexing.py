@@ -20,9 +20,8 @@ from kept.core.value import dataclass
 from kept.local.progress import Progress, ignore_progress
 from kept.recall.embed import HASHING, Embedder, check_memory_limit, create_embedder, find_model_name
 from kept.recall.embed.levels import find_scale
-from kept.recall.index import Index, UnitKind, open_index
+from kept.recall.index import Index, UnitKind, load_queries, open_index
 from kept.recall.index.head import count_units, vector_model
-from kept.recall.index.reader import load_queries
 from kept.workspace import Workspace
 
 _BUSY_MS = 30_000

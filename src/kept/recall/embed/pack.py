@@ -11,8 +11,7 @@ from kept.core.errors import DamagedError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_MAGIC = b"keptpack1\n"
-_ALIGNED = 64
+MAGIC = b"keptpack1\n"
 
 
 class Pack:
@@ -21,11 +20,11 @@ class Pack:
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
             self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        if self._bytes[: len(_MAGIC)] != _MAGIC:
+        if self._bytes[: len(MAGIC)] != MAGIC:
             raise DamagedError("the file is not a model pack", where=str(path), hint="make it again: make run")
-        length = int.from_bytes(self._bytes[len(_MAGIC) : len(_MAGIC) + 4], "little")
-        self._start = len(_MAGIC) + 4 + length
-        head: Mapping[str, Any] = json.loads(self._bytes[len(_MAGIC) + 4 : self._start])
+        length = int.from_bytes(self._bytes[len(MAGIC) : len(MAGIC) + 4], "little")
+        self._start = len(MAGIC) + 4 + length
+        head: Mapping[str, Any] = json.loads(self._bytes[len(MAGIC) + 4 : self._start])
         self.name: str = head["name"]
         self.dimensions: int = head["dimensions"]
         self._places: Mapping[str, tuple[str, tuple[int, ...], int]] = head["tensors"]
@@ -37,21 +36,3 @@ class Pack:
         kind, shape, start = self._places[name]
         count = int(np.prod(shape))
         return np.frombuffer(self._bytes, np.dtype(kind), count, self._start + start).reshape(shape)
-
-
-def write_pack(path: Path, name: str, dimensions: int, tensors: "Mapping[str, NDArray[Any]]") -> None:
-    """Write a pack atomically. Raises OSError."""
-    places: dict[str, tuple[str, tuple[int, ...], int]] = {}
-    at = 0
-    for key, tensor in tensors.items():
-        places[key] = (tensor.dtype.str, tensor.shape, at)
-        at += -(-tensor.nbytes // _ALIGNED) * _ALIGNED
-    head = json.dumps({"name": name, "dimensions": dimensions, "tensors": places}).encode()
-    head += b" " * (-(len(_MAGIC) + 4 + len(head)) % _ALIGNED)
-    fresh = path.with_name(f".{path.name}.new")
-    with fresh.open("wb") as file:
-        file.write(_MAGIC + len(head).to_bytes(4, "little") + head)
-        for tensor in tensors.values():
-            file.write(tensor.tobytes())
-            file.write(b"\0" * (-tensor.nbytes % _ALIGNED))
-    fresh.replace(path)

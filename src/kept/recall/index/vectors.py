@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from kept.core.value import dataclass
 from kept.recall.embed.threads import single_thread
+from kept.recall.index import UnitKind
 from kept.recall.index.head import SIZE as HEAD_SIZE
 from kept.recall.index.head import format_head, parse_head
-from kept.recall.index.reader import UnitKind
 
 Floats = NDArray[np.float32]
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field, StrictBool
 
 from kept.core.errors import MissingError
-from kept.pipeline.run import RunOptions, run_sample
+from kept.pipeline.run import RunOptions, run_pipeline, sample_files
 from kept.web.api.models import Body
 from kept.web.context import web_context
 
@@ -37,7 +37,7 @@ def show_sample(request: Request, body: SampleBody) -> dict[str, Any]:
         raise MissingError("there is no sample here", hint="run `kept run PATH` on your own transcripts")
     with web.change_lock, web.open_sample() as workspace:
         if not workspace.store.log.memory_ids():
-            run_sample(workspace, RunOptions(model=False))
+            run_pipeline(workspace, sample_files(), RunOptions(model=False), sample=True)
         count = len(workspace.store.log.memory_ids())
     web.sample_shown.set()
     return {"on": True, "memories": count}
