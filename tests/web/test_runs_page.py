@@ -203,25 +203,6 @@ class Waiting:
         return None
 
 
-def test_the_charts_tell_cost_and_self_reference_without_a_script(browse, served, home):
-    transcript(home, RULE, "Please rewrite the tide reader in `tides.py` so that it reads all gauges.")
-    served.ask("POST", "/api/runs", {})
-    over(served)
-    folder = home / "journal"
-    folder.mkdir()
-    for number, share in ((5, 0.1), (6, 0.5)):
-        (folder / f"2026-01-0{number}.md").write_text(
-            f"---\ndate: 2026-01-0{number}\ntemplate: journal\ngenerated_by: kept\nself_reference: {share}\n---\n# x\n"
-        )
-    page = browse("/history", phone=True)
-    charts = page.locator("figure.chart")
-    charts.first.wait_for()
-    titles = charts.locator("strong").all_inner_texts()
-    assert "Self-reference of the journal" in titles
-    assert page.locator("rect.over").count() == 1
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
 def test_the_list_is_told_whatever_a_run_reported(served):
     served.add("The walnut harvest is on Tuesday.")
     with served.workspace() as workspace:

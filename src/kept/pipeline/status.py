@@ -12,7 +12,6 @@ from kept.curation.passes import CURATE, GUARD
 from kept.llm.ask import Usage
 from kept.llm.replies import ReplyCache
 from kept.memories.history import was_at_night
-from kept.pipeline.write_journal import load_entry_heads
 from kept.store.values import Run
 from kept.workspace import Workspace
 
@@ -166,13 +165,3 @@ def daily_costs(workspace: Workspace, days: int) -> tuple[ChartPoint, ...]:
             unknown = " and an unknown price" if usage.cost is None else ""
             found.append(ChartPoint(day=day, value=cost, label=f"{day}: {cost:.2f} USD{unknown}, {usage.calls:,} questions"))
     return tuple(found)
-
-
-def self_reference_points(workspace: Workspace, most: int) -> tuple[ChartPoint, ...]:
-    """The share of sentences about memory itself in each of the last journal entries, oldest first."""
-    return tuple(
-        ChartPoint(
-            day=entry_head.first, value=entry_head.self_reference, label=f"{entry_head.first}: {entry_head.self_reference:.0%}"
-        )
-        for entry_head in load_entry_heads(workspace)[-most:]
-    )

@@ -1,7 +1,7 @@
 """The overview page: new memories, pending proposals, the last active days, what the next sessions see, health, and charts."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from kept.core.memory import CandidateVerdict, Memory, Status
 from kept.core.text import normal_form
+from kept.core.value import dataclass
 from kept.intake.unread import find_outages
 from kept.memories import waiting
 from kept.memories.browse import find_main_evidence, format_author
@@ -21,7 +22,6 @@ from kept.outputs.routing import preview_start
 from kept.pipeline.status import ChartPoint, daily_costs
 from kept.profiles.profile import category_title
 from kept.recall.preview import session_directories
-from kept.web.charts import Chart, build_chart, year_squares
 from kept.web.context import request_workspace
 from kept.web.pages.review import find_refusal_reason
 from kept.web.pages.runs import MARKS, describe_who
@@ -34,6 +34,33 @@ PAGE = NavigationPage(id="overview", title="Overview", path="/overview", key="o"
 
 _NEW, _RUNS, _WAITING, _BULLETS, _PROJECTS, _LAST_DAYS = 8, 5, 3, 4, 5, 2  # how many of each are shown
 _WEEKS, _DAYS = 26, 30
+_WIDTH, _HEIGHT = 600, 96  # of a chart, in its own units
+_GAP = 0.25  # share of a bar's width that is left empty
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A rectangle in the units of the chart, with its label."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    label: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chart:
+    """A bar chart from the day ``first`` to ``last``. ``top`` labels the upper end of the axis."""
+
+    title: str
+    subtitle: str
+    top: str
+    first: str
+    last: str
+    bars: tuple[Bar, ...]
+    width: int = _WIDTH
+    height: int = _HEIGHT
 
 
 @router.get("/overview")
@@ -150,3 +177,34 @@ def _count_origins(
 
 def _chart_costs(workspace: Workspace) -> Chart | None:
     return build_chart("Spent on models", f"USD by day, the last {_DAYS}", daily_costs(workspace, _DAYS), "USD")
+
+
+def build_chart(title: str, subtitle: str, points: Sequence[ChartPoint], unit: str = "") -> Chart | None:
+    """Build a bar chart of points, oldest first, up to the largest value, in ``unit``; None if there are none or all are 0."""
+    top = max((point.value for point in points), default=0)
+    if not top:
+        return None
+    step = _WIDTH / max(len(points), 12)
+    bars = []
+    for number, point in enumerate(points):
+        height = max(round(_HEIGHT * point.value / top, 1), 1.0)
+        corner = (round(number * step, 1), round(_HEIGHT - height, 1))
+        bars.append(Bar(*corner, width=round(step * (1 - _GAP), 1), height=height, label=point.label))
+    return Chart(
+        title=title,
+        subtitle=subtitle,
+        top=f"{top:.2f} {unit}" if unit else f"{top:,.0f}",
+        first=points[0].day.isoformat(),
+        last=points[-1].day.isoformat(),
+        bars=tuple(bars),
+    )
+
+
+def year_squares(activity: Mapping[date, int], today: date) -> tuple[tuple[int, int, int, date, int], ...]:
+    """The days of the last year as squares: column (week), row (weekday), level of activity (0 to 4), the day, and its minutes."""
+    first = today - timedelta(days=364 + today.weekday())
+    busiest = max((count for day, count in activity.items() if day >= first), default=0) or 1
+    days = [first + timedelta(days=number) for number in range((today - first).days + 1)]
+    return tuple(
+        ((day - first).days // 7, day.weekday(), -(-4 * activity.get(day, 0) // busiest), day, activity.get(day, 0)) for day in days
+    )

@@ -1,5 +1,5 @@
 """The history page: what each run and change did, in words, with undo and redo; the difference of two dates; starting and following
-a run; what guards stopped; and charts over time.
+a run; and what guards stopped.
 """
 
 import os
@@ -33,15 +33,14 @@ from kept.memories.waiting import describe_set_aside
 from kept.pipeline.estimate import estimate_run
 from kept.pipeline.nightly import load_last_night
 from kept.pipeline.run import has_interrupted_run
-from kept.pipeline.status import RunSummary, daily_costs, list_stopped_groups, load_runs, self_reference_points
+from kept.pipeline.status import RunSummary, list_stopped_groups, load_runs
 from kept.web.background import STAGES
-from kept.web.charts import Chart, build_chart
 from kept.web.context import request_workspace, web_context
 from kept.web.render import NavigationPage, render_page, render_part
 from kept.workspace import Workspace
 
 router = APIRouter()
-_SHOWN, _DAYS, _TRACED = 40, 30, 60
+_SHOWN = 40
 _GROUP_GAP = timedelta(minutes=15)  # two changes by a person that are less than this apart are grouped
 _SHOWN_FILES = 200  # maximum number of a source's transcripts that can be chosen individually
 # A run's changes are listed at once if it has at most _SMALL operations; maximum changes listed at once, and when opened.
@@ -74,7 +73,6 @@ def runs_page(request: Request) -> Response:
             workspace,
             "runs.html",
             here=PAGE.id,
-            charts=_build_charts(workspace),
             model=workspace.llm is not None,
             projects=sorted(set(workspace.scope_names().values())),
             **(_runs_values(workspace) | _current_run_values(request, workspace)),
@@ -121,13 +119,6 @@ def runs_list(request: Request, *, before: Annotated[int, Query(ge=0, le=10**15)
     """The list of runs, optionally only those before a given one, as a part of the page."""
     with request_workspace(request) as workspace:
         return render_part(workspace, "runs_more.html" if before else "runs_list.html", **_runs_values(workspace, before=before))
-
-
-@router.get("/history/charts")
-def runs_charts(request: Request) -> Response:
-    """The charts, as a part of the page."""
-    with request_workspace(request) as workspace:
-        return render_part(workspace, "runs_charts.html", charts=_build_charts(workspace))
 
 
 @router.get("/history/{number}/row")
@@ -264,18 +255,3 @@ def _describe_group(group: Sequence[RunSummary]) -> str:
 def format_run_cost(value: float | None) -> str:
     """Format a cost in USD."""
     return "price unknown" if value is None else f"{value:.2f} USD" if value >= 0.01 or not value else "under 0.01 USD"
-
-
-def _build_charts(workspace: Workspace) -> list[Chart]:
-    target = workspace.settings.journal.self_reference
-    found = (
-        build_chart("Cost of the model", f"by day, the last {_DAYS}", daily_costs(workspace, _DAYS), "USD"),
-        build_chart(
-            "Self-reference of the journal",
-            f"share of sentences about memory itself, by entry; the line is {target:.0%}",
-            self_reference_points(workspace, _TRACED),
-            share=True,
-            target=target,
-        ),
-    )
-    return [chart for chart in found if chart is not None]
