@@ -21,7 +21,7 @@ from kept.core.project import Project
 from kept.core.summary import Passage, PassageForm, WorkNote
 from kept.store.check import IMPORTED
 from kept.store.sqlite import SqliteStore
-from kept.store.values import Output, Span
+from kept.store.values import ArchiveCounts, Output, Span
 from store_world import AT, DAWN, NOW, add, archive, commit, event, judged, memory, replica
 
 
@@ -156,8 +156,11 @@ def test_a_thread_waits_for_a_model_until_all_its_events_were_read(store):
     archive(store, event("a"), event("b"))
     ((thread, closed),) = store.archive.list_threads_pending_llm()
     assert (thread, closed) == (next(store.archive.threads()), 0)
+    assert store.archive.count() == ArchiveCounts(files=1, threads=1, pending=1, pending_llm=1)
     store.archive.save_llm_progress(thread.id, closed=1, seen=2)
     assert store.archive.list_threads_pending_llm() == ()
+    store.archive.save_extraction_progress(thread.id, extracted=1, seen=2)
+    assert store.archive.count() == ArchiveCounts(files=1, threads=1, pending=0, pending_llm=0)
     archive(store, event("c"), offset=20, anew=False)
     assert [closed for _, closed in store.archive.list_threads_pending_llm()] == [1]
 

@@ -156,8 +156,10 @@ _DECIDED = "llm.adapter"  # the person has decided if this is set, even to "none
 
 def searchable_line(workspace: Workspace) -> Line:
     """How many sessions can be searched now."""
-    sessions = sum(1 for _ in workspace.store.archive.threads())
-    return line(f"All that was said in {format_count(sessions, 'session')} can be searched", (" → kept search WORDS", "dim"))
+    return line(
+        f"All that was said in {format_count(workspace.store.archive.count().threads, 'session')} can be searched",
+        (" → kept search WORDS", "dim"),
+    )
 
 
 def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | None:
@@ -165,8 +167,7 @@ def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | N
 
     After the ``first`` run it includes the estimated amount, which takes a second to compute for many sessions.
     """
-    not_asked = len(workspace.store.archive.list_threads_pending_llm())
-    if _is_decided(workspace) or not not_asked:
+    if _is_decided(workspace) or not (not_asked := workspace.store.archive.count().pending_llm):
         return None
     programs = ", ".join(program.title for program in find_programs(workspace.env))
     text = f"Without a language model, what you only implied in {format_count(not_asked, 'session')} is not extracted"

@@ -16,7 +16,7 @@ from kept.core.project import matches_path
 from kept.core.value import dataclass
 from kept.local import files
 from kept.local.clients import AGENTS, TRANSCRIPTS, explain_dead_hook, hook_entries, is_own_hook
-from kept.local.files.walking import find_files
+from kept.local.files.walking import find_file_names
 from kept.paths import Paths
 from kept.sources.formats.claude_code.reader import CLAUDE_CODE, claude_folder, deletion_time, retention_days
 from kept.workspace import Workspace
@@ -89,20 +89,19 @@ class ExpiringFiles:
 
 def find_expiring_files(workspace: Workspace) -> tuple[ExpiringFiles, ...]:
     """Find the files that are lost soon unless kept reads them. Opens only files that are due and not archived."""
-    days = retention_days(CLAUDE_CODE, workspace.paths.user, workspace.env)
-    due: list[tuple[Path, os.stat_result, datetime]] = []
+    now, days = workspace.clock(), retention_days(CLAUDE_CODE, workspace.paths.user, workspace.env)
+    due: list[tuple[str, os.stat_result, datetime]] = []
     for root in dict.fromkeys((workspace.paths.user, workspace.paths.root)):
-        for path in find_files(claude_folder(root, workspace.env) / "projects"):
+        for path in find_file_names(claude_folder(root, workspace.env) / "projects"):
             with suppress(OSError):  # it was deleted since it was listed
-                info = path.lstat()
-                end = deletion_time(info, days, workspace.clock())
-                if end and not matches_path(str(path), workspace.settings.exclude):
+                info = os.lstat(path)
+                end = deletion_time(info, days, now)
+                if end and not matches_path(path, workspace.settings.exclude):
                     due.append((path, info, end))
     if not due or CLAUDE_CODE in workspace.settings.sources_off:
         return ()
-    states = (state for state in workspace.store.archive.files() if state.source == CLAUDE_CODE)
-    archived = {state.path: state.offset + state.account.pending for state in states}
-    ends = [end for path, info, end in due if archived.get(str(path)) != info.st_size and _is_of_claude_code(workspace, path)]
+    archived = workspace.store.archive.file_ends(CLAUDE_CODE)
+    ends = [end for path, info, end in due if archived.get(path) != info.st_size and _is_of_claude_code(workspace, Path(path))]
     return (ExpiringFiles(source=CLAUDE_CODE, files=len(ends), since=min(ends)),) if ends else ()
 
 

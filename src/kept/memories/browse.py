@@ -248,17 +248,18 @@ def load_status(workspace: Workspace) -> StoreStatus:
             categories[category] += count
             if profile not in active_profiles:
                 of_inactive_profiles[profile] += count
+    counts = workspace.store.archive.count()
     return StoreStatus(
         statuses=statuses,
         categories=categories,
         of_inactive_profiles=of_inactive_profiles,
-        files=sum(1 for _ in workspace.store.archive.files()),
+        files=counts.files,
         undated=workspace.store.archive.count_undated_events(),
         last_runs=workspace.store.log.runs(5),
-        unread=sum(1 for _ in workspace.store.archive.threads(pending=True)),
+        unread=counts.pending,
         outputs=tuple(workspace.store.outputs()),
         prompts=tuple(workspace.extraction_prompt(profile) for profile in workspace.profiles),
-        not_asked=len(workspace.store.archive.list_threads_pending_llm()) if workspace.llm is not None else 0,
+        not_asked=counts.pending_llm if workspace.llm is not None else 0,
     )
 
 

@@ -807,6 +807,18 @@ SELECT 1 FROM reply_index WHERE reply_index MATCH :query AND rowid = :id;
 -- How far each file was read, with the account of its records.
 SELECT source, path, inode, offset, prefix, line, carry, account FROM files ORDER BY source, path;
 
+-- name: file_ends
+-- Where the files of a source end, as far as they were seen: what was read and an unfinished last record.
+SELECT path, offset + coalesce(json_extract(account, '$.pending'), 0) AS stop FROM files WHERE source = :source;
+
+-- name: count_archive
+-- The number of files, of threads, and of the threads that were not extracted, or that no model has read, to their end.
+SELECT (SELECT count(*) FROM files) AS files,
+       count(*) AS threads,
+       coalesce(sum(t.events > t.seen), 0) AS pending,
+       coalesce(sum(t.events > coalesce(h.seen, 0)), 0) AS pending_llm
+FROM threads AS t LEFT JOIN hearings AS h ON h.thread = t.id AND h.checksum = checksum(h.thread, h.closed, h.seen);
+
 -- name: put_carry
 -- Replace the reader's carried state of a file.
 UPDATE files SET carry = :carry, checksum = checksum(id, source, path, inode, offset, prefix, line, :carry, account)

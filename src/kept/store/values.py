@@ -139,6 +139,16 @@ class Output:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ArchiveCounts:
+    """The numbers of files and threads, of threads ``pending`` extraction, and of those with events that no model has read."""
+
+    files: int
+    threads: int
+    pending: int
+    pending_llm: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ThreadNote:
     """A note with its thread, and that thread's session, working directory and file path."""
 

@@ -21,7 +21,18 @@ from kept.store.memories import named_fields
 from kept.store.records import merge_event_copy, replace_content
 from kept.store.redaction import redact_cursor, redact_value
 from kept.store.threads import Tree, has_siblings
-from kept.store.values import EventRow, FileRow, FileState, Mention, OptedOut, Row, SessionActivity, Thread, ThreadRow
+from kept.store.values import (
+    ArchiveCounts,
+    EventRow,
+    FileRow,
+    FileState,
+    Mention,
+    OptedOut,
+    Row,
+    SessionActivity,
+    Thread,
+    ThreadRow,
+)
 
 if TYPE_CHECKING:
     from kept.core.erasure import ErasureWords
@@ -49,6 +60,14 @@ class Archive:
         for row in self._database.run("files"):
             account = load(RecordAccount, json.loads(row["account"]))
             yield FileState(source=row["source"], path=row["path"], offset=row["offset"], line=row["line"], account=account)
+
+    def file_ends(self, source: str) -> dict[str, int]:
+        """The end of each file of a source by path, in bytes, as far as it was seen; an unfinished last record counts."""
+        return {row["path"]: row["stop"] for row in self._database.run("file_ends", source=source)}
+
+    def count(self) -> ArchiveCounts:
+        """The numbers of files and threads."""
+        return ArchiveCounts(**dict(self._database.fetch_one("count_archive")))
 
     def stat_cache_entry(self, path: str) -> tuple[str, str] | None:
         """The source of a file and the stamp recorded when it was read to its end; None if there is no stamp."""
