@@ -15,7 +15,7 @@ from kept.pipeline.run import RunOptions, run_pipeline
 from kept.store.values import Draft
 from talking import RULE, say
 
-NIGHTS, MEMORIES, TENTH = 30, 40, 4
+MEMORIES, TENTH = 40, 4
 
 Removal = Callable[[Sequence[Memory], Memory, datetime], tuple[Operation, ...]]
 
@@ -38,12 +38,14 @@ def _empty(victims: Sequence[Memory], _: Memory, at: datetime) -> tuple[Operatio
 
 
 REMOVALS: dict[str, Removal] = {"retire": _retire, "merge": _merge, "replace": _replace, "empty": _empty}
-WAYS = ["retire", "greedy", *(pytest.param(each, marks=pytest.mark.slow) for each in ("merge", "replace", "empty"))]
+MONTH = 30
+WAYS = [("retire", 9), ("greedy", 3), *(pytest.param((each, MONTH), marks=pytest.mark.slow) for each in ("greedy", *REMOVALS))]
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_month_of_taking_away_a_tenth_a_night_leaves_half(desk_at, clock, home, monkeypatch, way: str):
+@pytest.mark.parametrize("plan", WAYS, ids=str)
+def test_nights_of_taking_away_a_tenth_leave_half(desk_at, clock, home, monkeypatch, plan: tuple[str, int]):
     """The sly one leaves alone what it may not touch at all; the greedy one does not, and gets nothing."""
+    way, nights = plan
     greedy, removal = way == "greedy", REMOVALS.get(way, _retire)
     say(home, "first", RULE)
     with desk_at(home) as workspace:
@@ -82,12 +84,12 @@ def test_a_month_of_taking_away_a_tenth_a_night_leaves_half(desk_at, clock, home
 
     monkeypatch.setattr("kept.curation.passes.curate", hostile)
     stopped = 0
-    for night in range(NIGHTS):
+    for night in range(nights):
         clock.parse_moment += timedelta(days=1)
         say(home, f"night{night}", f"In this project we always keep log {night} of the harbour in box {night}.")
         with desk_at(home) as workspace:
             stopped += bool(run_pipeline(workspace, [], RunOptions()).body()["stopped"])
-            if night == NIGHTS - 1:
+            if night == nights - 1:
                 left = [each for each in workspace.store.log.memories() if each.category == "decision" and each.content]
                 left = [each for each in left if each.status is Status.ACTIVE]
                 notes = [each for each in workspace.store.log.pass_heads() if each.stage == GUARD]
@@ -95,5 +97,5 @@ def test_a_month_of_taking_away_a_tenth_a_night_leaves_half(desk_at, clock, home
                 assert workspace.store.log.memory(pinned.id) == pinned
                 assert workspace.store.log.memory(edited.id) == edited
                 assert workspace.store.find_damage() == ()
-    assert stopped == NIGHTS if greedy else stopped >= NIGHTS - MEMORIES / 2 / TENTH - 1
+    assert stopped == nights if greedy else stopped >= nights - MEMORIES / 2 / TENTH - 1
     assert notes, "what the guard stopped is in the log"

@@ -102,8 +102,13 @@ def filled(desk_at, tmp_path):
     return at
 
 
-@pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("number", [1, 2, 4, 7])
+@pytest.mark.parametrize(
+    ("number", "done"),
+    [
+        *((1, False), (2, True), (4, False), (7, True)),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in ((1, True), (2, False), (4, True), (7, False))),
+    ],
+)
 def test_a_backfill_that_is_cut_off_at_any_write_of_a_file_ends_as_one_that_was_not(filled, whole, monkeypatch, number, done):
     projects = ("harbour", "windmill", "harbour")
     expected = whole(projects)[:2]

@@ -6,7 +6,7 @@ import pkgutil
 import re
 import time
 from dataclasses import fields
-from functools import _lru_cache_wrapper
+from functools import _lru_cache_wrapper, cache
 from inspect import signature
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from kept.profiles.lexicons import LANGUAGES, load_lexicon
 PROGRAM = 24_000  # instructions of an RE2 pattern; well above it the memory of its automaton runs out and each search starts anew
 CHARS, LIMIT = 20_000, 0.1  # characters of a string; seconds of processor time
 GROWTH = 3  # times the cost, at most, of twice the text: linear is 2, quadratic 4
+LINEAR = 2.3  # the same for a short text, on which a part that is quadratic weighs less
 SEEDS = (
     "a",
     "A",
@@ -125,7 +126,8 @@ def too_dear(named):
     for name, pattern in named:
         for seed in SEEDS:
             # Even a quadratic cost stays below the limit from here on; a cubic one is far above it on this text already.
-            if cost(pattern, text_for(pattern, seed, CHARS // 10)) < LIMIT / 200:
+            short = cost(pattern, text_for(pattern, seed, CHARS // 10))
+            if short < LIMIT / 200 or cost(pattern, text_for(pattern, seed, CHARS // 5)) < LINEAR * short:
                 continue
             spent = cost(pattern, text_for(pattern, seed, CHARS))
             # A busy machine makes a linear pattern slow too; what costs more than it should grows faster than the text.
@@ -205,6 +207,11 @@ def test_a_pattern_finds_what_its_engine_finds(text, source, start, end):
 SPOKEN = tuple(patterns.words for patterns in load_lexicon(("en",)).tellings)
 
 
+@cache
+def spoken_set():
+    return PatternSet([*SPOKEN, ""], memory=1 << 26)
+
+
 @given(
     st.lists(
         st.sampled_from(["Always", "from now on", "MERK DIR", "Запомни", "記住", "jamás", "the", "we decided", " ", "\n", "é"])
@@ -213,4 +220,4 @@ SPOKEN = tuple(patterns.words for patterns in load_lexicon(("en",)).tellings)
 def test_a_set_of_patterns_finds_those_that_occur(words):
     text = " ".join(words)
     expected = [place for place, source in enumerate(SPOKEN) if Pattern(source).search(text)]
-    assert PatternSet([*SPOKEN, ""], memory=1 << 26).find(text) == expected
+    assert spoken_set().find(text) == expected

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 SOURCES = Path(__file__).parents[2] / "src" / "kept"
@@ -37,6 +38,7 @@ CALLED_BY_PYTHON = {"close"}  # contextlib.closing calls it
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
+@cache
 def _members(holder: ast.ClassDef) -> set[str]:
     """The functions and attributes that a class defines."""
     targets = (target for node in ast.walk(holder) if isinstance(node, ast.Assign) for target in node.targets)
@@ -61,7 +63,8 @@ def _own_names(
     """The names of functions in a class or module that no protocol or language rule gives them."""
     given: set[str] = set()
     if isinstance(holder, ast.ClassDef):
-        members = _members(holder).union(*(_members(base) for base in bases if base.name in map(ast.unparse, holder.bases)))
+        names = {*map(ast.unparse, holder.bases)}
+        members = _members(holder).union(*(_members(base) for base in bases if base.name in names))
         given = given.union(*(methods for methods in protocols.values() if len(methods) > 1 and methods <= members))
     for node in ast.iter_child_nodes(holder):
         if isinstance(node, ast.expr):
