@@ -14,7 +14,8 @@ from kept.core.value import dataclass
 LEAST_MEMORIES = 4  # a category with fewer memories than this is too small for a share to mean anything
 SHARE = 0.5
 WINDOW = timedelta(days=30)  # losses add up over this span of event time, since nine passes of a tenth each would be a wipe too
-_ENDED = frozenset({Status.RETIRED, Status.SUPERSEDED, Status.RESOLVED})
+# The states of memories that were active once. An active one counts as lost if it was emptied: nothing active is in its place.
+_ONCE_ACTIVE = frozenset({Status.ACTIVE, Status.RETIRED, Status.SUPERSEDED, Status.RESOLVED})
 _SAME = 0.3  # a successor shares at least this share of a memory's content words; otherwise the memory counts as lost
 _Budget = tuple[str, bool]  # a category, and True for the separate budget of faded memories
 
@@ -97,7 +98,9 @@ def _loss_budget(category: str, ended: Memory) -> _Budget:
 
 
 def _has_active_successor(memory: Memory, memories: Mapping[str, Memory]) -> bool:
-    """True if an active memory replaced a memory, directly or in several steps, each about the same subject."""
+    """True if an active memory replaced a memory, directly or in several steps, each about the same subject; or if it is active and
+    has content itself.
+    """
     seen: set[str] = set()
     gone = (Status.SUPERSEDED, Status.RESOLVED)
     while (memory.status in gone or memory.reason == MAY_CONTRADICT) and memory.id not in seen:
@@ -166,7 +169,7 @@ def _count_recent_losses(before: Mapping[str, Memory], corrected: frozenset[str]
     return Counter(
         _loss_budget(memory.category, memory)
         for memory in before.values()
-        if (memory.status in _ENDED or (memory.status is Status.ACTIVE and not memory.content.strip()))
+        if memory.status in _ONCE_ACTIVE
         and memory.id not in corrected
         and not memory.owned
         and memory.reason not in (WITHDRAWN, CONDENSED)
