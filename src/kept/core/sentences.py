@@ -51,7 +51,7 @@ def split_sentences(text: str, start: int, end: int) -> tuple[SentenceSpan, ...]
     for low, high, bullet in _join_wrapped_lines(text, start, end):
         for first, last in _split_unit(text, low, high):
             spans.append(SentenceSpan(start=first, end=last, bullet=bullet))
-            for aside in _ASIDE.finditer(text[first:last]):
+            for aside in _ASIDE.finditer(text[first:last]) if text.find("(", first, last) >= 0 else ():
                 if aside.start() == 0:
                     continue
                 spans.append(SentenceSpan(start=first + aside.start(1), end=first + aside.end(1), parenthetical=True))

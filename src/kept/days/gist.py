@@ -3,10 +3,9 @@
 No sentence is composed or truncated. The choice depends on the words that prompts, answers, commits and file names share.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cache
-from itertools import islice
+from functools import cache, lru_cache
 
 from kept.core.artifact import find_artifacts
 from kept.core.event import FORGOTTEN_MARK
@@ -41,14 +40,18 @@ _CLOSED = ".!?。！？…:;)\"'`”’"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Sentence:
-    """A sentence without markup and opening words, and its content words. ``item``: it is in a list. ``place`` is the number of
-    sentences before it in its turn.
+    """A sentence without markup and opening words. ``item``: it is in a list. ``place`` is the number of sentences before it in its
+    turn.
     """
 
     text: str
-    content: frozenset[str]
     item: bool
     place: int
+
+    @property
+    def content(self) -> frozenset[str]:
+        """The content words; found only when asked for, because most sentences are passed over before."""
+        return find_content(self.text)
 
 
 @cache
@@ -77,9 +80,10 @@ def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequ
             if _count_words(line.text) < _LEAST_WORDS:
                 fallback = fallback or line.text
                 continue
+            content = line.content
             score = (
-                min(len(line.content), _ENOUGH_WORDS)
-                + min(len(line.content & subject), 4)
+                min(len(content), _ENOUGH_WORDS)
+                + min(len(content & subject), 4)
                 + 4 * _is_request(line.text, spoken)
                 - 4 * _has_unresolved_reference(line.text, spoken)
                 - 4 * (len(line.text) > _LONG_SENTENCE or line.text.endswith((":", "：")) or line.text.startswith("("))
@@ -112,7 +116,7 @@ def find_verdict(prompt: str, *names: str) -> str:
     """The first sentence at the start of a prompt with a verdict on what was done before. ``names`` are the verdicts: ``failed``,
     ``fails`` (which may also be a new problem), ``ended`` (by the person). Empty if there is none.
     """
-    lines = [line.text for line in islice(_prose_sentences(prompt), _VERDICT)]
+    lines = [line.text for line in _prose_sentences(prompt)[:_VERDICT]]
     return next((_strip_end(line) for line in lines if any(_pattern(name).search(line) for name in names)), "")
 
 
@@ -142,10 +146,11 @@ def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: Abstrac
             is_no_result = any(_pattern(name).search(line.text) for name in ("process", "guesses")) or _LABEL.search(line.text)
             if not is_result or heading or is_no_result:
                 continue
+            content = line.content
             score = (
-                min(len(line.content), _ENOUGH_WORDS) / 2
-                + 2 * min(len(line.content & wanted), 4)
-                + min(len(line.content & done), 3)
+                min(len(content), _ENOUGH_WORDS) / 2
+                + 2 * min(len(content & wanted), 4)
+                + min(len(content & done), 3)
                 + 2 * (_pattern("done").search(line.text) is not None)
                 - 1.5 * line.item
                 - 2 * line.text.endswith(("!", "！"))
@@ -167,7 +172,7 @@ def find_open_question(prompts: Sequence[str], *, answered: bool) -> str:
     if that was not ``answered``; empty if there is none.
     """
     for number, prompt in enumerate(reversed(prompts)):
-        lines = list(_prose_sentences(prompt))
+        lines = _prose_sentences(prompt)
         for line, following in reversed([*zip(lines, [*lines[1:], None], strict=False)]):
             if FORGOTTEN_MARK in line.text or _count_words(line.text) <= _LEAST_WORDS or len(line.content) <= 1:
                 continue
@@ -181,7 +186,7 @@ def find_open_question(prompts: Sequence[str], *, answered: bool) -> str:
 
 def find_closing_question(reply: str) -> str:
     """The question at the end of a reply, if it has enough content words to be understood alone; else empty."""
-    lines = list(_prose_sentences(reply[-_TURN_CHARS:]))
+    lines = _prose_sentences(reply[-_TURN_CHARS:])
     asks = bool(lines) and reply.rstrip().endswith(lines[-1].text) and is_question(lines[-1].text)
     return lines[-1].text if asks and len(lines[-1].content) > _LEAST_WORDS else ""
 
@@ -195,17 +200,21 @@ def find_decision(prompts: Sequence[str], spoken: Sequence[TellingPatterns]) -> 
                 has_match(patterns.decided, line.text) or has_match(patterns.correction, line.text) for patterns in spoken
             )
             unfit = line.text.endswith(("?", "？", ":", "：")) or len(line.text) > _LONG_SENTENCE or FORGOTTEN_MARK in line.text
-            reports = _pattern("fails").search(line.text) is not None and not _is_request(line.text, spoken)
-            unfit = unfit or reports or _pattern("unsure").search(line.text) is not None
+            if not settled or unfit or _count_words(line.text) <= _LEAST_WORDS or _pattern("unsure").search(line.text):
+                continue
+            if _pattern("fails").search(line.text) and not _is_request(line.text, spoken):
+                continue
             score = min(len(line.content), _ENOUGH_WORDS) - 4 * _has_unresolved_reference(line.text, spoken)
-            if settled and not unfit and _count_words(line.text) > _LEAST_WORDS and score > best[1]:
+            if score > best[1]:
                 best = line.text, score
     return _strip_end(best[0])
 
 
-def _prose_sentences(text: str) -> Iterator[_Sentence]:
-    """Yield the prose sentences of a text, without code blocks, tables, headings and markup lines."""
-    fenced, place = False, 0
+@lru_cache(maxsize=64)  # a prompt is asked for its verdict, request, decision and question
+def _prose_sentences(text: str) -> tuple[_Sentence, ...]:
+    """The prose sentences of a text, without code blocks, tables, headings and markup lines."""
+    sentences: list[_Sentence] = []
+    fenced = False
     for raw in text[:_TURN_CHARS].splitlines():
         line = raw.strip()
         if line.startswith(("```", "~~~")):
@@ -216,8 +225,8 @@ def _prose_sentences(text: str) -> Iterator[_Sentence]:
         for sentence in sentence_texts(one_line(_MARKS.sub("", _LINK.sub("\\1", line)))):
             plain = _strip_opener(sentence)
             if plain and len(plain) <= _LONGEST:
-                yield _Sentence(text=plain, content=find_content(plain), item=item, place=place)
-                place += 1
+                sentences.append(_Sentence(text=plain, item=item, place=len(sentences)))
+    return tuple(sentences)
 
 
 def _strip_opener(sentence: str) -> str:

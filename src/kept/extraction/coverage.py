@@ -121,23 +121,23 @@ def _split_exchanges(events: Sequence[Event]) -> list[_Exchange]:
 
 def _build_exchange(events: Sequence[Event], start: int, stop: int) -> _Exchange:
     prompt = typed_text(events[start])
-    asked, names = _count_terms(prompt), _count_names(prompt)
+    asked, names = Counter(_list_terms(prompt)), Counter(_list_names(prompt))
     terms = Counter(asked)
     for event in events[start + 1 : stop]:
         if event.kind is EventKind.RESPONSE and event.author is Author.ASSISTANT:
-            terms.update(_count_terms(event.text))
-            names.update(_count_names(event.text))
+            terms.update(_list_terms(event.text))
+            names.update(_list_names(event.text))
         elif event.kind is EventKind.TOOL_CALL and event.tool:
-            names.update(name.rsplit("/", 1)[-1] for name in _count_names(event.tool.target[:200]))
+            names.update(name.rsplit("/", 1)[-1] for name in set(_list_names(event.tool.target[:200])))
     return _Exchange(start=start, stop=stop, asked=asked, terms=terms, names=names, prompt=prompt)
 
 
-def _count_terms(text: str) -> Counter[str]:
-    return Counter(word for word in find_content(text[:_READ_CHARS]) if len(word) > 2 and not word.isdigit())
+def _list_terms(text: str) -> list[str]:
+    return [word for word in find_content(text[:_READ_CHARS]) if len(word) > 2 and not word.isdigit()]
 
 
-def _count_names(text: str) -> Counter[str]:
-    return Counter(name.casefold() for name in find_artifacts(text[:_READ_CHARS]) if len(name) <= 60)
+def _list_names(text: str) -> list[str]:
+    return [name.casefold() for name in find_artifacts(text[:_READ_CHARS]) if len(name) <= 60]
 
 
 def _is_new_topic(exchange: _Exchange, topic: Sequence[_Exchange], weigh: dict[str, float]) -> bool:
@@ -147,7 +147,7 @@ def _is_new_topic(exchange: _Exchange, topic: Sequence[_Exchange], weigh: dict[s
     current = {word for before in topic[-_RECENT:] for word in before.terms} | set(topic[0].asked)
     total = sum(weigh[word] for word in exchange.asked)
     shared = sum(weigh[word] for word in exchange.asked if word in current)
-    names = set(_count_names(exchange.prompt)) & {name for before in topic[-_RECENT:] for name in before.names}
+    names = set(_list_names(exchange.prompt)) & {name for before in topic[-_RECENT:] for name in before.names}
     return len(names) < _SHARED_NAMES and shared < _COHESION * total
 
 
