@@ -41,6 +41,8 @@ def test_no_field_of_a_value_is_set_deleted_left_out_or_unknown():
     for given in ({}, {"name": "a", "other": 1}):
         with pytest.raises(TypeError):
             Thing(**given)
+    with pytest.raises(TypeError):
+        replace(thing, other=1)
 
 
 def test_a_twin_that_was_left_open_is_that_of_the_text_as_it_was():

@@ -5,14 +5,21 @@ and its ``__init__`` sets every field of a frozen value by a function call. A ty
 """
 
 import dataclasses
-from dataclasses import field, fields, replace
+from collections.abc import Callable
+from dataclasses import field, fields
+from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 __all__ = ["dataclass", "field", "fields", "replace"]
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass
+    from dataclasses import dataclass, replace
 else:
+
+    def replace(value: Any, /, **changes: Any) -> Any:
+        """A copy of a value with other values for some of its fields."""
+        return value.__class__(**_read_fields(value.__class__)(value) | changes)
 
     def dataclass(*, frozen: bool = False, **options: Any) -> Any:
         """Decorate a class; one with positional fields, other options or a base goes to the standard library."""
@@ -53,6 +60,14 @@ def _make_init(cls: Any) -> Any:
     head = f"def __init__(self, {', '.join(['*', *parameters] if parameters else parameters)}):"
     exec("\n ".join((head, *lines, "self.__class__ = cls")), names)  # noqa: S102 - only field names, as in the standard library
     return names["__init__"]
+
+
+@cache
+def _read_fields(cls: Any) -> Callable[[Any], dict[str, Any]]:
+    """A function that returns the fields of a value by name; the standard library's ``replace`` asks about each of them."""
+    names = tuple(item.name for item in fields(cls))
+    read = attrgetter(*names) if len(names) > 1 else lambda value: [getattr(value, name) for name in names]
+    return lambda value: dict(zip(names, read(value), strict=True))
 
 
 _become = object.__dict__["__class__"].__set__
