@@ -147,6 +147,12 @@ def read_records(file: BinaryIO, *, offset: int, lines: int) -> Iterator[Record 
     within = offset > 0 and os.pread(file.fileno(), 1, offset - 1) != b"\n"
     file.seek(offset)
     while data := file.readline(LINE_LIMIT + 1):
+        if (value := _decode_plain_line(data)) is not None:
+            end, lines, within = offset + len(data), lines + 1, False
+            yield Record(value, lines, offset, end - 1)
+            yield ReadStop(end, lines)
+            offset = end
+            continue
         line = SourceLine(number=lines + 1, start=offset, end=offset + len(data), data=data, ended=data.endswith(b"\n"))
         blank = False
         for piece in parse_line(line):
@@ -175,6 +181,18 @@ def read_records(file: BinaryIO, *, offset: int, lines: int) -> Iterator[Record 
             yield Reject(fault=RecordFault.LINE_TOO_LONG, line=line.number, start=offset, end=end)
             offset, lines, within = end, lines + 1, False
             yield ReadStop(end=offset, lines=lines)
+
+
+def _decode_plain_line(data: bytes) -> dict[str, Any] | None:
+    """The object of a line that is one object and its line end, as nearly all are; None for others, which are parsed in pieces."""
+    if data[:1] != b"{" or data[-2:] != b"}\n" or len(data) > VALUES_LIMIT:
+        return None
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    value, after = _decode_value(text, 0)
+    return value if isinstance(value, dict) and after == len(text) - 1 else None
 
 
 def _skip_line(file: BinaryIO, offset: int) -> tuple[int, bool]:
