@@ -253,6 +253,16 @@ def test_a_secret_is_gone_from_every_field_even_where_a_cut_would_halve_it() -> 
         assert done.secrets == 5
 
 
+@pytest.mark.parametrize("name", ["key", "record", "parent", "turn", "session", "label_reason"])
+def test_a_secret_that_a_client_uses_as_an_id_is_gone_and_ids_it_made_stay(name: str) -> None:
+    native = "0d9f2fa0-4b1c-4fcc-8a55-2fa9135703cc"
+    one = replace(event("ok"), key=f"{native}#1.2", record=native, parent=native, turn="msg_01VT8VVuRKEw6Z9cE2aQXpuJ")
+    done = cleaned(replace(one, **{name: TOKEN})).event
+    assert TOKEN not in repr(done)
+    assert getattr(done, name).startswith("[redacted:github-token:")
+    assert replace(done, **{name: getattr(one, name)}) == one
+
+
 def test_a_secret_broken_by_colour_codes_is_gone() -> None:
     done = cleaned(event(f"\x1b[32m{TOKEN[:9]}\x1b[1m{TOKEN[9:]}\x1b[0m", tool=None))
     assert done.secrets == 1

@@ -104,16 +104,21 @@ def _redact_names(event: Event, redact: Redact) -> Event:
     Equal names stay equal, so records, threads and files still belong together.
     """
     own, shared = (event.key, event.record, event.parent, event.turn), (event.session, event.label_reason, event.pointer.path)
-    if not redact(" ".join(own)).found and not _holds_secret(shared, redact):
+    odd = tuple([name for name in own if name and not _UUID.fullmatch(name)])
+    if not (odd and _holds_secret(odd, redact)) and not _holds_secret(shared, redact):
         return event
     key, record, parent, turn, session, reason, path = (redact(name).text for name in (*own, *shared))
     pointer = replace(event.pointer, path=path)
     return replace(event, key=key, session=session, record=record, parent=parent, turn=turn, label_reason=reason, pointer=pointer)
 
 
+# An id that a client made: nearly all are, and no secret is found in them.
+_UUID = compile_late(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?:#[0-9.]{1,9})?")
+
+
 @lru_cache(maxsize=256)
 def _holds_secret(names: tuple[str, ...], redact: Redact) -> bool:
-    """True if names that many events share contain a secret."""
+    """True if names contain a secret; cached, because many events share them."""
     return bool(redact(" ".join(names)).found)
 
 
