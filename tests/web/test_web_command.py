@@ -41,8 +41,14 @@ def address(process):
     return re.fullmatch(r"http://127\.0\.0\.1:(\d+)/overview#([\w-]{43})\n", process.stdout.readline()).groups()
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
-def test_it_tells_its_address_alone_its_key_and_another_start_opens_the_page_without_it(start, home, end):
+def stop(process, sign):
+    """Stop a process with a signal: it ends well and says nothing more."""
+    process.send_signal(sign)
+    assert process.wait() == 0
+    assert process.stderr.read() == ""
+
+
+def test_it_tells_its_address_alone_its_key_and_another_start_opens_the_page_without_it(start, home):
     process = start("--no-open")
     port, key = address(process)
     files = [path for path in home.rglob("*") if path.is_file()]
@@ -52,9 +58,7 @@ def test_it_tells_its_address_alone_its_key_and_another_start_opens_the_page_wit
         assert answer.status == 200
     again = start().communicate()[0].splitlines()
     assert again[:2] == ["The page is served already.", f"http://127.0.0.1:{port}/overview"]
-    process.send_signal(end)
-    assert process.wait() == 0
-    assert process.stderr.read() == ""
+    stop(process, signal.SIGINT)
 
 
 def test_a_key_that_a_killed_process_left_opens_nothing_and_the_next_start_makes_its_own(start, home):
@@ -66,6 +70,7 @@ def test_a_key_that_a_killed_process_left_opens_nothing_and_the_next_start_makes
     port, key = address(second)
     assert key != left
     assert int(port)
+    stop(second, signal.SIGTERM)
 
 
 def test_without_the_extra_it_says_how_to_get_it(start, tmp_path):
