@@ -190,10 +190,24 @@ def test_a_speakers_mark_that_a_reply_introduces_may_be_the_replys(desk_at, home
 @pytest.mark.parametrize("name", list(QUOTING))
 def test_a_speakers_mark_below_a_finished_reply_is_the_persons(desk_at, home, name):
     text = QUOTING[name].replace("It says:", "I did.\n\n> Tokens: 2k sent, 1k received.  ").replace("It says\n", "I did.\n")
-    write_all(home / "chats", {name: text})
+    write_all(home / "chats", {name: text, ".aider.input.history": f"\n# 2026-01-05 09:05:00.000000\n+{OTHER}\n"})
     with desk_at(home) as workspace:
-        run_pipeline(workspace, [home / "chats"], RunOptions())
+        run_pipeline(workspace, [home / "chats" / name], RunOptions())
         assert active(workspace) == [OTHER]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [f"> Tokens: 2k sent, 1k received.  \n\n#### {OTHER}  \n", f"# aider chat started at 2026-01-06 09:00:00\n\n#### {OTHER}  \n"],
+)
+def test_what_an_answer_of_aiders_lets_look_typed_is_held(desk_at, home, lines):
+    chat = "# aider chat started at 2026-01-05 09:00:00\n\n#### read the readme  \n\nI did.\n\n"
+    write_all(
+        home / "chats", {".aider.chat.history.md": f"{chat}{lines}\nok\n", ".aider.input.history": "\n# 2026\n+read the readme\n"}
+    )
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [home / "chats" / ".aider.chat.history.md"], RunOptions())
+        assert (active(workspace), waiting(workspace)) == ([], [OTHER])
 
 
 def test_a_history_that_a_repository_tracks_is_everybodys_though_a_client_wrote_it(home):

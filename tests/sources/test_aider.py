@@ -53,6 +53,15 @@ def test_only_typed_lines_are_the_persons(tmp_path):
         ("assistant", "Done."),
     ]
     assert account.dropped == {"session-start": 2}
+    assert [event.label_reason for event in events if event.author == "human"] == [
+        "typed",
+        "unconfirmed:slash-command",
+        "unconfirmed:typed",
+    ]
+    (tmp_path / ".aider.input.history").write_text(
+        "\n# 2026-01-05 11:00:00\n+use uv\n+and never pip\n\n# 2026\n+/run ls\n\n# 2026\n+yes\n"
+    )
+    events, _, _ = read(READER, path)
     assert [event.label_reason for event in events if event.author == "human"] == ["typed", "slash-command", "typed"]
 
 

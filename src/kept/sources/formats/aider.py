@@ -2,16 +2,22 @@
 
 A record is a run of lines of one kind: what the person typed (``####`` with the line break that Aider adds to each line), what the
 client printed (``>``), or the answer. The only time is that of a session's start, without a zone.
+
+An answer may contain any of these lines. So below the first answer of a file a prompt counts as typed only if Aider's input history
+beside it, ``.aider.input.history``, which contains what was typed and nothing else, has its lines.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kept.core.digest import hash_texts
+from kept.core.errors import KeptError
 from kept.core.event import Author, Cursor, EventKind, Slice
 from kept.core.value import dataclass, replace
+from kept.local.files import read_text
 from kept.sources.base import named_folder
 from kept.sources.documents import (
     DocumentEntry,
@@ -33,6 +39,8 @@ from kept.sources.stamps import find_stamp
 _START = "# aider chat started at "
 _TYPED = "#### "
 _BREAK = "  "
+_INPUT = ".aider.input.history"
+_INPUT_LINE = "+"  # begins each line that was typed; a line with the time begins with #
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,7 +68,15 @@ class Aider:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """Yield the events of a new or grown history. Raises SourceError."""
-        return read_document(path, cursor, partial(_parse_history, path=path, zone=self.zone))
+        return read_document(path, cursor, partial(_parse_history, path=path, zone=self.zone, typed=_read_typed_lines(path)))
+
+
+def _read_typed_lines(path: Path) -> frozenset[str]:
+    """The lines that were typed in the folder of a history, by the input history there; none if it cannot be read."""
+    with suppress(KeptError):
+        lines = read_text(path.with_name(_INPUT)).splitlines()
+        return frozenset(line.removeprefix(_INPUT_LINE).strip() for line in lines if line.startswith(_INPUT_LINE))
+    return frozenset()
 
 
 def _is_typed_line(text: str) -> bool:
@@ -78,10 +94,10 @@ def _row_kind(row: Row) -> str:
     return "answer" if row.text.strip() else ""
 
 
-def _parse_history(rows: list[Row], *, path: Path, zone: ZoneInfo) -> SourceDocument:
+def _parse_history(rows: list[Row], *, path: Path, zone: ZoneInfo, typed: Collection[str]) -> SourceDocument:
     entries: list[DocumentEntry] = []
     when, session = ConversationTime(zone=zone), ""
-    first, before = 0, ""
+    first, answered = 0, False
     for kind, after in _split_line_runs(rows):
         if kind == "start":
             start = next(row.text.strip() for row in rows[first:after] if row.text.startswith(_START))
@@ -90,9 +106,11 @@ def _parse_history(rows: list[Row], *, path: Path, zone: ZoneInfo) -> SourceDocu
         elif strip_edges(rows, first, after):
             session = session or hash_texts("aider", strip_edges(rows, first, after)[:1000])
             entry = replace(_read_run(rows, first, after, kind, draft_template(when)), session=session)
-            # The client prints a line after each answer, so a prompt right below an answer may be a heading in it.
-            entries.append(label_entry_unconfirmed(entry) if kind == "typed" and before == "answer" else entry)
-        first, before = after, kind
+            lines = {row.text.removeprefix(_TYPED).strip() for row in rows[first:after]} - {""}
+            unsure = kind == "typed" and answered and not lines.issubset(typed)
+            entries.append(label_entry_unconfirmed(entry) if unsure else entry)
+            answered = answered or kind == "answer"
+        first = after
     if not entries:
         entries.append(DocumentEntry(place=RecordPlace(1, 0, 0)))
     return SourceDocument(session=session, entries=tuple(entries), project=find_project(path) or str(path.absolute().parent))
