@@ -13,8 +13,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 
-from kept.llm.adapters.base import estimate_tokens, format_full_prompt
-from kept.llm.adapters.recorded import ScriptedModel
+from kept.llm.adapter import estimate_tokens, format_full_prompt
+from kept.llm.adapters.scripted import ScriptedModel
 from kept.llm.ask import Ask
 from kept.llm.client import LlmClient
 from kept.llm.replies import ReplyCache

@@ -22,7 +22,7 @@ from typing import Any
 
 from kept.core.memory import Status
 from kept.journal.feed_reading import collect_feeds
-from kept.llm.adapters.recorded import ScriptedModel
+from kept.llm.adapters.scripted import ScriptedModel
 from kept.llm.ask import Ask
 from kept.llm.client import LlmClient
 from kept.paths import find_paths

@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 
 from kept.core.event import Author, EventKind
 from kept.extraction.questions.turns import render_turn
-from kept.llm.adapters.base import format_full_prompt
-from kept.llm.adapters.recorded import ScriptedModel
+from kept.llm.adapter import format_full_prompt
+from kept.llm.adapters.scripted import ScriptedModel
 from kept.llm.ask import PART_TOKENS, Ask, Usage
 from kept.llm.budget import price_of, price_table_date
 from kept.llm.client import LlmClient

@@ -42,7 +42,7 @@ from kept.extraction.questions.question import PURPOSE, SCHEMA
 from kept.intake.discovery import discover
 from kept.intake.projects import record_projects
 from kept.intake.reading import archive_files
-from kept.llm.adapters.recorded import ScriptedModel
+from kept.llm.adapters.scripted import ScriptedModel
 from kept.llm.ask import Ask, CompleteReply, UnreadableReply
 from kept.llm.client import LlmClient
 from kept.llm.replies import TRIES, ReplyCache

@@ -24,7 +24,7 @@ from replaying import ACTIVE, FOLDER, UNPROPOSED, UNSHOWN, ReplayResult, collect
 from kept.core.text import format_count
 from kept.evaluation.turns import LEVELS, AnnotatedTurn, load_annotations, normalize_text
 from kept.extraction.questions.question import END, SCHEMA
-from kept.llm.adapters.base import estimate_tokens, format_full_prompt
+from kept.llm.adapter import estimate_tokens, format_full_prompt
 from kept.llm.ask import Ask
 from kept.llm.reply import InvalidReply, parse_reply
 from kept.paths import Paths

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kept.llm.adapters.base import AdapterFailure, AdapterReply
+from kept.llm.adapter import AdapterFailure, AdapterReply
 from kept.llm.ask import Ask, Fault, Usage
 from kept.llm.client import LlmClient
 from kept.llm.retry import RetryPolicy

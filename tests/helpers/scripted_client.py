@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from kept.llm.adapters.recorded import ScriptedModel
+from kept.llm.adapters.scripted import ScriptedModel
 from kept.llm.ask import PART_TOKENS, TokenLimits
 from kept.llm.client import LlmClient, RetryPolicy
 from kept.llm.replies import ReplyCache

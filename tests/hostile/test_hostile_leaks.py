@@ -12,7 +12,7 @@ import zlib
 from test_hostile_secrets import SECRETS, everywhere
 
 from hostile_world import answer, bytes_below, called, desk_at, human, leaked, lines, output, run_at, write
-from kept.llm.adapters.recorded import ScriptedModel
+from kept.llm.adapters.scripted import ScriptedModel
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.store.archive.turns import Archive
 from obedient import obey

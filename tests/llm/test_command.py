@@ -13,10 +13,10 @@ import pytest
 from asks import ask
 from kept.core.fence import GUARD
 from kept.core.handover import OFF_THE_RECORD
-from kept.llm.adapters.base import AdapterFailure, AdapterReply
+from kept.llm.adapter import AdapterFailure, AdapterReply
 from kept.llm.adapters.command import Command
-from kept.llm.adapters.process import RunningPrograms
 from kept.llm.ask import Fault
+from kept.llm.process import RunningPrograms
 from waiting import until
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from asks import Time, ask, asker
-from kept.llm.adapters.base import AdapterFailure, AdapterReply
+from kept.llm.adapter import AdapterFailure, AdapterReply
 from kept.llm.adapters.command import Command
 from kept.llm.ask import CompleteReply, Fault, UnreachableReply
 from loopback import Loopback

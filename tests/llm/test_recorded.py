@@ -6,8 +6,9 @@ import pytest
 
 from asks import GOOD, Played, ask, asker, paid
 from kept.core.errors import ConfigError
-from kept.llm.adapters.base import AdapterReply
-from kept.llm.adapters.recorded import RecordingModel, ReplayModel, load_script
+from kept.llm.adapter import AdapterReply
+from kept.llm.adapters.recorded import RecordingModel, ReplayModel
+from kept.llm.adapters.scripted import load_script
 from kept.llm.ask import CompleteReply, UnreachableReply, UnreadableReply
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kept.llm.adapters.base import estimate_tokens
+from kept.llm.adapter import estimate_tokens
 from kept.llm.models import context_of, create_llm_client
 from kept.local.settings import LlmSettings
 from kept.paths import find_paths

@@ -7,9 +7,9 @@ import pytest
 
 from asks import Time, ask, asker
 from kept.llm import available
+from kept.llm.adapter import AdapterFailure, AdapterReply
 from kept.llm.adapters import ollama
 from kept.llm.adapters.anthropic import Anthropic
-from kept.llm.adapters.base import AdapterFailure, AdapterReply
 from kept.llm.adapters.openai import OpenAI
 from kept.llm.ask import CompleteReply, Fault, PendingReply, UnreachableReply, UnreadableReply
 from kept.llm.replies import ReplyCache

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from kept.llm.adapters.recorded import ScriptedModel
+from kept.llm.adapters.scripted import ScriptedModel
 from kept.llm.client import LlmClient
 from kept.local import files
 from kept.pipeline.run import RunOptions, run_pipeline

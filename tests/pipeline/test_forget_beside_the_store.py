@@ -7,7 +7,8 @@ import pytest
 
 from kept.core.errors import KeptError
 from kept.journal.feed_reading import collect_feeds, items_between
-from kept.llm.adapters.recorded import RecordingModel, ScriptedModel
+from kept.llm.adapters.recorded import RecordingModel
+from kept.llm.adapters.scripted import ScriptedModel
 from kept.llm.client import LlmClient
 from kept.local import files
 from kept.pipeline.erase.forget import forget, make_erasure_request

@@ -107,7 +107,7 @@ def test_a_model_that_fails_changes_nothing_and_is_asked_again_in_the_next_run(d
 
         def fails(ask):
             if reply is None:
-                from kept.llm.adapters.base import AdapterFailure  # noqa: PLC0415 - only here
+                from kept.llm.adapter import AdapterFailure  # noqa: PLC0415 - only here
 
                 return AdapterFailure(fault=Fault.CONNECTION, reason="no route")
             return reply

@@ -8,8 +8,8 @@ import pytest
 
 from kept.core.errors import UsageError
 from kept.core.memory import Status
-from kept.llm.adapters.base import AdapterFailure
-from kept.llm.adapters.recorded import ScriptedModel
+from kept.llm.adapter import AdapterFailure
+from kept.llm.adapters.scripted import ScriptedModel
 from kept.llm.ask import CompleteReply, Fault
 from kept.llm.budget import Limits
 from kept.llm.client import LlmClient

@@ -14,7 +14,7 @@ from kept.core.value import replace
 from kept.intake import reading
 from kept.intake.cleaned_files import weigh_file
 from kept.intake.discovery import discover
-from kept.llm.adapters.recorded import ScriptedModel
+from kept.llm.adapters.scripted import ScriptedModel
 from kept.llm.client import LlmClient
 from kept.llm.replies import ReplyCache
 from kept.local.workers import Workers, map_ahead

@@ -7,7 +7,7 @@ import pytest
 from kept.core.errors import ConfigError
 from kept.extraction.questions.question import SCHEMA, Excerpt, build_question_ask
 from kept.extraction.questions.turns import Chunk
-from kept.llm.adapters.base import estimate_ask_tokens
+from kept.llm.adapter import estimate_ask_tokens
 from kept.llm.reply import parse_reply
 from kept.profiles import list_profiles, load_profile
 from kept.profiles.prompts import BUILT_IN, compose_prompt, default_prompt_text, load_prompt, with_declared_categories

@@ -39,8 +39,8 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @cache
-def _members(holder: ast.ClassDef) -> set[str]:
-    """The functions and attributes that a class defines."""
+def _members(holder: ast.ClassDef | ast.Module) -> set[str]:
+    """The functions and attributes that a class or module defines."""
     targets = (target for node in ast.walk(holder) if isinstance(node, ast.Assign) for target in node.targets)
     assigned = {getattr(target, "attr", getattr(target, "id", "")) for target in targets}
     declared = {
@@ -60,10 +60,10 @@ def _protocols(modules: dict[str, ast.Module]) -> dict[str, set[str]]:
 def _own_names(
     holder: ast.AST, protocols: dict[str, set[str]], bases: list[ast.ClassDef], *, is_protocol: bool = False
 ) -> Iterator[str]:
-    """The names of functions in a class or module that no protocol or language rule gives them."""
+    """The names of functions in a class or module that no protocol or language rule gives them. A module can follow a protocol."""
     given: set[str] = set()
-    if isinstance(holder, ast.ClassDef):
-        names = {*map(ast.unparse, holder.bases)}
+    if isinstance(holder, ast.ClassDef | ast.Module):
+        names = {*map(ast.unparse, holder.bases)} if isinstance(holder, ast.ClassDef) else set()
         members = _members(holder).union(*(_members(base) for base in bases if base.name in names))
         given = given.union(*(methods for methods in protocols.values() if len(methods) > 1 and methods <= members))
     for node in ast.iter_child_nodes(holder):

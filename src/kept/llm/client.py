@@ -17,7 +17,7 @@ from kept.core.codec import map_strings
 from kept.core.digest import digest
 from kept.core.errors import ConfigError
 from kept.core.times import format_instant, parse_stored_instant
-from kept.llm.adapters.base import AdapterFailure, AdapterReply, BatchModel, Model, estimate_ask_tokens, format_full_prompt
+from kept.llm.adapter import AdapterFailure, AdapterReply, BatchModel, Model, estimate_ask_tokens, format_full_prompt
 from kept.llm.ask import (
     Ask,
     CompleteReply,

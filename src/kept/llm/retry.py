@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kept.core.value import dataclass, field, replace
-from kept.llm.adapters.base import AdapterFailure, AdapterReply, AdapterResult, Model
+from kept.llm.adapter import AdapterFailure, AdapterReply, AdapterResult, Model
 from kept.llm.ask import Ask, Fault, UnreadableReply, Usage
 from kept.llm.replies import QuestionNote
 from kept.llm.reply import InvalidReply, parse_reply

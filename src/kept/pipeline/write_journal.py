@@ -30,7 +30,7 @@ from kept.journal.entry_page import (
 from kept.journal.entry_prose import ContextBounds, ItemSelection, build_prose_ask, read_prose_reply, select_items
 from kept.journal.feed_reading import items_between
 from kept.journal.templates import list_templates, load_template
-from kept.llm.adapters.base import estimate_ask_tokens, estimate_tokens
+from kept.llm.adapter import estimate_ask_tokens, estimate_tokens
 from kept.llm.ask import Ask, Asking, CompleteReply
 from kept.llm.budget import Estimate
 from kept.local import files

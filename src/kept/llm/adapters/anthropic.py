@@ -10,8 +10,17 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kept.llm.adapters.base import AdapterFailure, AdapterReply, AdapterResult, LibraryModel, estimate_ask_tokens
-from kept.llm.ask import Ask, Fault, Usage
+from kept.llm.adapter import (
+    AdapterFailure,
+    AdapterReply,
+    AdapterResult,
+    LibraryModel,
+    estimate_ask_tokens,
+    load_api_key,
+    require_setting,
+)
+from kept.llm.ask import VENDOR_CONTEXT, Ask, Fault, Usage, known_context
+from kept.local.settings import LlmSettings
 
 if TYPE_CHECKING:
     import anthropic
@@ -87,3 +96,15 @@ def _parse_api_message(message: anthropic.types.Message, ask: Ask | None) -> Ada
     )
     truncated = message.stop_reason in ("max_tokens", "model_context_window_exceeded")
     return AdapterReply(text=text, usage=usage, truncated=truncated, refused=message.stop_reason == "refusal")
+
+
+def create_model(settings: LlmSettings, env: Mapping[str, str]) -> Anthropic:
+    """The model of the settings. Raises ConfigError if its name or key is missing."""
+    name = require_setting(settings, "model", "claude-haiku-5-5")
+    key = load_api_key(settings, env, "ANTHROPIC_API_KEY")
+    return Anthropic(name, key=key, base_url=settings.base_url, timeout=settings.timeout)
+
+
+def find_context(settings: LlmSettings) -> int:
+    """The model's context size in tokens, by its name."""
+    return known_context(settings.model) or VENDOR_CONTEXT

@@ -23,7 +23,7 @@ from kept.core.handover import OFF_THE_RECORD
 from kept.core.invisible import strip_invisible
 from kept.core.text import one_line
 from kept.core.value import dataclass, field
-from kept.llm.adapters.base import (
+from kept.llm.adapter import (
     MESSAGE_CHARS,
     MOST_BYTES,
     AdapterFailure,
@@ -32,10 +32,14 @@ from kept.llm.adapters.base import (
     EstimatingModel,
     estimate_usage,
     format_full_prompt,
+    program_name,
+    require_setting,
 )
-from kept.llm.adapters.process import ProcessResult, RunningPrograms
-from kept.llm.ask import Ask, Fault, Usage
+from kept.llm.ask import UNKNOWN_CONTEXT, VENDOR_CONTEXT, Ask, Fault, Usage, known_context
+from kept.llm.process import ProcessResult, RunningPrograms
+from kept.local.settings import LlmSettings
 
+_VENDOR_PROGRAMS = ("claude", "codex", "gemini")  # programs that use models of large vendors
 _PASSED = (
     "HOME",
     "PATH",
@@ -410,3 +414,14 @@ _ADAPTERS = {
     "llm": _ProgramAdapter(call=_llm_call, own=("prompt",), passed=("LLM_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "OLLAMA_")),
     "ollama": _ProgramAdapter(call=_ollama_call, own=("run",), passed=("OLLAMA_",)),
 }
+
+
+def create_model(settings: LlmSettings, env: Mapping[str, str]) -> Command:
+    """The model of the settings. Raises ConfigError if they name no program."""
+    command = require_setting(settings, "command", "claude")
+    return Command(command, model=settings.model, env=env, timeout=settings.timeout, more=settings.env)
+
+
+def find_context(settings: LlmSettings) -> int:
+    """The model's context size in tokens, by the names of the model and the program."""
+    return known_context(settings.model) or (VENDOR_CONTEXT if program_name(settings) in _VENDOR_PROGRAMS else UNKNOWN_CONTEXT)

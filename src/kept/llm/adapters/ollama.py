@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
-from kept.llm.adapters.base import (
+from kept.llm.adapter import (
     MOST_BYTES,
     AdapterFailure,
     AdapterReply,
@@ -18,10 +18,13 @@ from kept.llm.adapters.base import (
     estimate_usage,
     failure_from_error,
     failure_from_status,
+    require_setting,
 )
-from kept.llm.ask import Ask, Fault, Usage
+from kept.llm.ask import UNKNOWN_CONTEXT, Ask, Fault, Usage
 from kept.llm.available import OLLAMA_URL, is_on_this_machine
+from kept.local.settings import LlmSettings
 
+_MOST_CONTEXT = 16_384  # tokens requested from a server, at most: each uses memory of the machine
 _DESCRIPTION_SECONDS = 5.0  # timeout for a server's description of itself
 
 
@@ -124,3 +127,15 @@ def _read_reply(body: Mapping[str, Any], ask: Ask) -> AdapterReply:
         ),
         truncated=body.get("done_reason") == "length",
     )
+
+
+def create_model(settings: LlmSettings, env: Mapping[str, str]) -> Ollama:  # noqa: ARG001 - it needs no key
+    """The model of the settings. Raises ConfigError if its name is missing."""
+    name = require_setting(settings, "model", "qwen3:8b")
+    context = settings.context or find_context(settings)
+    return Ollama(name, context=context, base_url=settings.base_url, timeout=settings.timeout)
+
+
+def find_context(settings: LlmSettings) -> int:
+    """The model's context size in tokens, as the server reports it, within what kept asks for."""
+    return min(ollama_context(settings.model, settings.base_url) or UNKNOWN_CONTEXT, _MOST_CONTEXT)

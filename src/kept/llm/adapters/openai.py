@@ -11,16 +11,20 @@ from collections.abc import Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from kept.llm.adapters.base import (
+from kept.llm.adapter import (
     AdapterFailure,
     AdapterReply,
     AdapterResult,
     LibraryModel,
     estimate_tokens,
     estimate_usage,
+    load_api_key,
+    require_setting,
 )
-from kept.llm.ask import Ask, Fault, Usage
+from kept.llm.adapters.ollama import served_context
+from kept.llm.ask import UNKNOWN_CONTEXT, VENDOR_CONTEXT, Ask, Fault, Usage, known_context
 from kept.llm.available import is_on_this_machine
+from kept.local.settings import LlmSettings
 
 if TYPE_CHECKING:
     import openai
@@ -134,3 +138,17 @@ def _read_completion(body: Mapping[str, Any], ask: Ask | None) -> AdapterReply:
     else:
         usage = estimate_usage(ask, text) if ask else Usage(calls=1, output_tokens=estimate_tokens(text), cost=None)
     return AdapterReply(text=text, usage=usage, truncated=choice.get("finish_reason") == "length", refused=refused)
+
+
+def create_model(settings: LlmSettings, env: Mapping[str, str]) -> OpenAI:
+    """The model of the settings. Raises ConfigError if its name or key is missing."""
+    name = require_setting(settings, "model", "gpt-6-luna")
+    key = load_api_key(settings, env, "OPENAI_API_KEY")
+    return OpenAI(name, key=key, base_url=settings.base_url, timeout=settings.timeout)
+
+
+def find_context(settings: LlmSettings) -> int:
+    """The model's context size in tokens: as a server of the user's own reports it, else by the model's name."""
+    if settings.base_url:
+        return served_context(settings.model, settings.base_url) or UNKNOWN_CONTEXT
+    return known_context(settings.model) or VENDOR_CONTEXT

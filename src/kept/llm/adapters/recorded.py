@@ -1,4 +1,4 @@
-"""Models that ask nobody: one answers from a file or function, one replays another model's recorded replies.
+"""Models that record the replies of another one, and that replay such a recording without asking anybody.
 
 A recording has one JSON object per line. It stores replies, not questions: a question is identified by a hash that is independent
 of the model's name, and by the sessions it is about.
@@ -13,69 +13,18 @@ from typing import Any
 
 from kept.core import codec
 from kept.core.errors import ConfigError
-from kept.core.value import dataclass
-from kept.llm.adapters.base import AdapterFailure, AdapterReply, AdapterResult, EstimatingModel, Model, estimate_usage
-from kept.llm.ask import Ask, Fault, Usage
-
-Answer = Callable[[Ask], AdapterResult | Mapping[str, Any] | str]
-_OPTIONAL = {"requests": '{"memories": []}'}
-"""The reply to questions of a purpose that a script or recording has no line for: kept manages without an answer to these."""
-
-
-class ScriptedModel(EstimatingModel):
-    """A model whose replies come from a function: as text, as the reply's JSON object (a mapping), or as an adapter's result."""
-
-    def __init__(self, answer: Answer, *, name: str = "scripted") -> None:
-        self.name = name
-        self._answer = answer
-
-    def ask(self, ask: Ask) -> AdapterResult:
-        """Call the function."""
-        answer = self._answer(ask)
-        if isinstance(answer, AdapterReply | AdapterFailure):
-            return answer
-        text = answer if isinstance(answer, str) else json.dumps(answer)
-        return AdapterReply(text=text, usage=estimate_usage(ask, text, cost=0.0))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Rule:
-    purpose: str
-    contains: str
-    reply: str
-
-
-def load_script(path: Path) -> ScriptedModel:
-    """A model that answers with the first line of a file that matches the question.
-
-    Each line is a JSON object: ``reply`` (an object or a text), and optionally the questions it is for: ``purpose`` and
-    ``contains`` (words of the prompt). Questions without a matching line get an empty reply. Only a line that names the purpose
-    ``requests`` answers questions of that purpose. Raises ConfigError.
-    """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the script of replies cannot be read: {error}", where=str(path)) from error
-    rules = [_parse_rule(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
-
-    def find_reply(ask: Ask) -> str:
-        usual = _OPTIONAL.get(ask.purpose, "")
-        purposes = (ask.purpose,) if usual else (ask.purpose, "")
-        return next((rule.reply for rule in rules if rule.purpose in purposes and rule.contains in ask.prompt), usual)
-
-    return ScriptedModel(find_reply, name=f"scripted:{path.name}")
-
-
-def _parse_rule(line: str, where: str) -> _Rule:
-    try:
-        body = json.loads(line)
-        reply = body["reply"]
-        text = reply if isinstance(reply, str) else json.dumps(reply)
-        return _Rule(purpose=str(body.get("purpose", "")), contains=str(body.get("contains", "")), reply=text)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigError(
-            "the line is no rule of a script", where=where, hint='write {"contains": "words", "reply": {…}}'
-        ) from error
+from kept.llm.adapter import (
+    OPTIONAL_REPLIES,
+    AdapterFailure,
+    AdapterReply,
+    AdapterResult,
+    EstimatingModel,
+    Model,
+    estimate_usage,
+    require_setting,
+)
+from kept.llm.ask import VENDOR_CONTEXT, Ask, Fault, Usage
+from kept.local.settings import LlmSettings
 
 
 class RecordingModel:
@@ -130,8 +79,10 @@ class ReplayModel(EstimatingModel):
 
     def ask(self, ask: Ask) -> AdapterResult:
         """The recorded reply to this question."""
-        if ask.purpose in _OPTIONAL and ask.purpose not in self._purposes:
-            return AdapterReply(text=_OPTIONAL[ask.purpose], usage=estimate_usage(ask, _OPTIONAL[ask.purpose], cost=0.0))
+        if ask.purpose in OPTIONAL_REPLIES and ask.purpose not in self._purposes:
+            return AdapterReply(
+                text=OPTIONAL_REPLIES[ask.purpose], usage=estimate_usage(ask, OPTIONAL_REPLIES[ask.purpose], cost=0.0)
+            )
         unrecorded = AdapterFailure(fault=Fault.FAILED, reason="the recording has no reply to this question")
         return self._replies.get(ask.key(""), unrecorded)
 
@@ -180,3 +131,13 @@ def _reply_to_row(reply: AdapterReply) -> dict[str, Any]:
 
 def _reply_from_row(row: Mapping[str, Any]) -> AdapterReply:
     return AdapterReply(text=row["text"], usage=codec.load(Usage, row["usage"]), truncated=row["cut"], refused=row["refused"])
+
+
+def create_model(settings: LlmSettings, env: Mapping[str, str]) -> ReplayModel:  # noqa: ARG001 - it needs no key
+    """The replayed recording of the settings. Raises ConfigError if it is missing or cannot be read."""
+    return ReplayModel(Path(require_setting(settings, "recording", "FILE")).expanduser())
+
+
+def find_context(settings: LlmSettings) -> int:  # noqa: ARG001 - every recording
+    """The context size in tokens of a vendor's model."""
+    return VENDOR_CONTEXT

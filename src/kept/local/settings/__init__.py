@@ -22,8 +22,9 @@ SECTIONED = frozenset({"codex", "gemini"})
 _MEMBERS = {"client_memory": REMEMBERING, "sections": SECTIONED}
 LISTS = frozenset({"use", "feed", "root", "share"})  # settings that are lists of tables
 TABLES = LISTS | {"projects"}  # settings that `kept config` does not change
+_ADAPTERS = Path(__file__).parents[2] / "llm" / "adapters"  # one module each
 CHOICES: Mapping[str, tuple[str, ...]] = {
-    "llm.adapter": ("none", "command", "anthropic", "openai", "ollama", "scripted", "recorded"),
+    "llm.adapter": ("none", *sorted(path.stem for path in _ADAPTERS.iterdir() if path.suffix == ".py" and path.stem[0] != "_")),
     "at_session_end": ("queue", "run"),
     "handover": ("remind", "ask", "off"),
     "recall.model": ("multilingual", "small"),

@@ -1,7 +1,9 @@
 """The protocol of a language model, and the meaning of a server's errors. Knows no program, vendor or API."""
 
+import shlex
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from kept.core.errors import ConfigError
@@ -9,9 +11,12 @@ from kept.core.invisible import strip_invisible
 from kept.core.text import one_line
 from kept.core.value import dataclass, field
 from kept.llm.ask import Ask, Fault, Usage
+from kept.local.settings import LlmSettings
 
 T = TypeVar("T")
 _NO_KEY = "none"  # the libraries require a key, but a server of the user's own may need none
+OPTIONAL_REPLIES = {"requests": '{"memories": []}'}
+"""The reply to questions of a purpose that a script or recording has no line for: kept manages without an answer to these."""
 MOST_BYTES = 8 * 2**20  # of a reply; a longer one is rejected
 
 
@@ -57,6 +62,45 @@ class Model(Protocol):
     def close(self) -> None:
         """Stop what is running and release resources."""
         ...
+
+
+class AdapterModule(Protocol):
+    """What each module in ``kept/llm/adapters`` has. Its name is the value of the setting ``llm.adapter``."""
+
+    def create_model(self, settings: LlmSettings, env: Mapping[str, str]) -> Model:
+        """The model of the settings. Raises ConfigError if something is missing."""
+        ...
+
+    def find_context(self, settings: LlmSettings) -> int:
+        """The model's context size in tokens, where the settings leave it open; may ask the server for a description of it."""
+        ...
+
+
+def load_api_key(settings: LlmSettings, env: Mapping[str, str], usual: str) -> str:
+    """The API key from the environment; a server of the user's own may need none. Raises ConfigError."""
+    name = settings.key_env or usual
+    key = env.get(name, "")
+    if not key and not (settings.base_url and not settings.key_env):
+        raise ConfigError(f"there is no key in {name}", hint=f"export {name}=…, or kept config set llm.key_env NAME")
+    return key
+
+
+def require_setting(settings: LlmSettings, name: str, example: str) -> str:
+    """The value of a setting of the table ``[llm]``. Raises ConfigError if it is empty."""
+    value: str = getattr(settings, name)
+    if not value:
+        raise ConfigError(f"llm.{name} is not set", hint=f"kept config set llm.{name} {example}")
+    return value
+
+
+def command_words(settings: LlmSettings) -> list[str]:
+    """The command line that answers, as words; empty if no program does."""
+    return shlex.split(settings.command) if settings.adapter == "command" else []
+
+
+def program_name(settings: LlmSettings) -> str:
+    """The name of the program that answers; empty if no program does."""
+    return Path(words[0]).name if (words := command_words(settings)) else ""
 
 
 @runtime_checkable
