@@ -261,6 +261,14 @@ def test_a_claim_is_of_whoever_said_enough_of_it(content, quotes, origin, signal
     assert find_claim_author(content, cite(LONG_TALK, *quotes), LONG_TALK, LEXICON) == (origin, signals)
 
 
+@pytest.mark.parametrize("away", [0, 1])
+def test_quotes_of_events_that_are_not_at_hand_are_neither_agreed_to_nor_an_agreement(away):
+    evidence = cite(LONG_TALK, (2, PLAN), (3, YES))
+    evidence[away] = replace(evidence[away], event="elsewhere")
+    assert find_claim_author(PLAN, evidence, LONG_TALK, LEXICON) == (Origin.ASSISTANT, ())
+    assert find_trust_fault(PLAN, "decision", evidence, LONG_TALK, LEXICON) == ("" if away else UNSUPPORTED)
+
+
 def test_the_persons_own_words_stay_theirs_where_a_tool_printed_them_before():
     events = numbered(*run("cat notes", "harbor boats"), user("harbor boats"), agent("ropes lamps bells"))
     evidence = cite(events, (2, "harbor boats"), (3, "ropes lamps bells"))
