@@ -16,9 +16,8 @@ HIDDEN = [
 PLAIN = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cf", "Cn", "Zl", "Zp")))
 
 
-@pytest.mark.parametrize("point", HIDDEN, ids=hex)
-def test_a_hidden_character_between_letters_is_removed_and_counted(point: int) -> None:
-    assert strip_invisible(f"a{chr(point)}b") == ("ab", 1)
+def test_a_hidden_character_between_letters_is_removed_and_counted() -> None:
+    assert [hex(point) for point in HIDDEN if strip_invisible(f"a{chr(point)}b") != ("ab", 1)] == []
 
 
 def test_no_format_character_stays_between_letters_but_those_that_are_drawn() -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from kept.core.errors import UsageError
 from kept.core.invisible import strip_invisible
 from kept.core.redact import disguises, redact, refuse_secrets
-from kept.core.redact.book import Rule, load_rule_book
+from kept.core.redact.book import load_rule_book
 from kept.core.redact.lookalikes import PLAIN
 from kept.core.redact.values import is_code
 from secret_kinds import B62, HEX, drawn, pem, positives
@@ -54,9 +54,8 @@ def test_no_kind_is_missed_more_than_once_in_ten() -> None:
     assert not [kind for kind, results in tries.items() if results.count(False) * 10 > len(results)]
 
 
-@pytest.mark.parametrize("text", negatives())
-def test_a_hard_negative_stays_as_it_is(text: str) -> None:
-    assert redact(text, key=KEY).text == text
+def test_a_hard_negative_stays_as_it_is() -> None:
+    assert [(text, done) for text in negatives() if (done := redact(text, key=KEY).text) != text] == []
 
 
 @pytest.mark.parametrize(
@@ -676,11 +675,11 @@ def test_a_secret_is_found_whatever_plain_text_stands_around_it(noise: str) -> N
     assert gone(f"{noise} {token()} {noise}", token())
 
 
-@pytest.mark.parametrize("rule", load_rule_book().rules, ids=lambda rule: rule.kind)
-def test_every_rule_compiles_on_re2_and_has_anchors(rule: Rule) -> None:
-    assert re2.compile(rule.pattern)
-    assert rule.anchors
-    assert all(rule.anchors)
+def test_every_rule_compiles_on_re2_and_has_anchors() -> None:
+    for rule in load_rule_book().rules:
+        assert re2.compile(rule.pattern), rule.kind
+        assert rule.anchors, rule.kind
+        assert all(rule.anchors), rule.kind
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,6 @@ Its texts are cut into pieces, so that no scanner takes the made-up secrets for 
 import json
 from pathlib import Path
 
-import pytest
-
 from kept.core.redact import redact, shape, values
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "redaction_bounds.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -34,13 +32,10 @@ def joined(argument):
     return "".join(argument) if isinstance(argument, list) else argument
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in ROWS if "call" in row], ids=lambda row: "-".join(map(str, map(joined, row["call"])))[:60]
-)
-def test_a_value_on_either_side_of_a_bound_is_judged_as_written_down(row):
-    assert judged(*map(joined, row["call"])) == row["gives"]
+def test_a_value_on_either_side_of_a_bound_is_judged_as_written_down():
+    assert [row for row in ROWS if "call" in row and judged(*map(joined, row["call"])) != row["gives"]] == []
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if "text" in row], ids=range(sum("text" in row for row in ROWS)))
-def test_a_text_on_either_side_of_a_bound_becomes_what_is_written_down(row):
-    assert redact(joined(row["text"]), key=KEY).text == joined(row["becomes"])
+def test_a_text_on_either_side_of_a_bound_becomes_what_is_written_down():
+    changed = [row for row in ROWS if "text" in row and redact(joined(row["text"]), key=KEY).text != joined(row["becomes"])]
+    assert changed == []

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from cli_world import kept
 from kept.cli.parsers import STATES
 from kept.cli.registry import COMMANDS
@@ -54,28 +52,22 @@ def exists(word: str) -> bool:
     return any(next(base.glob(pattern), None) for base in bases if base.is_dir())
 
 
-@pytest.fixture(scope="module")
-def tests_there() -> set[str]:
-    files = (ROOT / "tests").rglob("test_*.py")
-    return {name for file in files for name in (file.stem, *re.findall(r"def (test_\w+)", file.read_text(encoding="utf-8")))}
+def test_every_path_that_a_page_names_exists():
+    words = {(page_id(page), word.strip(",:;()")) for page in PAGES for code in code_of(page) for word in code.split()}
+    assert sorted((page, word) for page, word in words if is_path(word) and not exists(word)) == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_id)
-def test_every_path_that_a_page_names_exists(page):
-    words = {word.strip(",:;()") for code in code_of(page) for word in code.split()}
-    assert sorted(word for word in words if is_path(word) and not exists(word)) == []
+def test_every_link_of_a_page_leads_to_a_file():
+    links = [
+        (page, link) for page in PAGES for link in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8"))
+    ]
+    assert [(page_id(page), link) for page, link in links if not (page.parent / link).exists()] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_id)
-def test_every_link_of_a_page_leads_to_a_file(page):
-    links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8"))
-    assert [link for link in links if not (page.parent / link).exists()] == []
-
-
-@pytest.mark.parametrize("page", PAGES, ids=page_id)
-def test_every_command_and_option_that_a_page_names_exists(page, capsys, home):
+def test_every_command_and_option_that_a_page_names_exists(capsys, home):
     helps: dict[tuple[str, ...], str] = {}
-    for name, tail in sorted({match for code in code_of(page) for match in CALL.findall(re.sub(r"#[^\n]*", "", code))}):
+    codes = {code for page in PAGES for code in code_of(page)}
+    for name, tail in sorted({match for code in codes for match in CALL.findall(re.sub(r"#[^\n]*", "", code))}):
         if name == "help":
             continue
         assert name in COMMANDS, f"kept {name}"
@@ -92,17 +84,17 @@ def test_every_command_and_option_that_a_page_names_exists(page, capsys, home):
         assert [option for option in options if option not in known] == [], f"kept {name}{rest}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_id)
-def test_every_make_target_that_a_page_names_exists(page):
+def test_every_make_target_that_a_page_names_exists():
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    named = {name for code in code_of(page) for name in re.findall(r"(?:^|\n)make ([a-z]+)", code)}
-    assert named <= targets
+    named = {name for page in PAGES for code in code_of(page) for name in re.findall(r"(?:^|\n)make ([a-z]+)", code)}
+    assert named - targets == set()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_id)
-def test_every_test_that_a_page_names_exists(page, tests_there):
-    named = re.findall(r"(?<![\w/])test_\w+\b(?!\.py)", page.read_text(encoding="utf-8"))
-    assert sorted({name for name in named if name not in tests_there}) == []
+def test_every_test_that_a_page_names_exists():
+    files = (ROOT / "tests").rglob("test_*.py")
+    there = {name for file in files for name in (file.stem, *re.findall(r"def (test_\w+)", file.read_text(encoding="utf-8")))}
+    named = {name for page in PAGES for name in re.findall(r"(?<![\w/])test_\w+\b(?!\.py)", page.read_text(encoding="utf-8"))}
+    assert named - there == set()
 
 
 def test_every_requirement_stands_in_the_table_once():
