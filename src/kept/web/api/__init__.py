@@ -2,15 +2,12 @@
 
 from fastapi import APIRouter
 
-from kept.web.api import files, history, memories, prompts, runs, sample, settings, several
+from kept.web.api import files, memories, prompts, runs, settings
 
 AREAS: tuple[APIRouter, ...] = (
     memories.router,
-    several.router,
-    history.router,
     files.router,
     prompts.router,
-    sample.router,
     runs.router,
     settings.router,
 )

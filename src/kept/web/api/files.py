@@ -44,23 +44,6 @@ class FileOut(BaseModel):
     problem: str
 
 
-class FileListItem(BaseModel):
-    """A file in the list."""
-
-    name: str
-    form: str
-    profiles: list[str]
-    condition: str
-    memories: int
-    problem: str
-
-
-class FilesOut(BaseModel):
-    """All files that kept writes or has written."""
-
-    files: list[FileListItem]
-
-
 class ChangeOut(BaseModel):
     """What would happen to one memory."""
 
@@ -97,19 +80,6 @@ class SavedOut(BaseModel):
     operations: dict[str, int] = Field(description="How many operations of each kind the edit was.")
     undo: str = Field(description="What takes the change back, for POST /api/undo; empty where nothing does.")
     problems: list[str]
-
-
-@router.get("/files", response_model=FilesOut)
-def list_files(request: Request) -> dict[str, Any]:
-    """List the files that kept writes."""
-    with request_workspace(request) as workspace:
-        editable_files = edit_file.list_output_files(workspace)
-        return {
-            "files": [
-                json_fields(file, "name", "form", "profiles", "condition", "problem") | {"memories": len(file.entries)}
-                for file in editable_files
-            ]
-        }
 
 
 @router.get("/files/file", response_model=FileOut)

@@ -1,17 +1,24 @@
-"""The API for memories: list, read and add them, and every change that a person may make to one."""
+"""The API for memories: list, read and add them; every change that a person may make to one, or to several at once."""
 
+from collections import Counter
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
-from pydantic import AwareDatetime, BaseModel, Field, StrictBool
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import AwareDatetime, BaseModel, Field, StrictBool, StringConstraints
 from starlette.responses import Response
 
+from kept.core.codec import json_fields
+from kept.core.errors import UsageError
 from kept.core.event import Origin
 from kept.core.memory import Memory, Status
 from kept.memories import decisions, person
 from kept.memories.browse import MemoryFilter, filter_memories, to_export
+from kept.pipeline.erase.forget import ErasureReport, close_left, find_erasure_places, forget, make_erasure_request
 from kept.web.api.models import Body, ChangeResponse, EmptyBody, Id, IfMatch, MemoryOut, Name, Sentence, apply_change
-from kept.web.context import request_workspace
+from kept.web.context import locked_workspace, request_workspace, web_context
 from kept.workspace import Workspace
 
 router = APIRouter(tags=["memories"])
@@ -193,3 +200,180 @@ def resolve_memory(request: Request, answer: Response, number: Id, body: AnswerB
     return apply_change(
         request, answer, lambda workspace: person.resolve(workspace, number, body.category, body.text, if_match=if_match)
     )
+
+
+Number = Annotated[str, StringConstraints(pattern="^[0-9a-zA-Z]{4,64}$")]
+_MOST = 1_000
+
+
+class BulkAction(StrEnum):
+    """A change that can be made to several memories at once."""
+
+    PIN = "pin"
+    UNPIN = "unpin"
+    RETIRE = "retire"
+    KEEP = "keep"
+    APPROVE = "approve"
+    REJECT = "reject"
+
+
+_ACTS: Mapping[BulkAction, Callable[..., Memory]] = {
+    BulkAction.PIN: person.pin,
+    BulkAction.UNPIN: partial(person.pin, on=False),
+    BulkAction.RETIRE: person.retire,
+    BulkAction.KEEP: person.keep,
+    BulkAction.APPROVE: decisions.approve,
+    BulkAction.REJECT: decisions.reject,
+}
+
+
+class SeenMemory(Body):
+    """A memory, and the revision that the client saw (empty: any)."""
+
+    id: Number
+    revision: Annotated[str, StringConstraints(max_length=80)] = ""
+
+
+class BulkBody(Body):
+    """One change for several memories."""
+
+    act: BulkAction
+    memories: Annotated[list[SeenMemory], Field(min_length=1, max_length=_MOST)]
+
+
+class MergeBody(Body):
+    """Memories to merge into the first."""
+
+    memories: Annotated[list[SeenMemory], Field(min_length=2, max_length=50)]
+    content: Annotated[
+        str, Field(max_length=2 * person.MEMORY_CHARS, description="What the one says; empty: what the first says.")
+    ] = ""
+    category: Name = ""
+
+
+class BulkResponse(ChangeResponse):
+    """The result of several changes. ``undo`` reverts all of them."""
+
+    undo_each: list[str] = Field(description="What undoes each alone, in the order of ``memories``; empty where nothing changed.")
+
+
+class ForgetBody(Body):
+    """Memories to erase. Erasing needs ``sure``, because there is no undo; without it nothing is erased."""
+
+    memories: Annotated[list[Number], Field(min_length=1, max_length=_MOST)]
+    sure: StrictBool
+    also: list[Number] = Field(
+        default_factory=list, max_length=_MOST, description="Near copies, by their ids, to be erased as well."
+    )
+
+
+class NearCopy(BaseModel):
+    """A memory that says nearly the same in other words. It is kept unless it is chosen."""
+
+    id: str
+    where: str
+    text: str
+
+
+class ErasureOut(BaseModel):
+    """What was erased or, if ``sure`` was false, what would be."""
+
+    forgotten: list[str]
+    places: dict[str, int] = Field(description="How many places, by what holds them.")
+    near: list[NearCopy] = Field(description="Near copies that were not chosen.")
+    remains: list[str] = Field(description="Files of kept's own that still hold the words: none, but where something went wrong.")
+    out_of_reach: list[str] = Field(description="What says it, or may, and is not kept's to change.")
+    problems: list[str]
+
+
+@router.post("/several", response_model=BulkResponse)
+def change_several(request: Request, answer: Response, body: BulkBody) -> dict[str, Any]:
+    """Make the same change to several memories: to all of them, or to none if one cannot be changed in this way."""
+    undo_each: list[str] = []
+
+    def change_all(workspace: Workspace) -> list[Memory]:
+        with person.one_run(workspace, body.act) as run:
+            memories = [_ACTS[body.act](workspace, seen.id, if_match=seen.revision) for seen in body.memories]
+        last = [workspace.store.log.operations_on(memory.id)[-1][0] for memory in memories]
+        undo_each.extend(str(pass_.id) if run.started and pass_.run == run() else "" for pass_ in last)
+        return memories
+
+    return apply_change(request, answer, change_all) | {"undo_each": undo_each}
+
+
+@router.post("/merge", response_model=ChangeResponse)
+def merge_memories(request: Request, answer: Response, body: MergeBody) -> dict[str, Any]:
+    """Merge several memories into the first, which gets all their evidence."""
+    numbers, seen = [seen_memory.id for seen_memory in body.memories], [seen_memory.revision for seen_memory in body.memories]
+    return apply_change(
+        request,
+        answer,
+        lambda workspace: [person.merge(workspace, numbers, body.content, category=body.category or None, if_match=seen)],
+    )
+
+
+class ErasingOut(BaseModel):
+    """What a running forget request is doing, in words; empty if none is running."""
+
+    doing: str
+
+
+@router.get("/forget", response_model=ErasingOut)
+def tell_erasing(request: Request) -> dict[str, str]:
+    """What a running forget request is doing; it may take minutes."""
+    return {"doing": next(iter(web_context(request).erasure_progress), "")}
+
+
+@router.post("/forget", response_model=ErasureOut)
+def forget_memories(request: Request, body: ForgetBody) -> dict[str, Any]:
+    """Erase memories permanently, and their words everywhere kept has them, backups included. There is no undo.
+
+    If something could not be erased, the same call tries again. If ``sure`` is false, nothing is erased and the response says what
+    would be.
+    """
+    web, numbers = web_context(request), tuple(dict.fromkeys(body.memories))
+    with web.change_lock, request_workspace(request) as workspace:
+        again = web.unerased.get(numbers)
+        asked = again or make_erasure_request(workspace, [person.find_memory(workspace, number) for number in numbers])
+        if body.sure:
+            if not any(memory.content for memory in asked.memories):
+                raise UsageError("it is forgotten, and its words are not known any more", hint="kept forget --words SENTENCE")
+
+            def tell(stage: str, done: int, total: int) -> None:
+                web.erasure_progress[:] = [f"{stage} ({done} of {total})" if total else stage]
+
+            try:
+                gone = forget(workspace, asked, also=() if again else body.also, progress=tell)
+            finally:
+                web.erasure_progress.clear()
+            web.unerased.pop(numbers, None)
+            if gone.asked and (gone.problems or gone.remains):
+                web.unerased[numbers] = gone.asked
+            return _erasure_body(gone)
+        erasure_matches = find_erasure_places(workspace, asked)
+        counts = Counter(place.holder for place in erasure_matches if not place.near)
+        memories = tuple(memory.id for memory in asked.memories)
+        return _erasure_body(
+            ErasureReport(memories=memories, places=counts, near=tuple(place for place in erasure_matches if place.near))
+        )
+
+
+@router.delete("/forget/{run}", response_model=ErasingOut)
+def close_what_is_left(request: Request, run: Annotated[int, Path(ge=1, le=10**15)], body: EmptyBody) -> dict[str, str]:
+    """Stop showing what a forgetting run could not erase, because the person has dealt with it. The history still shows it."""
+    with locked_workspace(request) as workspace:
+        close_left(workspace, run)
+    return tell_erasing(request)
+
+
+def _erasure_body(gone: ErasureReport) -> dict[str, Any]:
+    body = json_fields(gone, "remains", "out_of_reach", forgotten="memories")
+    body["near"] = [json_fields(place, "id", "where", "text") for place in gone.near]
+    body["places"] = {name: count for name, count in gone.places.items() if count}
+    return body | {"problems": [*gone.problems, *(f"the words still stand in {place}" for place in gone.remains)]}
+
+
+@router.post("/refused/{number}/admit", status_code=201, response_model=ChangeResponse)
+def accept_proposal(request: Request, answer: Response, number: Id, body: EmptyBody) -> dict[str, Any]:
+    """Make a refused proposal a memory."""
+    return apply_change(request, answer, lambda workspace: [person.accept_refused(workspace, number)])

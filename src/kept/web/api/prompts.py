@@ -44,25 +44,10 @@ class PromptOut(BaseModel):
     revision: str = Field(description="Give it back as If-Match.")
 
 
-class PromptsOut(BaseModel):
-    """The prompts of the active profiles, the default one first."""
-
-    prompts: list[PromptOut]
-
-
 class PromptBody(Body):
     """The person's own prompt."""
 
     text: Annotated[str, Field(min_length=1, max_length=200_000)]
-
-
-@router.get("/prompts", response_model=PromptsOut)
-def list_prompts(request: Request) -> dict[str, Any]:
-    """The prompts of the active profiles."""
-    home = request_home(request)
-    return {
-        "prompts": [_draft_body(prompt_override.load_prompt_state(home, item)) for item in prompt_override.active_profile_ids(home)]
-    }
 
 
 @router.get("/prompts/{profile}", response_model=PromptOut)

@@ -1,4 +1,4 @@
-"""The API for runs: start one, follow it, stop it; and make a backup."""
+"""The API for runs: start one, follow it, stop it, undo and redo; make a backup; show the bundled sample instead."""
 
 from datetime import date
 from typing import Annotated, Any, Literal
@@ -7,12 +7,14 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, BeforeValidator, Field, StrictBool, StringConstraints
 
 from kept.core.codec import json_fields
-from kept.core.errors import UsageError
+from kept.core.errors import MissingError, UsageError
 from kept.core.pattern import Pattern
 from kept.memories.backups import back_up_now
-from kept.pipeline.run import RunOptions
-from kept.web.api.models import Body, EmptyBody
-from kept.web.context import locked_workspace, request_home, web_context
+from kept.memories.browse import to_export
+from kept.memories.history import UndoResult, describe_given_back, list_differences, redo, undo
+from kept.pipeline.run import RunOptions, run_pipeline, sample_files
+from kept.web.api.models import Body, EmptyBody, MemoryOut
+from kept.web.context import change_before_write, locked_workspace, request_home, web_context
 
 router = APIRouter(tags=["runs"])
 _DAY = Pattern(r"\d{4}-\d\d-\d\d")
@@ -106,3 +108,88 @@ def get_current_run(request: Request) -> dict[str, Any]:
 def stop_run(request: Request) -> dict[str, Any]:
     """Ask the run to end at its next step. It keeps what it has done, and the next run continues from there."""
     return json_fields(web_context(request).background_run.stop())
+
+
+class UndoBody(Body):
+    """What to undo: a pass (``12``), a run (``r3``), or several separated by commas; empty for the last run."""
+
+    what: Annotated[str, StringConstraints(max_length=2_000, pattern=r"^(r?[0-9]{1,18}(,r?[0-9]{1,18})*)?$")] = ""
+
+
+class UndoOut(BaseModel):
+    """The result of an undo or redo."""
+
+    passes: list[int] = Field(description="The passes switched.")
+    memories: list[MemoryOut] = Field(
+        description="The memories that changed, as they are now; those that are gone are not among them."
+    )
+    later: int = Field(description="How many later operations on the same memories still count.")
+    said: str = Field(description="What the memories are now, in words.")
+    problems: list[str] = Field(description="What could not be written to files; the next run does it.")
+
+
+@router.post("/undo", response_model=UndoOut)
+def undo_changes(request: Request, body: UndoBody) -> dict[str, Any]:
+    """Undo a pass or run. The undo is a pass itself: nothing is removed from the log."""
+    return _undo_response(request, body, undoing=True)
+
+
+@router.post("/redo", response_model=UndoOut)
+def redo_changes(request: Request, body: UndoBody) -> dict[str, Any]:
+    """Redo what was undone; the last undo if nothing is named."""
+    return _undo_response(request, body, undoing=False)
+
+
+def _undo_response(request: Request, body: UndoBody, *, undoing: bool) -> dict[str, Any]:
+    wanted = body.what.split(",")
+    with locked_workspace(request) as workspace:
+
+        def undo_or_redo() -> list[UndoResult]:
+            with workspace.store.transaction():
+                return (
+                    [undo(workspace, item) for item in reversed(wanted)] if undoing else [redo(workspace, item) for item in wanted]
+                )
+
+        undo_results, problems = change_before_write(request, workspace, undo_or_redo)
+        now = [
+            workspace.store.log.memory(number)
+            for number in dict.fromkeys(item for result in undo_results for item in result.changed)
+        ]
+        changed = {number: states for result in undo_results for number, states in result.changed.items()}
+        return {
+            "said": describe_given_back(list_differences(changed)) or "no memory changed",
+            "passes": [pass_ for result in undo_results for pass_ in result.passes],
+            "memories": [to_export(workspace, memory) for memory in now if memory is not None],
+            "later": sum(len(result.later) for result in undo_results),
+            "problems": list(problems),
+        }
+
+
+class SampleBody(Body):
+    """Whether to show the sample instead of the person's own memories."""
+
+    on: StrictBool
+
+
+class SampleOut(BaseModel):
+    """Whether the sample is shown, and the number of its memories."""
+
+    on: bool
+    memories: int = Field(description="How many memories the sample has; 0 where it is not shown.")
+
+
+@router.post("/sample", response_model=SampleOut)
+def show_sample(request: Request, body: SampleBody) -> dict[str, Any]:
+    """Show the bundled sample, which has its own home, instead of the person's memories; or leave it."""
+    web = web_context(request)
+    if not body.on:
+        web.sample_shown.clear()
+        return {"on": False, "memories": 0}
+    if web.open_sample is None:
+        raise MissingError("there is no sample here", hint="run `kept run PATH` on your own transcripts")
+    with web.change_lock, web.open_sample() as workspace:
+        if not workspace.store.log.memory_ids():
+            run_pipeline(workspace, sample_files(), RunOptions(model=False), sample=True)
+        count = len(workspace.store.log.memory_ids())
+    web.sample_shown.set()
+    return {"on": True, "memories": count}

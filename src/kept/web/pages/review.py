@@ -20,8 +20,7 @@ from kept.memories.decisions import find_decidable
 from kept.outputs.routing import client_has_hooks, find_displaced
 from kept.pipeline.sleep import UNUSED, list_lingering, why_lingering
 from kept.web.context import request_workspace, web_context
-from kept.web.conversations import build_conversations
-from kept.web.pages.memories import Ids, render_form, row_values
+from kept.web.pages.memories import Ids, build_conversations, render_form, row_values
 from kept.web.pages.story import find_next_starts
 from kept.web.render import NavigationPage, render_page, render_part
 from kept.workspace import Workspace

@@ -16,9 +16,8 @@ from kept.memories.person import find_memory
 from kept.outputs.routing import SessionStart, explain_no_room, preview_start, routes_by_memory
 from kept.recall.preview import session_directories
 from kept.web.context import request_workspace
-from kept.web.conversations import build_conversations
 from kept.web.pages.context import last_work_directory
-from kept.web.pages.memories import PAGE, row_values
+from kept.web.pages.memories import PAGE, build_conversations, row_values
 from kept.web.render import render_page, render_part
 from kept.workspace import Workspace
 
