@@ -3,20 +3,22 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kept.core.codec import load, to_canonical_json
 from kept.core.errors import DamagedError
 from kept.core.event import Author, Cursor, Event, RecordAccount
-from kept.core.text import index_words
+from kept.core.text import index_words, phrase_words
+from kept.core.times import from_milliseconds, parse_optional_instant, to_milliseconds
 from kept.store.archive.blocks import BLOCK_EVENTS, Blocks, index, is_indexed, marks_of, row_of
 from kept.store.archive.repeats import check_passage_hashes
 from kept.store.check import check_quotes
 from kept.store.database import Database, match_all_words
 from kept.store.erasing import has_words
 from kept.store.packing import block_hash
-from kept.store.values import EventRow, FileRow, Row, ThreadRow
+from kept.store.values import EventRow, FileRow, Mention, Row, Thread, ThreadRow
 
 if TYPE_CHECKING:
     from kept.core.erasure import ErasureWords
@@ -117,6 +119,20 @@ def find_similar_events(database: Database, blocks: Blocks, words: "ErasureWords
 def _phrases(words: Iterable[str]) -> Iterator[str]:
     """The words in the form of the index, each as a phrase of its parts."""
     return filter(None, map(index_words, words))
+
+
+def thread_from_row(row: Any) -> Thread:
+    """The thread of a row of the database."""
+    values = {name: row[name] for name in ("id", "session", "source", "path", "project", "events", "extracted")}
+    return Thread(**values, first_at=parse_optional_instant(row["first_at"]), last_at=parse_optional_instant(row["last_at"]))
+
+
+def find_mentions(database: Database, name: str, since: datetime) -> tuple[Mention, ...]:
+    """When the person or the assistant last mentioned a name after ``since``, by working directory and file."""
+    if not index_words(name):
+        return ()
+    rows = database.run("mentions", query=match_all_words([phrase_words(name)]), since=to_milliseconds(since))
+    return tuple(Mention(project=row["project"], path=row["path"], at=from_milliseconds(row["at"])) for row in rows)
 
 
 def reindex(database: Database, blocks: Blocks) -> None:

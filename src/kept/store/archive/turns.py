@@ -10,12 +10,11 @@ from kept.core.codec import dump, load, to_canonical_json
 from kept.core.errors import DamagedError
 from kept.core.event import FORGOTTEN_MARK, Author, Cursor, Event, EventKind, RecordAccount, is_note
 from kept.core.project import Project
-from kept.core.text import index_words, phrase_words
-from kept.core.times import format_instant, from_milliseconds, parse_optional_instant, to_milliseconds
+from kept.core.times import format_instant, from_milliseconds, to_milliseconds
 from kept.store.archive import care
 from kept.store.archive.blocks import BLOCK_EVENTS, Blocks, add_events, find_known, index, is_user_prompt, unindex
 from kept.store.archive.repeats import add_repeats, find_events_repeated_by, list_repeated_events
-from kept.store.database import ERASING, Database, checksum, match_all_words
+from kept.store.database import ERASING, Database, checksum
 from kept.store.erasing import erase_from_carry, erase_from_event
 from kept.store.memories import named_fields
 from kept.store.records import merge_event_copy, replace_content
@@ -216,28 +215,26 @@ class Archive:
         An iterator over a cursor, because there may be hundreds of thousands: do not write before it is exhausted.
         """
         if path:
-            return map(_thread_from_row, self._database.run("threads_of_file", path=self._database.safe(path)))
-        return map(_thread_from_row, self._database.run("pending_threads" if pending else "all_threads"))
+            return map(care.thread_from_row, self._database.run("threads_of_file", path=self._database.safe(path)))
+        return map(care.thread_from_row, self._database.run("pending_threads" if pending else "all_threads"))
 
     def threads_by_id(self, threads: Iterable[int]) -> Iterator[Thread]:
         """The threads with these numbers, in this order, each read when the iterator reaches it; writing in between is allowed."""
-        return (_thread_from_row(self._database.fetch_one("thread_by_id", id=thread)) for thread in threads)
+        return (care.thread_from_row(self._database.fetch_one("thread_by_id", id=thread)) for thread in threads)
 
     def threads_ended_between(self, projects: Iterable[str], start: datetime, stop: datetime, limit: int) -> tuple[Thread, ...]:
         """The threads of these working directories whose last event is in [start, stop), latest first; at most ``limit``."""
         values = {"start": format_instant(start), "stop": format_instant(stop), "limit": limit}
         rows = self._database.run("threads_ended", projects=to_canonical_json(sorted(projects)), **values)
-        return tuple(map(_thread_from_row, rows))
+        return tuple(map(care.thread_from_row, rows))
 
     def threads_started_between(self, projects: Iterable[str], start: datetime, stop: datetime) -> Iterator[Thread]:
         """The threads of these working directories whose first event is in (start, stop], in its order.
 
         An iterator over a cursor: do not write before it is exhausted.
         """
-        rows = self._database.run(
-            "threads_begun", projects=to_canonical_json(sorted(projects)), start=format_instant(start), stop=format_instant(stop)
-        )
-        return map(_thread_from_row, rows)
+        values = {"projects": to_canonical_json(sorted(projects)), "start": format_instant(start), "stop": format_instant(stop)}
+        return map(care.thread_from_row, self._database.run("threads_begun", **values))
 
     def tree(self, thread: int) -> tuple[Tree, bytearray]:
         """The tree of a thread, and for each of its events whether it is marked as abandoned. Raises DamagedError."""
@@ -310,7 +307,7 @@ class Archive:
         Each comes with the ordinal from which its chunks are open. A whole thread counts as unread again after a better copy, a
         rewind or an opt-out changed it, or when a long passage of it occurs in another session.
         """
-        return tuple((_thread_from_row(row), row["closed"]) for row in self._database.run("threads_pending_llm"))
+        return tuple((care.thread_from_row(row), row["closed"]) for row in self._database.run("threads_pending_llm"))
 
     def save_llm_progress(self, thread: int, *, closed: int, seen: int) -> None:
         """Record that a model has read ``seen`` events of a thread and that its chunks before ordinal ``closed`` are closed."""
@@ -379,19 +376,11 @@ class Archive:
 
     def count_undated_events(self) -> int:
         """The number of undated events."""
-        count: int = self._database.fetch_one("count_undated_events")["events"]
-        return count
+        return int(self._database.fetch_one("count_undated_events")["events"])
 
     def find_mentions(self, name: str, since: datetime) -> tuple[Mention, ...]:
-        """When the person or the assistant last mentioned a name after ``since``: one entry per working directory and file, in
-        their order.
-        """
-        rows = (
-            self._database.run("mentions", query=match_all_words([phrase_words(name)]), since=to_milliseconds(since))
-            if index_words(name)
-            else ()
-        )
-        return tuple(Mention(project=row["project"], path=row["path"], at=from_milliseconds(row["at"])) for row in rows)
+        """When the person or the assistant last mentioned a name after ``since``, for each working directory and file, by these."""
+        return care.find_mentions(self._database, name, since)
 
     def events_with_words(self, words: "ErasureWords") -> Iterator[Event]:
         """Every archived event that holds the words. Raises DamagedError."""
@@ -421,10 +410,7 @@ class Archive:
         yield from care.find_archive_damage(self._database, self._blocks)
 
     def find_misquotes(self, cited: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
-        """A message for each memory that cites an event for words that the event does not contain.
-
-        ``cited`` comes from :func:`kept.store.check.citations`.
-        """
+        """A message for each memory that cites (:func:`kept.store.check.citations`) words that the event does not contain."""
         yield from care.find_archive_misquotes(self._blocks, cited)
 
     def reindex(self) -> None:
@@ -478,8 +464,3 @@ class Archive:
         self._update_thread_sums(row.id)
         if row.heard:
             self.save_llm_progress(row.id, closed=row.closed, seen=row.heard)
-
-
-def _thread_from_row(row: Any) -> Thread:
-    values = {name: row[name] for name in ("id", "session", "source", "path", "project", "events", "extracted")}
-    return Thread(**values, first_at=parse_optional_instant(row["first_at"]), last_at=parse_optional_instant(row["last_at"]))
