@@ -519,6 +519,17 @@ def test_a_secret_behind_half_a_pair_of_surrogates_is_gone_and_nothing_beside_it
         assert [done.text] == [f"{before} token {done.text[each.start : each.end]} ok \ud800" for each in done.found]
 
 
+def test_a_password_in_full_width_letters_with_half_a_pair_of_surrogates_in_it_is_gone() -> None:
+    text = f"{full_width('password=')}Zb0RLZ9x\ud800!q"
+    assert redact(text, key=KEY).text.startswith(f"{full_width('password=')}[redacted:password:")
+    assert gone(text, "Zb0RLZ9x")
+
+
+def test_a_user_whose_password_is_the_users_name_has_none() -> None:
+    assert redact("https://billing42:billing42@db.example.org/x", key=KEY).found == ()
+    assert "billing43" not in redact("https://billing42:billing43@db.example.org/x", key=KEY).text
+
+
 def test_another_scanner_is_asked_again_while_it_finds_something_and_at_most_24_times() -> None:
     asked: list[bytes] = []
 

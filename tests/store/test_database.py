@@ -123,6 +123,20 @@ def test_what_was_written_is_read_back_once_after_the_outermost_commit(base, fai
     assert read == ([] if fails else ["second", "third"])
 
 
+def test_pages_in_memory_are_dropped_before_what_was_written_is_read_back(base):
+    done = []
+    with base.transaction():
+        base.run("put_setting", name="a", value="b")
+        base.verify_after_commit("one", lambda: (done.append("read"), True)[1])
+        base._connection.set_trace_callback(done.append)
+    base._connection.set_trace_callback(None)
+    assert [each for each in done if each in ("COMMIT", "PRAGMA shrink_memory", "read")] == [
+        "COMMIT",
+        "PRAGMA shrink_memory",
+        "read",
+    ]
+
+
 def test_one_row_that_cannot_be_read_back_among_others_is_an_error(base, tmp_path):
     def write():
         with base.transaction():

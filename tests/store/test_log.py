@@ -10,12 +10,13 @@ import pytest
 
 from kept.core.erasure import ErasureWords
 from kept.core.errors import DamagedError
-from kept.core.event import Author, Cursor, EventKind, Origin, RecordAccount
+from kept.core.event import NOTED, Author, Cursor, EventKind, Origin, RecordAccount, ToolUse
 from kept.core.memory import Actor, Evidence, Refused
 from kept.core.operation import Add, Forget, Retire
 from kept.core.project import Project
 from kept.store.check import check_fingerprints, check_quotes, citations, fingerprints_of
 from kept.store.log import Log
+from kept.store.packing import block_hash, pack
 from kept.store.sqlite import SqliteStore
 from kept.store.values import FingerprintRow, OperationRow, Span
 from store_world import AT, DAWN, NOW, add, archive, commit, event, judged, memory
@@ -221,6 +222,26 @@ def test_words_are_erased_wherever_they_stand_and_at_the_next_opening_from_every
     assert b"lighthouse" not in (tmp_path / "kept.db").read_bytes()
 
 
+def test_the_texts_that_curation_compares_go_with_whatever_changes_the_history(store):
+    def texts():
+        return store._database.execute_sql("SELECT count(*) FROM texts").fetchone()[0]
+
+    made = commit(store, add("m1", WORDS.sentences[0]))
+    store.log.start_run("run", NOW)
+    for change, left in (
+        (lambda: commit(store, add("m2")), 1),
+        (lambda: store.log.erase_memory("m9", (), (), made), 0),
+        (lambda: commit(store, stage="undo", undoes=(made.id,)), 0),
+        (lambda: commit(store, stage="redo", redoes=(made.id,)), 0),
+        (store.log.rebuild, 0),
+        (lambda: store.log.erase_words(WORDS), 0),
+    ):
+        store._database.execute_sql("DELETE FROM texts")
+        store._database.execute_sql("INSERT INTO texts VALUES (1, 'coding', 'user', 'x', 'x', 'x')")
+        change()
+        assert texts() == left
+
+
 def test_rows_that_are_spared_keep_their_words(store):
     archive(store, event("a"))
     commit(store, add("m1", WORDS.sentences[0]), add("m2", WORDS.sentences[0]))
@@ -269,6 +290,9 @@ def test_a_quote_is_of_an_event_whatever_its_spaces_and_also_of_a_tool_and_each_
     assert list(check_quotes("a", said, [("m1", "was said"), ("m2", "never said")])) == [
         "memory m2: its words are not those of event a"
     ]
+    by_tool = replace(said, text="what was sa", tool=ToolUse(name="run", target="id then", detail="what\nchanged"))
+    cited = [("m1", "id then"), ("m2", "what changed"), ("m3", "said"), ("m4", "was sa id")]
+    assert list(check_quotes("a", by_tool, cited)) == ["memory m3: its words are not those of event a"]
     assert list(check_quotes("a", replace(said, text="a [forgotten] b"), [("m1", "was said")])) == []
     assert list(check_quotes("k", None, [("m1", "one"), ("m1", "two"), ("m2", "x")])) == [
         "memory m1: cites event k, which is not in the archive",
@@ -340,6 +364,21 @@ def test_a_file_that_moved_to_another_folder_goes_on_in_its_thread(store, path, 
     assert [each.key for each in store.archive.events(threads, 0, 9)] == ["a", "b"]
 
 
+def test_a_diary_in_another_folder_is_another_thread_although_its_entries_are_known(store):
+    entry = replace(event("a"), label_reason=next(iter(sorted(NOTED))))
+    archive(store, entry, path="/old/f")
+    archive(store, entry, path="/new/f")
+    assert sorted(each.path for each in store.archive.threads()) == ["/new/f", "/old/f"]
+
+
+def test_prompts_and_replies_that_nearly_repeat_a_sentence_are_found_in_their_order(store):
+    reply = replace(
+        event("c", text="The lighthouse has its vault code under the mat."), kind=EventKind.RESPONSE, author=Author.ASSISTANT
+    )
+    archive(store, event("a", text="the code of the lighthouse vault lies under a mat"), event("b", text="the code is fine"), reply)
+    assert [each.key for each in store.archive.events_with_similar_words(WORDS)] == ["a", "c"]
+
+
 def test_what_a_rewind_replaced_is_labelled_and_no_longer_so_if_it_was_not(store):
     archive(store, event("a"), event("b"), event("c"))
     store.archive.mark_abandoned(1, [(1, True)])
@@ -401,6 +440,30 @@ def test_a_row_of_an_event_without_a_place_in_its_block_is_damage(store):
     store._database.execute_sql("DELETE FROM blocks")
     with pytest.raises(DamagedError, match="archive block 1 is missing"):
         store.archive._blocks._load_block(bytes, 1)
+
+
+@pytest.mark.parametrize("body", [b"", b"\0", pack([event("b", text="other words")])[0]])
+def test_a_block_of_other_bytes_is_not_served_although_they_can_be_read(store, body):
+    archive(store, event("a"))
+    with closing(sqlite3.connect(store.path)) as raw, raw:
+        raw.execute("UPDATE blocks SET body = ?", (body,))
+    for read in (lambda: store.archive.event("a"), lambda: store.archive.events(1, 0, 1), lambda: store.archive.known_keys(["a"])):
+        with pytest.raises(DamagedError, match=r"archive block 1 is damaged \(.*kept.db\) → run `kept check`"):
+            read()
+
+
+def test_what_has_no_words_or_is_not_indexed_is_no_damage_of_an_index(store):
+    output = replace(event("b", text="zebra"), kind=EventKind.TOOL_OUTPUT)
+    archive(store, event("a", text="!!! …"), output, replace(event("c", text="zebra"), author=Author.ABANDONED))
+    assert store.find_damage() == ()
+
+
+def test_a_block_that_was_written_damaged_is_not_served(store):
+    archive(store, event("a"))
+    with closing(sqlite3.connect(store.path)) as raw, raw:
+        raw.execute("UPDATE blocks SET body = ?, hash = ?", (b"\0", block_hash(b"\0")))
+    with pytest.raises(DamagedError, match="archive block 1 is damaged"):
+        store.archive.event("a")
 
 
 @pytest.mark.parametrize("body", ["x'00'", "NULL", "x'ff00ff'"])
