@@ -7,6 +7,7 @@ import pytest
 
 from kept.changes import archive_before_edits
 from kept.core.memory import USER_SCOPE, Status
+from kept.intake import project_evidence
 from kept.intake.project_evidence import suggest_same_projects
 from kept.memories import person
 from kept.memories.history import undo
@@ -229,6 +230,21 @@ def test_a_clone_of_a_folder_on_this_machine_is_the_same_project(desk_at, home):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         assert len(places(workspace)) == 1
+
+
+def test_a_repository_that_was_renamed_is_one_project_by_its_first_commit(desk_at, home, monkeypatch):
+    one = repository(home / "a" / "harbor", "git@example.org:office/harbor.git")
+    two = repository(home / "b" / "port", "git@example.org:office/port.git")
+    other = repository(home / "c" / "mill", "git@example.org:office/mill.git")
+    commits = {one / ".git": "1" * 40, two / ".git": "1" * 40, other / ".git": "2" * 40}
+    monkeypatch.setattr(project_evidence, "first_commit", lambda git: commits[git])
+    say(home, "s1", RULE, cwd=one)
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        say(home, "s2", OTHER, cwd=two)
+        say(home, "s3", "Always run `make check` before you push, never push without it.", cwd=other)
+        run_pipeline(workspace, [], RunOptions())
+        assert len(places(workspace)) == 2
 
 
 def test_what_is_read_before_a_change_tells_as_much_of_a_directory_as_what_a_run_reads(desk_at, home):

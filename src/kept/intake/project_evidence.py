@@ -1,21 +1,24 @@
 """Find out which directories belong to one project.
 
-The evidence is the remotes that git printed in transcripts, and the folders of workspace managers; shared
+The evidence is the remotes that git printed in transcripts, a common first commit, and the folders of workspace managers; shared
 names only suggest a project to the person. Memories are moved by :mod:`kept.intake.projects`.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from kept.core.event import Event, EventKind
 from kept.core.pattern import compile_late
 from kept.core.project import FOLDER, REMOTE, Project, directory_name, managed_repository, project_root
-from kept.local.git import remote_name
+from kept.local import files
+from kept.local.git import first_commit, remote_name
+from kept.workspace import Workspace
 
 Remotes = dict[str, Counter[str]]
 """By working directory: how often the output of a git command named each repository (host and path)."""
 
+_COMMITS = "first_commits.json"
 _OUTPUT_CHARS = 20_000  # characters of an output that are examined
 _REMOTE_SHARE = 0.8  # of the repositories that git named in a project's directories, this share must be the same one
 # Lines of `git push`, `git fetch`, `git remote -v`.
@@ -32,13 +35,14 @@ def count_remotes(remotes: Remotes, events: Iterable[Event]) -> None:
                     remotes.setdefault(event.project, Counter())[name] += 1
 
 
-def derive_identities(projects: Sequence[Project], remotes: Remotes) -> dict[str, str]:
-    """The identity of each directory, joined by remote, then by a workspace manager's folders.
+def derive_identities(projects: Sequence[Project], remotes: Remotes, commits: Mapping[str, str]) -> dict[str, str]:
+    """The identity of each directory, joined by remote, then by first commit, then by a workspace manager's folders.
 
-    Remotes that disagree, and names that are ambiguous, are ignored.
+    ``commits`` maps directories to first commits. Remotes that disagree, and names that are ambiguous, are ignored.
     """
     identities = {project.directory: project.identity for project in projects}
     _join_by_remote(identities, remotes)
+    _join_by_commit(identities, commits)
     _join_by_layout(identities)
     return identities
 
@@ -53,6 +57,18 @@ def _join_by_remote(identities: dict[str, str], remotes: Remotes) -> None:
         (remote, most), *_ = counted.most_common(1)
         if identity.startswith(FOLDER) and most >= _REMOTE_SHARE * counted.total():
             _join_identities(identities, identity, REMOTE + remote)
+
+
+def _join_by_commit(identities: dict[str, str], commits: Mapping[str, str]) -> None:
+    """Join directories with the same first commit."""
+    groups: dict[str, Counter[str]] = {}
+    for directory, commit in commits.items():
+        if commit and directory in identities:
+            groups.setdefault(commit, Counter())[identities[directory]] += 1
+    for group in groups.values():
+        best = min(group, key=lambda identity: (not identity.startswith(REMOTE), -group[identity], identity))
+        for identity in group:
+            _join_identities(identities, identity, best)
 
 
 def _join_by_layout(identities: dict[str, str]) -> None:
@@ -72,6 +88,21 @@ def _join_identities(identities: dict[str, str], identity: str, other: str) -> N
     for directory, known in identities.items():
         if known == identity:
             identities[directory] = other
+
+
+def first_commits(workspace: Workspace, projects: Sequence[Project], *, keep: bool) -> dict[str, str]:
+    """The first commit of each directory that is or once was a git checkout; ``keep`` saves new ones."""
+    path = workspace.paths.state / _COMMITS
+    known = {directory: str(commit) for directory, commit in files.read_object(path).items()}
+    now = dict(known)
+    for project in projects:
+        if project.directory in now or (checkout := workspace.find_checkout(project.directory)) is None:
+            continue
+        if (commit := first_commit(checkout.git)) is not None:  # without git, the next run asks again
+            now[project.directory] = commit
+    if keep and now != known:
+        files.write_object(path, now, root=workspace.paths.root)
+    return now
 
 
 def suggest_same_projects(projects: Sequence[Project]) -> tuple[tuple[str, str, str], ...]:

@@ -12,7 +12,7 @@ from kept.core.value import dataclass, replace
 from kept.extraction.extract_threads import reextract_thread
 from kept.extraction.revalidate import move_proposals
 from kept.extraction.segment import WINDOW
-from kept.intake.project_evidence import count_remotes, derive_identities
+from kept.intake.project_evidence import count_remotes, derive_identities, first_commits
 from kept.intake.reading import ReadingReport
 from kept.local.progress import Progress, ignore_progress
 from kept.store.values import Draft, Proposal
@@ -38,12 +38,12 @@ def collect_pending_evidence(workspace: Workspace, reading: ReadingReport) -> No
             count_remotes(reading.remotes, archive.events(thread.id, start, start + WINDOW))
 
 
-def record_projects(workspace: Workspace, reading: ReadingReport) -> None:
+def record_projects(workspace: Workspace, reading: ReadingReport, *, keep: bool = True) -> None:
     """Record new directories, and apply the evidence about known ones.
 
-    A directory that disappears keeps its record. Git remotes come from ``reading``, because later readings do not see these
-    transcripts again. If a known directory gets another identity, its memories are in the wrong scope until :func:`move_memories`
-    runs. Raises StoreError.
+    A directory that disappears keeps its record. Git remotes come from ``reading``, because later readings do not see
+    these transcripts again. ``keep`` saves first commits. If a known directory gets another identity, its memories
+    are in the wrong scope until :func:`move_memories` runs. Raises StoreError.
     """
     archive, remotes = workspace.store.archive, reading.remotes
     places = {place for directory, path in archive.directories() if (place := project_directory(directory, path))}
@@ -54,7 +54,7 @@ def record_projects(workspace: Workspace, reading: ReadingReport) -> None:
         for place in fresh:
             record_directory(workspace, place)
         known = archive.projects()
-        found = derive_identities(known, remotes)
+        found = derive_identities(known, remotes, first_commits(workspace, known, keep=keep))
         for project in known:
             if found[project.directory] != project.identity:
                 identity = found[project.directory]

@@ -1,5 +1,6 @@
-"""Finds the repository that contains a folder and its origin, by reading git's own files."""
+"""Finds the repository that contains a folder and its origin, by reading git's own files, and asks git for its first commit."""
 
+import os
 import re
 from pathlib import Path
 
@@ -13,12 +14,13 @@ _URL = compile_late(r"^(?:[a-z+]+://)?(?:[^@/\s]+@)?(?P<host>[^:/\s]+)(?::\d+/|[
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Checkout:
-    """A repository: its main worktree (``root``) and its ``origin``.
+    """A repository: its main worktree (``root``), its ``.git`` folder, and its ``origin``.
 
     ``remote`` is the origin's host and path, without user or scheme. ``local`` is the origin's folder if it is on this machine.
     """
 
     root: Path
+    git: Path
     remote: str
     local: str = ""
 
@@ -54,7 +56,7 @@ def _find_worktree_checkout(folder: Path, git: Path) -> Checkout | None:
 def _make_checkout(root: Path, git: Path) -> Checkout:
     url = _read_origin_url(git)
     local = url.removeprefix("file://")
-    return Checkout(root=root, remote=remote_name(url), local=local if local.startswith("/") else "")
+    return Checkout(root=root, git=git, remote=remote_name(url), local=local if local.startswith("/") else "")
 
 
 def remote_name(url: str) -> str:
@@ -83,3 +85,30 @@ def _read_start(path: Path) -> str:
             return file.read(_FILE_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
+
+
+_SECONDS = 20  # for a long history
+_NO_FETCH = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1"}
+
+
+def first_commit(git: Path) -> str | None:
+    """The root commit that a repository's HEAD reaches by first parents; empty if git cannot tell, None if git cannot be started.
+
+    ``git`` is the ``.git`` folder of the main worktree. A shallow clone gives nothing, because its history is truncated. Listing
+    commits runs nothing that the repository's settings name, and commits that are missing are not fetched.
+    """
+    import subprocess  # noqa: PLC0415 - only a run that finds a new project needs it
+
+    if (git / "shallow").exists():
+        return ""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | _NO_FETCH
+    command = ("git", f"--git-dir={git}", "rev-list", "--first-parent", "--max-parents=0", "HEAD")
+    try:
+        done = subprocess.run(  # noqa: S603 - a fixed program with arguments of our own
+            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
+        )
+    except OSError:
+        return None
+    except subprocess.TimeoutExpired:
+        return ""
+    return done.stdout.decode("ascii", "replace").strip() if done.returncode == 0 else ""

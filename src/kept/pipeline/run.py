@@ -218,7 +218,7 @@ def _read_and_remember(
         record_unread(workspace, paths, files_to_read, report.reading.skipped)
     # after reading: transcripts show which edits were made by agents
     merge_hand_edits(workspace, run_number, report.written, allow=options.allow)
-    record_projects(workspace, report.reading)
+    record_projects(workspace, report.reading, keep=not options.dry)
     report.written.problems += _import_outside_changes(workspace, paths, options, run_number)
     moved = move_memories(workspace, run_number(), progress) if list_misplaced_directories(workspace) else MoveReport()
     report.moved += moved.memories

@@ -77,8 +77,8 @@ def list_holders(workspace: Workspace, *, quick: bool = False) -> tuple[Holder, 
             "setup.json",
             "unread.json",
             "written.json",
-            "first_commits.json",  # this one and the next of earlier versions
-            "branches.json",
+            "first_commits.json",
+            "branches.json",  # of earlier versions
             "judged.jsonl",  # as above
             COUNTS,
         ),
