@@ -128,7 +128,7 @@ def mcp() -> Lines:
     yield from (
         "# MCP",
         "",
-        "`kept mcp` serves these over stdio. [How to connect](../agents.md).",
+        "`kept mcp` serves these over stdio; `kept mcp --http` over HTTP on this machine. [How to connect](../agents.md).",
         "",
     )
     yield from ("What an agent is told of it:", "", *(f"> {line}" for line in (server.instructions or "").splitlines()), "")

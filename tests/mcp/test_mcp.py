@@ -1,14 +1,20 @@
 """``kept mcp``: every tool and resource, through the SDK's own client: in this process, over stdio, over HTTP."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
+import urllib.error
+import urllib.request
+from contextlib import asynccontextmanager
 
 import pytest
 
 pytest.importorskip("mcp")
 
+import httpx2
+from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ListRootsResult, Root
 
 from cli_world import RULE, kept, told, transcript
@@ -18,6 +24,7 @@ from kept.mcp import create_server, server
 from kept.paths import find_paths
 from kept.workspace import open_workspace
 from mcp import Client, StdioServerParameters
+from mcp_process import serving
 from prepared import Prepared, do
 from waiting import run_apart
 
@@ -361,3 +368,41 @@ def test_over_stdio_a_client_lists_and_calls_tools(remembering):
     server = StdioServerParameters(command=sys.executable, args=["-m", "kept", "mcp"], env=env)
     (text,) = ask(remembering, ("search_memory", {"query": "InvoiceWriter"}), server=server)
     assert FACT.rstrip(".") in text
+
+
+def test_over_http_it_serves_who_has_the_key_on_this_machine_and_no_page_from_elsewhere(remembering):
+    with serving() as port:
+        url = f"http://127.0.0.1:{port}/mcp"
+        file = remembering / ".local" / "share" / "kept" / "mcp.key"
+        assert file.stat().st_mode & 0o777 == 0o600
+        key = {"Authorization": f"Bearer {file.read_text(encoding='utf-8').strip()}"}
+        (text,) = ask(remembering, ("search_memory", {"query": "InvoiceWriter"}), server=bearing(key, url))
+        assert FACT.rstrip(".") in text
+        assert _status(url) == 401
+        assert _status(url, Authorization="Bearer wrong") == 401
+        assert _status(url, Host=f"evil.example:{port}", **key) == 421
+        assert _status(url, Origin="http://evil.example", **key) == 403
+    with serving():
+        assert file.read_text(encoding="utf-8").strip() == key["Authorization"].removeprefix("Bearer ")
+
+
+@asynccontextmanager
+async def bearing(headers, url):
+    async with httpx2.AsyncClient(headers=headers) as http, streamable_http_client(url, http_client=http) as streams:
+        yield streams
+
+
+def _status(url, **headers):
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}).encode()
+    given = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **headers}
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, body, given)) as reply:
+            return reply.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_it_does_not_serve_other_machines(home, capsys):
+    code, _, err = kept(capsys, "mcp", "--http", "--host", "0.0.0.0")
+    assert code == 2
+    assert "kept serves this machine only" in err

@@ -1,7 +1,8 @@
-"""``kept mcp`` against junk on its standard input."""
+"""``kept mcp`` against junk on its standard input and against what other machines and pages send to its port."""
 
 import json
 import os
+import socket
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import pytest
 pytest.importorskip("mcp")
 
 from cli_world import told
+from mcp_process import serving
 from prepared import do
 
 FACT = "The export of invoices is written by `InvoiceWriter`."
@@ -81,3 +83,72 @@ def test_junk_on_standard_input_is_answered_as_the_protocol_says_and_the_next_ca
 def test_a_message_of_a_hundred_megabytes_does_not_end_the_server(remembering):
     answers = spoken(called(2, "tools/call", name="search_memory", arguments={"query": "x" * 100_000_000}))
     assert FACT.rstrip(".") in answers[-1]["result"]["content"][0]["text"]
+
+
+def status_of(port, raw):
+    """The status with which the server answers raw bytes; 0 where it hangs up."""
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(raw)
+        line = connection.makefile("rb").readline().split()
+    return int(line[1]) if len(line) > 1 else 0
+
+
+BODY = called(1, "tools/list")
+
+
+def request(port, *headers, method="POST", target="/mcp", body=BODY):
+    lines = [f"{method} {target} HTTP/1.1", "Connection: close", f"Content-Length: {len(body)}", *headers]
+    return "\r\n".join(lines).replace("$PORT", str(port)).encode() + b"\r\n\r\n" + body
+
+
+HOST = "Host: 127.0.0.1:$PORT"
+TAKES = "Accept: application/json, text/event-stream"
+JSON = "Content-Type: application/json"
+
+
+def key_of(home):
+    """The header with the key that the server wrote for clients of this user."""
+    file = home / ".local" / "share" / "kept" / "mcp.key"
+    return f"Authorization: Bearer {file.read_text(encoding='utf-8').strip()}"
+
+
+def test_what_comes_from_elsewhere_over_http_is_refused_and_what_comes_from_here_is_served(remembering, capsys):
+    before = told(capsys, "list", "--all")
+    with serving() as port:
+        key = key_of(remembering)
+        foreign = (
+            ("Host: evil.example:$PORT", JSON, TAKES),
+            ("Host: 127.0.0.1.evil.example", JSON, TAKES),
+            ("Host: 127.0.0.1", JSON, TAKES),  # another port's page
+            ("Host: [::ffff:127.0.0.1]:$PORT", JSON, TAKES),
+            ("Host: ", JSON, TAKES),
+            (JSON, TAKES),
+            (HOST, "Host: evil.example", JSON, TAKES),
+            ("Host: evil.example", HOST, JSON, TAKES),
+            (HOST, "Origin: https://evil.example", JSON, TAKES),
+            (HOST, "Origin: null", JSON, TAKES),
+            (HOST, "Origin: http://127.0.0.1.evil.example", JSON, TAKES),
+            (HOST, "Content-Type: text/plain", TAKES),
+            (HOST, "Content-Type: application/x-www-form-urlencoded", TAKES),
+        )
+        for headers in foreign:
+            assert not 200 <= status_of(port, request(port, key, *headers)) < 400, headers
+        preflight = (
+            "Origin: https://evil.example",
+            "Access-Control-Request-Method: POST",
+            "Access-Control-Request-Private-Network: true",
+        )
+        assert not 200 <= status_of(port, request(port, HOST, *preflight, method="OPTIONS", body=b"")) < 400
+        assert status_of(port, request(port, HOST, key, method="GET", target="/..%2f..%2fetc%2fpasswd", body=b"")) == 404
+        assert status_of(port, request(port, HOST, key, JSON, TAKES)) == 200
+    assert told(capsys, "list", "--all") == before
+
+
+def test_the_shared_attacks_on_a_port_are_refused(shared, remembering):
+    rows = json.loads((shared / "hostile" / "http" / "attacks.json").read_text(encoding="utf-8"))
+    with serving() as port:
+        for row in rows:
+            raw = row["req"].replace("/api/memory", "/mcp").replace("127.0.0.1:8765", f"127.0.0.1:{port}").replace("$T", "token")
+            if "Content-Length: 99999999999" not in raw:
+                assert not 200 <= status_of(port, raw.encode()) < 400, row["why"]
+        assert status_of(port, request(port, HOST, key_of(remembering), JSON, TAKES)) == 200

@@ -303,7 +303,7 @@ GROUPS = {
             "mcp",
             "serve:mcp",
             "memory as tools for any agent that speaks MCP",
-            ("claude mcp add --scope user kept -- kept mcp",),
+            ("claude mcp add --scope user kept -- kept mcp", "kept mcp --http --port 8321"),
         ),
         Command("web", "serve:web", "see, edit, approve and undo in the browser", ("kept web", "kept web --port 8765 --no-open")),
         Command(

@@ -29,12 +29,24 @@ from kept.recall.embed_server.server import run_embed_server
 from kept.workspace import Workspace, open_workspace
 
 
-def mcp(context: typer.Context) -> None:
+def mcp(
+    context: typer.Context,
+    *,
+    http: Annotated[
+        bool, typer.Option("--http", help="Serve streamable HTTP on this machine, behind a key, instead of stdin and stdout.")
+    ] = False,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="With --http: a loopback address.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="PORT", min=1, max=65_535, help="With --http: the port; the path is /mcp.")] = 8321,
+) -> None:
     """Serve memory as tools and resources to any agent that speaks MCP; while it runs, hooks also find facts by meaning."""
     call, home = global_options(context), command_home(context)
     serve = importlib.import_module("kept.mcp").serve
+    key = load_mcp_key(home) if http else ""
+    if http:
+        header = f"Authorization: Bearer {key}"
+        write_line(f'claude mcp add --transport http kept http://{host}:{port}/mcp --header "{header}"', stream=sys.stderr)
     with run_embed_server(home, os.environ):
-        serve(partial(open_workspace, home, profile=call.profile, zone=call.zone))
+        serve(partial(open_workspace, home, profile=call.profile, zone=call.zone), key=key, host=host, port=port)
 
 
 def web(
@@ -116,6 +128,16 @@ def announce_page(home: Paths, port: int) -> Iterator[str]:
         finally:
             with suppress(KeptError):
                 files.delete_if_unchanged(_port_path(home), expect=files.read_file(_port_path(home)).stamp, root=home.state)
+
+
+def load_mcp_key(home: Paths) -> str:
+    """The key of ``kept mcp --http`` for clients' settings; created once, in ``mcp.key`` (mode 0600). Raises KeptError."""
+    path = home.state / "mcp.key"
+    key = files.read_file(path, at_most=1_000).data.decode("ascii", "replace").strip()
+    if not key:
+        key = secrets.token_urlsafe(_KEY_BYTES)
+        _write_private(home, path, f"{key}\n")
+    return key
 
 
 def _write_private(home: Paths, path: Path, text: str) -> None:

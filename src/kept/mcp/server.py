@@ -1,23 +1,31 @@
-"""The MCP server: its tools, resources and prompts, and a notice when the memory file changes. Clients reach it over stdio."""
+"""The MCP server: its tools, resources and prompts, and a notification when the memory file changes.
+
+Clients reach it over stdio, or over HTTP as they reach the web page: from this machine only, from no web page, with a key.
+"""
 
 import asyncio
+import hmac
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from kept.core.errors import KeptError, UsageError
 
 try:
+    import uvicorn
     from mcp.server import MCPServer
     from mcp.server.mcpserver import Context
     from mcp.server.mcpserver.exceptions import ResourceError, ToolError
     from mcp.server.mcpserver.resolve import ListRoots, Resolve
     from mcp.server.mcpserver.tools import Tool
     from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated, ServerEvent
+    from mcp.server.transport_security import TransportSecuritySettings
     from mcp.types import CallToolResult, ListRootsResult, TextContent, ToolAnnotations
+    from starlette.responses import PlainTextResponse
+    from starlette.types import ASGIApp, Receive, Scope, Send
 except ImportError as error:
     raise UsageError("`kept mcp` needs the extra mcp", hint="pip install 'kept[mcp]'") from error
 
@@ -30,6 +38,7 @@ from kept.workspace import Workspace
 T = TypeVar("T")
 OpenWorkspace = Callable[[], AbstractContextManager[Workspace]]
 
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 MEMORY = "kept://memory"
 SECONDS = 1.0  # polling interval; nothing is polled without a listener
 
@@ -243,6 +252,30 @@ def _tool_result(text: str, fields: dict[str, object]) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)], structured_content=fields)
 
 
-def serve(open_workspace: OpenWorkspace) -> None:
-    """Serve until the client disconnects."""
-    create_server(open_workspace).run("stdio")
+def serve(open_workspace: OpenWorkspace, *, key: str, host: str, port: int) -> None:
+    """Serve until the client disconnects (stdio), or with a key over HTTP until stopped. Raises UsageError for a host other than
+    this one.
+    """
+    if not key:
+        create_server(open_workspace).run("stdio")
+        return
+    if host not in LOOPBACK:
+        raise UsageError(f"kept serves this machine only, not {host}", hint=f"--host may be {', '.join(LOOPBACK)}")
+    uvicorn.run(create_mcp_app(open_workspace, key, port), host=host, port=port, log_level="warning")
+
+
+def create_mcp_app(open_workspace: OpenWorkspace, key: str, port: int) -> ASGIApp:
+    """The HTTP application. It accepts requests that name this machine, come from no other web page, and carry the key."""
+    names = [f"{item}:{port}" for item in ("127.0.0.1", "localhost", "[::1]")]
+    allowed = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
+    app = create_server(open_workspace).streamable_http_app(stateless_http=True, transport_security=allowed)
+    expected = f"Bearer {key}".encode()
+
+    async def check_key(scope: Scope, receive: Receive, send: Send) -> None:
+        headers: dict[bytes, Any] = dict(scope.get("headers", ()))
+        if scope["type"] == "http" and not hmac.compare_digest(headers.get(b"authorization", b""), expected):
+            await PlainTextResponse("kept mcp --http wrote the header to send", status_code=401)(scope, receive, send)
+            return
+        await app(scope, receive, send)
+
+    return check_key
