@@ -204,6 +204,7 @@ JSON_CALLS = (
     "context WORDS",
     "status",
     "review --all",
+    "files",
     "day DAY",
     'add "Always use --frozen-lockfile in CI." --type constraint',
     "pin MEMORY",

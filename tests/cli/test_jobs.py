@@ -82,14 +82,14 @@ def test_in_an_agents_shell_sentences_of_the_person_become_active_and_no_other_w
     assert kept(capsys, "jobs", "commit")[0] == 0
     assert LOST.partition(". ")[2] in {each["content"] for each in told(capsys, "list")}
     assert FACT in {each["content"] for each in told(capsys, "list")}
-    assert other not in {each["content"] for each in (*told(capsys, "list"), *told(capsys, "review", "--all"))}
+    assert other not in {each["content"] for each in (*told(capsys, "list"), *told(capsys, "list", "--held"))}
 
 
 def test_an_agent_in_its_shell_approves_no_telling_that_waits(capsys, world, monkeypatch):
     doubtful = "Remember that gold users are always served first."
     transcript(world / ".claude/projects/p/three.jsonl", f"the prompt template of our bot should say\n{doubtful}", *chatter("rain"))
     do("run")
-    held = {each["content"] for each in told(capsys, "review", "--all")}
+    held = {each["content"] for each in told(capsys, "list", "--held")}
     assert any("gold users" in each for each in held)
     monkeypatch.setenv("CLAUDECODE", "1")
     done(capsys)

@@ -1,8 +1,8 @@
-"""``kept day --month``: what the page shows, for the terminal and for programs."""
+"""``kept files``, ``kept day --month``: what the page shows, for the terminal and for programs."""
 
 import pytest
 
-from cli_world import OTHER, RULE, kept, told, transcript
+from cli_world import OTHER, RULE, kept, memory_file, told, transcript
 
 MEMORY = ".claude/rules/memory.md"
 
@@ -15,6 +15,29 @@ def remembered(home, capsys):
     transcript(place / "two.jsonl", OTHER, day="2026-01-06")
     assert kept(capsys, "run", "--tz", "UTC")[0] == 0
     return home
+
+
+def test_files_are_listed_and_shown(capsys, remembered):
+    assert f"{MEMORY}  memory of coding; 2 memories" in kept(capsys, "files")[1]
+    (file,) = told(capsys, "files")
+    assert (file["name"], file["condition"], file["memories"]) == (MEMORY, "there", 2)
+    assert kept(capsys, "files", "show", MEMORY)[1] == memory_file(remembered).read_text()
+    code, _, err = kept(capsys, "files", "show", "/etc/passwd")
+    assert (code, "not a file that kept writes" in err) == (2, True)
+
+
+def test_a_preview_tells_what_the_next_run_takes_over_and_changes_nothing(capsys, remembered):
+    assert kept(capsys, "files", "preview")[1] == "Nothing would change.\n"
+    path = memory_file(remembered)
+    path.write_text(path.read_text().replace("ISO 8601", "RFC 3339"))
+    before = path.read_bytes()
+    _, out, _ = kept(capsys, "files", "preview")
+    assert "revise" in out
+    assert "RFC 3339" in out
+    (change,) = told(capsys, "files", "preview")["changes"]
+    assert (change["kind"], change["before"]) == ("revise", RULE)
+    assert path.read_bytes() == before
+    assert "ISO 8601" in kept(capsys, "list")[1]
 
 
 def test_a_month_is_told_a_line_a_day(capsys, remembered):

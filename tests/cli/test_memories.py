@@ -272,7 +272,7 @@ def test_a_project_is_named_by_its_folder_or_its_name_even_where_the_folder_is_g
 def test_what_waits_is_listed_as_the_review_asks_it_and_named_where_a_search_finds_it(capsys, home):
     say(home, "a", "the user should always see which file was skipped")
     assert kept(capsys, "run")[0] == 0
-    (waiting,) = told(capsys, "review", "--all")
+    (waiting,) = told(capsys, "list", "--held")
     assert "skipped" in waiting["content"]
     assert told(capsys, "status")["held"] == 1
     assert f"kept review --approve {waiting['id']}" in kept(capsys, "search", "which file skipped")[1]
@@ -455,15 +455,16 @@ def test_status_counts_the_memories_of_a_profile_no_longer_at_work_and_says_how_
     assert told(capsys, "status")["of_inactive_profiles"] == {}
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "md"])
+@pytest.mark.parametrize("kind", ["jsonl", "json", "md"])
 def test_an_export_holds_every_memory_on_stdout_or_in_a_file(capsys, home, rule, kind):
     code, out, err = kept(capsys, "export", "--format", kind)
     assert (code, err) == (0, "")
+    bodies = {"jsonl": lambda: [json.loads(each) for each in out.splitlines()], "json": lambda: json.loads(out)}
     if kind == "md":
         assert "## harbor\n" in out
         assert "ISO 8601" in out
     else:
-        assert [json.loads(each)["id"] for each in out.splitlines()] == [rule]
+        assert [each["id"] for each in bodies[kind]()] == [rule]
     assert kept(capsys, "export", "--format", kind, "--output", home / "out")[0] == 0
     assert (home / "out").read_text() == out
     assert (home / "out").stat().st_mode & 0o777 == 0o600
@@ -522,7 +523,7 @@ def test_what_was_so_then_gives_way_to_what_was_said_later(capsys, home):
 def test_a_list_of_the_past_says_which_past_it_shows(capsys, home):
     transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE)
     kept(capsys, "run")
-    assert "What was true at the end of 2026-02-01." in kept(capsys, "list", "--at", "2026-02-01")[1]
+    assert "What was true at the end of 2026-02-01." in kept(capsys, "list", "--as-of", "2026-02-01")[1]
     assert kept(capsys, "list", "--at", "2026-02-01", "--recorded")[1] == "kept had read nothing by then.\n"
 
 
@@ -539,7 +540,7 @@ def test_all_has_what_is_held_and_what_is_refused_is_not_held(capsys, home):
     say = "I would prefer that the walnut tables are sorted by harvest."
     transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE, say)
     kept(capsys, "run")
-    held = {each["id"] for each in told(capsys, "review", "--all")}
+    held = {each["id"] for each in told(capsys, "list", "--held")}
     assert held
     assert {each["id"] for each in told(capsys, "list", "--all") if each["status"] == "held"} == held
     assert not held & {each["id"] for each in told(capsys, "list", "--refused")}

@@ -161,10 +161,15 @@ def test_a_named_folder_is_followed_where_the_person_says_so(capsys, home, tmp_p
     out = kept(capsys, "run", tmp_path / "talks", "--no-llm")[1]
     assert "was read only this time" in out
     assert told(capsys, "sources", "list")["roots"] == []
-    kept(capsys, "sources", "add", tmp_path / "talks")
+    kept(capsys, "run", tmp_path / "talks", "--follow", "--no-llm")
     transcript(tmp_path / "talks" / "b.jsonl", OTHER)
-    assert told(capsys, "run", "--no-llm")["events"] == 4  # the first file again, as the person's
+    assert told(capsys, "run", "--no-llm")["events"] == 2
     assert "was read only this time" not in kept(capsys, "run", tmp_path / "talks", "--no-llm")[1]
+
+
+def test_what_is_followed_from_its_first_reading_on_is_read_by_the_rules_of_a_root(capsys, vault):
+    kept(capsys, "run", vault, "--follow", "--no-llm")
+    assert {each["profile"] for each in told(capsys, "list", "--all")} == {"vault"}
 
 
 def test_a_change_of_what_is_followed_that_is_refused_leaves_it_followed(capsys, vault):

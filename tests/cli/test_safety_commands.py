@@ -246,6 +246,19 @@ def test_what_was_forgotten_is_not_exported_and_is_shown_as_forgotten(capsys, ho
     assert [each["forgotten"] for each in told(capsys, "list", "--all") if each["id"] == number] == [True]
 
 
+def test_an_edit_of_another_revision_is_refused_in_one_line(capsys, home):
+    kept(capsys, "add", "Releases go out on Tuesdays only.", "--type", "constraint")
+    (memory,) = told(capsys, "list")
+    kept(capsys, "edit", memory["id"], "Releases go out on Fridays only.")
+    code, _, err = kept(capsys, "edit", memory["id"], "Never.", "--if-match", memory["revision"])
+    assert code == 2
+    assert len(err.splitlines()) == 1
+    assert "was changed meanwhile" in err
+    (now,) = told(capsys, "list")
+    assert now["content"] == "Releases go out on Fridays only."
+    assert kept(capsys, "edit", memory["id"], "Never.", "--if-match", now["revision"])[0] == 0
+
+
 @pytest.mark.parametrize(
     ("verb", "left"), [(("retire",), []), (("edit", "Releases go out on Mondays."), ["Releases go out on Mondays."])]
 )

@@ -132,15 +132,16 @@ def test_the_conversation_around_a_memory_is_shown_though_the_transcript_is_gone
     assert [each["text"] for each in turns["turns"]] == [RULE, "Done."]
 
 
-def test_the_archived_turns_of_a_session_are_shown(capsys, home, session):
+@pytest.mark.parametrize("command", ["show", "sources"])
+def test_the_archived_turns_of_a_session_are_shown(capsys, home, session, command):
     transcript(session.with_name("other-2.jsonl"), OTHER)
     kept(capsys, "run", "--quiet")
-    out = kept(capsys, "show", "--session", "session")[1]
+    out = kept(capsys, command, "--session", "session")[1]
     assert RULE in out
     assert OTHER not in out
-    ((only),) = told(capsys, "show", "--session", "session-1")
+    ((only),) = told(capsys, command, "--session", "session-1")
     assert [each["text"] for each in only["turns"]] == [RULE, "Done."]
-    assert kept(capsys, "show", "--session", "nobody")[0] == 2
+    assert kept(capsys, command, "--session", "nobody")[0] == 2
 
 
 def test_a_memory_or_a_session_is_asked_for_not_both(capsys, home, session):

@@ -102,7 +102,7 @@ def test_review_asks_until_when_it_was_so_and_what_is_typed_replaces_the_day_of_
     transcript(folder / "a.jsonl", "I would prefer that the lamp readings go to Postgres tables.", day="2026-01-05")
     transcript(folder / "b.jsonl", "Remember that the lamp readings go to SQLite, no longer to Postgres.", day="2026-01-12")
     kept(capsys, "run")
-    (old,) = told(capsys, "review", "--all")
+    (old,) = told(capsys, "list", "--held")
     code, shown = typed(home, ["review", "--all"], ("stop", "p"), ("Enter takes", "2026-01-11\r"), ("stop", "\r"), columns=120)
     assert code == 0
     assert "newer, 2026-01-12: " in plain(shown)
@@ -251,10 +251,9 @@ def with_claude(tmp_path):
 SAID = ("We measured the harbor tides wrongly because of the drifting gauge.", "The harbor tides of March need the other gauge.")
 
 
-def test_a_first_run_offers_the_model_that_is_here_once_and_a_no_sends_nothing_and_is_remembered(capsys, home, with_claude):
+def test_a_first_run_offers_the_model_that_is_here_once_and_a_no_sends_nothing_and_is_remembered(home, with_claude):
     transcript(home / "t/a.jsonl", *SAID)
-    kept(capsys, "sources", "add", home / "t")
-    command_line = ["run"]
+    command_line = ["run", "--follow", str(home / "t")]
     code, shown = typed(home, command_line, ("nothing is sent without your yes", "n"), path=with_claude, columns=200)
     assert code == 0
     assert "Claude Code" in plain(shown)
@@ -267,8 +266,9 @@ def test_a_first_run_offers_the_model_that_is_here_once_and_a_no_sends_nothing_a
 
 def test_a_yes_sets_the_model_and_asks_it_at_once(capsys, home, with_claude):
     transcript(home / "t/a.jsonl", *SAID)
-    kept(capsys, "sources", "add", home / "t")
-    _, shown = typed(home, ["run"], ("nothing is sent without your yes", "1"), path=with_claude, columns=200)
+    _, shown = typed(
+        home, ["run", "--follow", str(home / "t")], ("nothing is sent without your yes", "1"), path=with_claude, columns=200
+    )
     assert "is asked from now on" in plain(shown)
     assert kept(capsys, "config", "get", "llm.command")[1].strip() == "claude"
     assert pathlib.Path(with_claude.split(":")[0], "called").exists()

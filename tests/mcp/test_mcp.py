@@ -230,7 +230,7 @@ def test_what_an_agent_adds_waits_for_the_person(remembering, capsys):
         remembering, ("save_what_user_said", {"text": "The CI image pins Node 20.", "kind": "fact", "lasts": "yes", "alone": "yes"})
     )
     assert text.startswith("Noted as ")
-    (found,) = [each for each in told(capsys, "review", "--all") if "Node 20" in each["content"]]
+    (found,) = [each for each in told(capsys, "list", "--held") if "Node 20" in each["content"]]
     assert (found["origin"], found["status"]) == ("assistant", "held")
 
 

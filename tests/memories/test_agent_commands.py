@@ -53,7 +53,7 @@ COMMANDS = (
     "python - <<'E'\nimport kept\nwith kept.Memory.open(None) as m: m.add(open('rule.txt').read())\nE",
     "find . -name rule.txt -exec kept add --file {} \\;",
     "git -c alias.note='!kept add --file rule.txt' note",
-    "kept review --approve $(kept review --all --json | jq -r '.[0].id')",
+    "kept review --approve $(kept list --held --json | jq -r '.[0].id')",
 )
 
 

@@ -105,6 +105,12 @@ GROUPS = {
             ("kept context", 'kept context "the deploy script fails again" --project .', "kept context --json --budget 800"),
         ),
         Command(
+            "files",
+            "commands.files:files",
+            "the files kept writes, and what the next run would change in them",
+            ("kept files", "kept files show .claude/rules/memory.md", "kept files preview"),
+        ),
+        Command(
             "day",
             "commands.journal:day",
             "what was worked on, decided and left open on a day",
@@ -209,7 +215,7 @@ GROUPS = {
         Command(
             "export",
             "commands.safety:export",
-            "everything out, as JSON lines, Markdown or an archive",
+            "everything out, as JSON lines, JSON, Markdown or an archive",
             (
                 "kept export > memories.jsonl",
                 "kept export --format md --output memories.md",
@@ -256,6 +262,7 @@ GROUPS = {
                 "kept sources --verbose",
                 "kept sources disable cursor",
                 "kept sources exclude '~/work/secret'",
+                "kept sources --session 7f3a",
             ),
         ),
         Command(

@@ -128,7 +128,7 @@ def _file_name(workspace: Workspace, path: Path) -> str:
 def _find_known_file(workspace: Workspace, name: str) -> _KnownFile:
     found = next((known_file for known_file in _known_files(workspace) if _file_name(workspace, known_file.path) == name), None)
     if found is None:
-        raise MissingError("that is not a file that kept writes", where=name, hint="`kept status` names them")
+        raise MissingError("that is not a file that kept writes", where=name, hint="see `kept files`")
     workspace.refuse_links(found.path)
     return found
 

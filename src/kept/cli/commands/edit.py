@@ -28,6 +28,9 @@ Kind = Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its categ
 Project = Annotated[
     str, typer.Option("--project", metavar="PROJECT", help="Only for the project in this folder, or of this name; else everywhere.")
 ]
+IfMatch = Annotated[
+    str, typer.Option("--if-match", metavar="REVISION", help="Only if it is unchanged since you read its `revision` in --json.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
@@ -110,15 +113,16 @@ def edit(
     *,
     kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Move it to this category.")] = "",
     project: Annotated[str, typer.Option(metavar="NAME", help="Move it to this project, or `everywhere`.")] = "",
+    if_match: IfMatch = "",
     as_json: AsJson = False,
 ) -> int:
     """Change the words of a memory, its category, or its project."""
 
     def apply(workspace: Workspace) -> list[Memory]:
         memory = person.find_memory(workspace, number)
-        words, seen = text or (memory.content if kind or project else ""), ""
+        words, seen = text or (memory.content if kind or project else ""), if_match
         if not words and is_interactive():
-            words, seen = edit_line(memory.content), browse.memory_revision(memory)
+            words, seen = edit_line(memory.content), if_match or browse.memory_revision(memory)
         if not words:
             raise UsageError("there are no new words", hint=f'kept edit {memory.id} "…"')
         with person.one_run(workspace, "edit"):
@@ -134,12 +138,13 @@ def retire(
     numbers: Ids,
     *,
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept in its history.")] = "",
+    if_match: IfMatch = "",
     as_json: AsJson = False,
 ) -> int:
     """Take a memory out of use. It stays in the log, and the same proposal does not bring it back."""
 
     def apply(workspace: Workspace) -> list[Memory]:
-        return [person.retire(workspace, item, reason) for item in _resolve_ids(workspace, numbers)]
+        return [person.retire(workspace, item, reason, if_match=if_match) for item in _resolve_ids(workspace, numbers, if_match)]
 
     title = "Retired; the same proposal does not bring it back (`kept undo` does):"
     return _apply_change(context, title, apply, after=_twin_lines, as_json=as_json)
@@ -160,12 +165,13 @@ def resolve(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The answer; without it, the words of the question.")] = "",
     *,
     category: Annotated[str, typer.Option("--as", metavar="CATEGORY", help="What the answer is: a decision, a fact …")],
+    if_match: IfMatch = "",
     as_json: AsJson = False,
 ) -> int:
     """Close an open question and remember its answer."""
 
     def apply(workspace: Workspace) -> list[Memory]:
-        return [person.resolve(workspace, number, category, text)[1]]
+        return [person.resolve(workspace, number, category, text, if_match=if_match)[1]]
 
     return _apply_change(context, "The question is closed; the answer is remembered:", apply, as_json=as_json)
 
@@ -191,12 +197,13 @@ def pin(
     numbers: Ids,
     *,
     off: Annotated[bool, typer.Option("--off", help="Take the pin away.")] = False,
+    if_match: IfMatch = "",
     as_json: AsJson = False,
 ) -> int:
     """Always show a memory, and let no machine change it."""
 
     def apply(workspace: Workspace) -> list[Memory]:
-        return [person.pin(workspace, item, on=not off) for item in _resolve_ids(workspace, numbers)]
+        return [person.pin(workspace, item, on=not off, if_match=if_match) for item in _resolve_ids(workspace, numbers, if_match)]
 
     return _apply_change(
         context, "No longer pinned:" if off else "Pinned; always shown, and no machine changes it:", apply, as_json=as_json
@@ -238,6 +245,8 @@ def print_problems(written: WriteReport) -> int:
     return int(bool(written.problems))
 
 
-def _resolve_ids(workspace: Workspace, numbers: list[str]) -> list[str]:
+def _resolve_ids(workspace: Workspace, numbers: list[str], if_match: str) -> list[str]:
     """Resolve all ids before the first memory is changed. Raises UsageError, MissingError."""
+    if if_match and numbers[1:]:
+        raise UsageError("--if-match works with one memory only", hint="change them one by one")
     return [person.find_memory(workspace, number).id for number in numbers]

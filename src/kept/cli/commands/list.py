@@ -30,9 +30,12 @@ from kept.workspace import Workspace
 def list_(
     context: typer.Context,
     *,
-    at: Annotated[str, typer.Option("--at", metavar="DATE", help="What was true at the end of a past day.")] = "",
+    at: Annotated[str, typer.Option("--at", "--as-of", metavar="DATE", help="What was true at the end of a past day.")] = "",
     recorded: Annotated[bool, typer.Option("--recorded", help="With --at: what kept knew then.")] = False,
     refused_: Annotated[bool, typer.Option("--refused", help="The proposals that were refused, and why.")] = False,
+    held: Annotated[
+        bool, typer.Option("--held", help="The proposals held for your decision, as `kept review --all` asks.")
+    ] = False,
     everything: Annotated[bool, typer.Option("--all", help="Whatever their status: retired, superseded, expired …")] = False,
     category: Annotated[str, typer.Option(metavar="CATEGORY", help="Only this category.")] = "",
     project: Annotated[
@@ -56,26 +59,27 @@ def list_(
             check_choice(by, BY, "--by")
         if category:
             _check_category(workspace, category)
-        which = MemoryFilter(category=category, project=find_project(workspace, project), everything=everything)
+        statuses = (Status.HELD,) if held else (Status.ACTIVE,)
+        which = MemoryFilter(statuses=statuses, category=category, project=find_project(workspace, project), everything=everything)
         memories: Sequence[Memory] = ()
         if at:
             memories = memories_at(workspace, moment, recorded=recorded)
-        elif everything:
-            memories = [item.memory for item in list_pending_proposals(workspace) if not item.stored]
-            memories += workspace.store.log.memories()
-        listed = (
-            iter(filter_memories(workspace, memories, which, moment)) if at or everything else list_active(workspace, which, moment)
-        )
+        elif held or everything:
+            proposals = list_pending_proposals(workspace)
+            memories = [item.memory for item in proposals if held or not item.stored]
+            memories += () if held else workspace.store.log.memories()
+        whole = at or held or everything
+        listed = iter(filter_memories(workspace, memories, which, moment)) if whole else list_active(workspace, which, moment)
         listed = (memory for memory in listed if by in ("", source_of(memory)))
         if as_json:
             write_json([to_export(workspace, memory, moment) for memory in listed])
         elif first := next(listed, None):
-            lines = grouped_lines(workspace, chain([first], listed), moment, ordered=True)
+            lines = grouped_lines(workspace, chain([first], listed), None if held else moment, ordered=True)
             page_lines(chain(lines, _past_line(workspace, moment, recorded=recorded) if at else ()))
         else:
             none = "kept had read nothing by then." if at and recorded and not memories else "Nothing to show."
             statuses_present = {status for status, *_ in workspace.store.log.count_memories(moment)}
-            waits = Status.HELD in statuses_present
+            waits = Status.HELD in statuses_present and not held
             write_line(none, ("" if at else " → kept review --all" if waits else "" if statuses_present else " → kept run", "dim"))
 
 

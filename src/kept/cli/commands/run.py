@@ -63,6 +63,7 @@ def run(
     occasion: Annotated[
         str, typer.Option(metavar="WHEN", help="real-time, session-end or nightly: profiles not extracted on this occasion wait.")
     ] = "nightly",
+    follow: Annotated[bool, typer.Option("--follow", help="Read the given folders at every later run as well.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> int:
     """Read what is new, remember what matters, write the memory file.
@@ -83,7 +84,7 @@ def run(
             with command_workspace(context) as workspace:
                 first = workspace.day(since) if since else None
                 options = replace(options, since=first, until=workspace.day(until, last=True) if until else None)
-        return run_and_report(context, options, paths or [], as_json=as_json)
+        return run_and_report(context, options, paths or [], follow=follow, as_json=as_json)
     except BusyError as busy:
         if as_json:
             write_json({"busy": str(busy)})
@@ -96,12 +97,17 @@ def run_and_report(
     options: RunOptions,
     paths: Sequence[Path] = (),
     *,
+    follow: bool = False,
     as_json: bool = False,
     ask: bool = True,
 ) -> int:
     """Run and print the report. With ``ask``, a person at a terminal is asked, once, which language model may be used."""
     call = global_options(context)
     verbose = not (as_json or call.quiet)
+    if follow and not options.dry:  # before reading, because the settings of a followed folder decide how it is read
+        with command_workspace(context) as workspace:
+            for place in find_unfollowed(workspace, paths):
+                _follow(workspace, place, verbose=verbose)
     with _note_outcome(command_home(context), options.occasion), command_workspace(context) as workspace:
         report = _run_with_progress(workspace, paths, options, call, as_json=as_json)
         home = workspace.paths
@@ -122,13 +128,18 @@ def _offer_to_follow(workspace: Workspace, paths: Sequence[Path], *, verbose: bo
     for place in find_unfollowed(workspace, paths) if verbose else ():
         if is_interactive():
             if confirm(f"Read {format_path(place)} at every run from now on?"):
-                add_root(workspace.paths, place)
-                write_line((format_path(place), "bold"), " is read by every run from now on.")
+                _follow(workspace, place, verbose=verbose)
         else:
             write_line(
                 (f"{format_path(place)} was read only this time", "dim"),
                 (" → to read it at every run: kept sources add PATH", "dim"),
             )
+
+
+def _follow(workspace: Workspace, place: Path, *, verbose: bool) -> None:
+    add_root(workspace.paths, place)
+    if verbose:
+        write_line((format_path(place), "bold"), " is read by every run from now on.")
 
 
 @contextmanager

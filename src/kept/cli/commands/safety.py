@@ -49,7 +49,7 @@ from kept.pipeline.safety import (
 from kept.profiles.profile import category_title
 from kept.workspace import Workspace, refuse_lost_store
 
-_FORMATS = ("jsonl", "md", "archive")
+_FORMATS = ("jsonl", "json", "md", "archive")
 
 _MARKS = {True: ("well   ", "green"), False: ("wrong  ", "red"), None: ("note   ", "yellow")}
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
@@ -217,7 +217,7 @@ def export(
     context: typer.Context,
     *,
     kind: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="jsonl (one memory a line), md, or archive (everything).")
+        str, typer.Option("--format", metavar="FORMAT", help="jsonl (one memory a line), json, md, or archive (everything).")
     ] = "jsonl",
     output: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write to this file instead.")] = None,
 ) -> None:
@@ -292,8 +292,16 @@ def import_(
 
 
 def _export_text(workspace: Workspace, memories: tuple[Memory, ...], kind: str) -> str:
-    if kind == "jsonl":
-        return "".join(f"{json_text(to_export(workspace, memory), indent=None)}\n" for memory in memories)
+    match kind:
+        case "jsonl":
+            return "".join(f"{json_text(to_export(workspace, memory), indent=None)}\n" for memory in memories)
+        case "json":
+            return f"{json_text([to_export(workspace, memory) for memory in memories])}\n"
+        case _:
+            return _export_markdown(workspace, memories)
+
+
+def _export_markdown(workspace: Workspace, memories: tuple[Memory, ...]) -> str:
     names, above = workspace.scope_names(), ("", "")
     lines = ["# Memory"]
     for memory in memories:

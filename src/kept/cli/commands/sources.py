@@ -1,4 +1,4 @@
-"""``kept sources``: what is read on this machine, what is not and why; switch sources on and off."""
+"""``kept sources``: what is read on this machine, what is not and why; switch sources on and off; show a session's turns."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -21,6 +21,7 @@ from kept.cli.console import (
     write_line,
     write_lines,
 )
+from kept.cli.lists import show_session
 from kept.cli.report import format_account, unread_lines
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
@@ -68,6 +69,7 @@ def sources(
     source: Annotated[str, typer.Option("--as", metavar="FORMAT", help="add: the format of unrecognised files.")] = "",
     project: Annotated[str, typer.Option("--project", metavar="NAME", help="add: the project all of it is filed under.")] = "",
     author: Annotated[str, typer.Option("--author", metavar="person|agent", help="add: who wrote notes without an author.")] = "",
+    session: Annotated[str, typer.Option("--session", metavar="ID", help="Print the archived turns of a session.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
     """Show what is read, from where, and what is not and why. With --verbose, account for every record.
@@ -84,6 +86,9 @@ def sources(
         _switch_sources(context, action, items or [], as_json=as_json)
         return
     with command_workspace(context) as workspace:
+        if session:
+            show_session(workspace, session, as_json=as_json)
+            return
         surveyed = survey(workspace)
         lines = _format_survey(workspace, surveyed, verbose=global_options(context).verbose)
         write_answer(lambda: _survey_body(workspace, surveyed), lines, as_json=as_json)
