@@ -132,6 +132,8 @@ def server(port: int, key: str, some: str, rounds: int) -> None:
         "a story": f"/memories/{some}",
         "review": "/review",
         "as JSON": "/api/memories?limit=100",
+        "knowledge": "/graph",
+        "drawn of it": "/api/graph",
         "days": "/days",
         "before": "/context?message=deploy1+fails",
         "files": "/files",

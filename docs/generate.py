@@ -205,6 +205,7 @@ JSON_CALLS = (
     "status",
     "review --all",
     "files",
+    "graph",
     "day DAY",
     'add "Always use --frozen-lockfile in CI." --type constraint',
     "pin MEMORY",

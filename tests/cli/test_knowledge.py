@@ -1,4 +1,6 @@
-"""``kept files``, ``kept day --month``: what the page shows, for the terminal and for programs."""
+"""``kept graph``, ``kept files``, ``kept day --month``: what the page shows, for the terminal and for
+programs.
+"""
 
 import pytest
 
@@ -15,6 +17,23 @@ def remembered(home, capsys):
     transcript(place / "two.jsonl", OTHER, day="2026-01-06")
     assert kept(capsys, "run", "--tz", "UTC")[0] == 0
     return home
+
+
+def test_the_graph_ties_memories_to_what_they_are_about(capsys, remembered):
+    body = told(capsys, "graph")
+    memories = {each["id"] for each in body["nodes"] if each["kind"] == "memory"}
+    assert memories == {each["id"] for each in told(capsys, "list")}
+    assert {each["source"] for each in body["edges"] if each["kind"] == "about"} == memories
+    assert body["left_out"] == {}
+    assert "harbor  2 memories" in kept(capsys, "graph")[1]
+
+
+def test_the_graph_for_graphviz_quotes_what_was_said(capsys, home):
+    assert kept(capsys, "add", 'Say "graph {" in `a.dot`, not \\n.', "--type", "decision")[0] == 0
+    _, out, _ = kept(capsys, "graph", "--dot")
+    assert out.startswith("graph kept {\n")
+    assert '[label="Say \\"graph {\\" in `a.dot`, not \\\\n.", shape=plaintext];' in out
+    assert out.endswith("}\n")
 
 
 def test_files_are_listed_and_shown(capsys, remembered):

@@ -190,7 +190,7 @@ def test_a_search_does_not_show_what_only_resembles_the_question_a_little(capsys
 
 
 def test_a_project_is_named_alike_by_every_command_and_one_that_is_unknown_is_an_error(capsys, rule):
-    asked = (("list",), ("list", "--refused"), ("search", "dates"), ("context",), ("review", "--list"))
+    asked = (("list",), ("list", "--refused"), ("search", "dates"), ("context",), ("review", "--list"), ("graph",))
     for words in (*asked, ("diff", "2026-01-01", "today"), ("add", "Never use {} here.", "--type", "constraint")):
         for project in ("harbor", "/home/u/harbor", "arbo"):
             assert kept(capsys, *(word.format(project) for word in words), "--project", project)[0] == 0, (words, project)

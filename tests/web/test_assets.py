@@ -15,6 +15,8 @@ OWN = {
     "sign_in.js",
     "theme.js",
     "panes.css",
+    "graph.css",
+    "graph.js",
     "files.js",
     "prompt.js",
     "work.css",

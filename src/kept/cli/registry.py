@@ -105,6 +105,12 @@ GROUPS = {
             ("kept context", 'kept context "the deploy script fails again" --project .', "kept context --json --budget 800"),
         ),
         Command(
+            "graph",
+            "commands.graph:graph",
+            "the people, projects, files and tools that memories name",
+            ("kept graph", "kept graph --project harbor", "kept graph --dot | dot -Tsvg > graph.svg"),
+        ),
+        Command(
             "files",
             "commands.files:files",
             "the files kept writes, and what the next run would change in them",

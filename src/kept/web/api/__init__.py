@@ -2,12 +2,13 @@
 
 from fastapi import APIRouter
 
-from kept.web.api import files, memories, prompts, runs, settings
+from kept.web.api import files, graph, memories, prompts, runs, settings
 
 AREAS: tuple[APIRouter, ...] = (
     memories.router,
     files.router,
     prompts.router,
+    graph.router,
     runs.router,
     settings.router,
 )

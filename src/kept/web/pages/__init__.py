@@ -1,6 +1,6 @@
 """The pages in the order of the navigation. A page is a module with a router and a :class:`NavigationPage`; list a new one here."""
 
-from kept.web.pages import context, days, files, memories, overview, review, runs, settings
+from kept.web.pages import context, days, files, graph, memories, overview, review, runs, settings
 from kept.web.render import NavigationPage
 
 PAGES: tuple[NavigationPage, ...] = (
@@ -8,6 +8,7 @@ PAGES: tuple[NavigationPage, ...] = (
     memories.PAGE,
     review.PAGE,
     days.PAGE,
+    graph.PAGE,
     context.PAGE,
     files.PAGE,
     runs.PAGE,

@@ -1,0 +1,82 @@
+"""``kept graph``: the people, projects, files and tools that memories name, and how they are connected."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from kept.cli.command_support import command_workspace
+from kept.cli.console import Line, format_count, hanging_line, line, to_safe_line, write_json, write_lines, write_text
+from kept.core.codec import json_fields
+from kept.memories.browse import find_project
+from kept.outputs.compose.graph import EdgeKind, Graph, NodeKind
+from kept.outputs.graph import build_knowledge_graph
+
+_SHAPES = {NodeKind.YOU: "doublecircle", NodeKind.PROJECT: "box", NodeKind.ENTITY: "ellipse", NodeKind.RESOURCE: "note"}
+_SHOWN = 40  # maximum things in a list; --json has all
+_TIES = 5
+_PLURALS = {
+    NodeKind.YOU: ("you", "you"),
+    NodeKind.PROJECT: ("project", "projects"),
+    NodeKind.ENTITY: ("entity", "entities"),
+    NodeKind.RESOURCE: ("resource", "resources"),
+    NodeKind.MEMORY: ("memory", "memories"),
+}
+
+
+def graph(
+    context: typer.Context,
+    *,
+    project: Annotated[
+        str, typer.Option(metavar="NAME", help="Only what is remembered for projects with this in their name.")
+    ] = "",
+    most: Annotated[int, typer.Option(metavar="NODES", min=1, max=20_000, help="At most so many nodes, the weightiest.")] = 1_000,
+    dot: Annotated[bool, typer.Option("--dot", help="Print it for Graphviz.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print nodes and edges as JSON.")] = False,
+) -> None:
+    """Show the people, projects, files and tools that memories name, and their connections."""
+    with command_workspace(context) as workspace:
+        found = build_knowledge_graph(workspace, project=find_project(workspace, project), most=most)
+    if as_json:
+        write_json(json_fields(found, "nodes", "edges", "left_out"))
+    elif dot:
+        write_text(_format_dot(found))
+    else:
+        write_lines(_format_graph(found))
+
+
+def _format_graph(graph: Graph) -> Iterator[Line]:
+    labels = {node.id: node.label for node in graph.nodes}
+    ties: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    for edge in graph.edges:
+        if edge.kind is EdgeKind.TOGETHER:
+            ties[edge.source].append((-edge.weight, labels[edge.target]))
+            ties[edge.target].append((-edge.weight, labels[edge.source]))
+    things = [node for node in graph.nodes if node.kind is not NodeKind.MEMORY]
+    for thing in things[:_SHOWN]:
+        others = ", ".join(label for _, label in sorted(ties[thing.id])[:_TIES])
+        text = f"  {format_count(int(thing.weight), 'memory', 'memories')}{f'; with {others}' if others else ''}"
+        yield hanging_line([(f"  {thing.kind.value:<9}", "cyan")], thing.label, (text, "dim"))
+    if not things:
+        yield line("Nothing is remembered yet.", (" → kept run", "dim"))
+        return
+    more = [f"{format_count(len(things) - _SHOWN, 'thing')} more"] if len(things) > _SHOWN else []
+    memories = sum(node.kind is NodeKind.MEMORY for node in graph.nodes)
+    left = [f"{format_count(count, *_PLURALS[kind])} left out" for kind, count in sorted(graph.left_out.items())]
+    yield line(("; ".join([format_count(memories, "memory", "memories"), *more, *left]) + "  → kept graph --json", "dim"))
+
+
+def _format_dot(graph: Graph) -> str:
+    lines = ["graph kept {", "  overlap=false;"]
+    for node in graph.nodes:
+        shape = _SHAPES.get(node.kind, "plaintext")
+        lines.append(f"  {_quote_dot(node.id)} [label={_quote_dot(node.label[:60])}, shape={shape}];")
+    lines += [f"  {_quote_dot(edge.source)} -- {_quote_dot(edge.target)} [weight={edge.weight}];" for edge in graph.edges]
+    return "\n".join([*lines, "}", ""])
+
+
+def _quote_dot(text: str) -> str:
+    """Quote a text for Graphviz, on one line."""
+    plain = to_safe_line(text).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{plain}"'

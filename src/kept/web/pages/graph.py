@@ -1,0 +1,79 @@
+"""The page of the knowledge graph: a list, and a drawing of what is chosen in it."""
+
+from collections import defaultdict
+from typing import Annotated, Any, NamedTuple
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from kept.outputs.compose.graph import EdgeKind, Graph, Node, NodeKind
+from kept.outputs.graph import build_knowledge_graph
+from kept.web.context import request_workspace
+from kept.web.render import NavigationPage, render_page
+from kept.workspace import Workspace
+
+router = APIRouter()
+PAGE = NavigationPage(id="graph", title="Knowledge", path="/graph", key="k", router=router)
+
+KINDS = {
+    NodeKind.PROJECT: "Projects",
+    NodeKind.ENTITY: "People and things",
+    NodeKind.RESOURCE: "Files, tools, addresses",
+    NodeKind.MEMORY: "Memories",
+    NodeKind.YOU: "You",
+}
+_TIES = 8
+
+
+@router.get("/graph")
+def graph(request: Request, project: Annotated[str, Query(max_length=200)] = "") -> Response:
+    """The people, projects and things that memories are about, and their relations; for one project if its name is given."""
+    with request_workspace(request) as workspace:
+        found = build_knowledge_graph(workspace, project=project)
+        values: dict[str, Any] = {
+            "project": project,
+            "things": _group_nodes(found),
+            "chosen": _find_latest(workspace, found),
+            "heaviest": max((node.weight for node in found.nodes if node.kind is not NodeKind.MEMORY), default=1),
+            "left_out": sum(found.left_out.values()),
+            "projects": sorted(set(workspace.scope_names().values()), key=str.casefold),
+        }
+        return render_page(request, workspace, "graph.html", here=PAGE.id, **values)
+
+
+def _find_latest(workspace: Workspace, found: Graph) -> str:
+    """The id of the project with the latest memory; of the node with the most weight if there is none."""
+    projects = {node.id for node in found.nodes if node.kind is NodeKind.PROJECT}
+    last = {memory.id: memory.last_seen.timestamp() for memory in workspace.store.log.memories() if memory.last_seen}
+    about = [edge for edge in found.edges if edge.target in projects and edge.source in last]
+    if not about:
+        return next((node.id for node in found.nodes if node.kind is not NodeKind.MEMORY), "")
+    return max(about, key=lambda edge: (last[edge.source], edge.target)).target
+
+
+class ListedNode(NamedTuple):
+    """A node that is not a memory, with its related nodes, the strongest relation first; ``alone``: only one memory mentions it."""
+
+    node: Node
+    ties: list[Node]
+    alone: bool
+
+
+def _group_nodes(found: Graph) -> list[tuple[str, list[ListedNode]]]:
+    """The nodes that are not memories, by kind."""
+    nodes = {graph_node.id: graph_node for graph_node in found.nodes}
+    ties: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    for edge in found.edges:
+        if edge.kind is EdgeKind.TOGETHER:
+            ties[edge.source].append((-edge.weight, edge.target))
+            ties[edge.target].append((-edge.weight, edge.source))
+    made = []
+    for kind, title in KINDS.items():
+        inside = [
+            ListedNode(node, [nodes[other] for _, other in sorted(ties[node.id])[:_TIES]], node.weight <= 1 and not ties[node.id])
+            for node in found.nodes
+            if node.kind is kind
+        ]
+        if inside and kind is not NodeKind.MEMORY:
+            made.append((title, inside))
+    return made

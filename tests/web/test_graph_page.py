@@ -1,0 +1,102 @@
+"""The knowledge graph in the browser: listed and, where chosen, drawn, searched by key, a click away from memories and pages."""
+
+from kept.pipeline.run import RunOptions, run_pipeline
+
+
+def many(served, count):
+    with served.workspace() as workspace, workspace.store.transaction():  # one commit for all of them
+        from kept.memories.person import create_memory  # noqa: PLC0415 - only this test fills a store
+
+        for number in range(count):
+            create_memory(
+                workspace,
+                f"Step {number} uses `module_{number % 40}.py` with `tool_{number % 25}`.",
+                "decision",
+                scope=f"project:p{number % 12}-abc",
+            )
+
+
+def test_a_node_leads_to_its_memories(browse, served):
+    served.add("Use `parser.py` for feeds.")
+    served.add("Never edit `parser.py` by hand.")
+    page = browse("/graph")
+    page.wait_for_selector("#graph[data-nodes]")
+    page.get_by_role("button", name="parser.py", exact=True).first.click()
+    panel = page.locator("#node")
+    panel.get_by_role("heading", name="parser.py").wait_for()
+    panel.get_by_role("link", name="Never edit").wait_for()
+    link = panel.get_by_role("link", name="Memories that name it")
+    link.click()
+    page.wait_for_url("**/?q=parser.py")
+    page.get_by_text("Use parser.py").or_(page.get_by_text("Use `parser.py`")).first.wait_for()
+
+
+def test_the_project_with_the_latest_memory_is_drawn_until_another_is_chosen(browse, served):
+    served.add("Always write tides in UTC.", scope="project:harbour-abc")
+    served.add("Never use the `lamp.py` of last year.", scope="project:lighthouse-abc")
+    page = browse("/graph")
+    page.locator("#graph[data-nodes='2']").wait_for()
+    page.locator("#node").get_by_role("heading", name="lighthouse").wait_for()
+    page.get_by_role("button", name="harbour").first.click()
+    page.locator("#node").get_by_role("link", name="Always write tides").wait_for()
+
+
+def test_it_is_found_by_keys_alone(browse, served):
+    served.add("Use `parser.py` for feeds.")
+    served.add("Never edit `parser.py` by hand.")
+    page = browse("/graph")
+    page.wait_for_selector("#graph[data-nodes]")
+    page.keyboard.press("/")
+    page.keyboard.type("parser")
+    page.keyboard.press("Enter")
+    page.locator("#node").get_by_role("heading", name="parser.py").wait_for()
+
+
+def test_of_a_thousand_memories_each_thing_is_named(browse, served):
+    many(served, 1_100)
+    page = browse("/graph")
+    page.wait_for_selector("#graph[data-nodes]")
+    page.get_by_text("left out").wait_for()
+    page.locator("summary", has_text="Files, tools").click()
+    if not page.get_by_role("button", name="module_1.py", exact=True).first.is_visible():
+        page.locator("summary", has_text="more with one memory").last.click()
+    page.get_by_role("button", name="module_1.py", exact=True).first.wait_for()
+
+
+def test_a_page_of_knowledge_is_a_click_away(browse, served):
+    (served.home / ".config" / "kept").mkdir(parents=True, exist_ok=True)
+    (served.home / ".config" / "kept" / "config.toml").write_text('profile = "workspace"\n')
+    served.add("Always check the size in `upload.py`.", "rules")
+    with served.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions())
+    page = browse("/graph")
+    page.get_by_role("button", name="You", exact=True).click()
+    page.locator("#node").get_by_role("link", name="Its page").click()
+    page.wait_for_url("**/files/edit?name=*you.md")
+    assert "upload.py" in page.get_by_label("Text").input_value()
+
+
+def test_markup_in_what_is_remembered_is_only_words(browse, served):
+    served.add("Use `<img/src=x/onerror=alert(1)>` with `a.py`.")
+    served.add("Use `<img/src=x/onerror=alert(1)>` twice with `a.py`.")
+    page = browse("/graph")
+    page.wait_for_selector("#graph[data-nodes]")
+    page.get_by_role("button", name="a.py", exact=True).first.click()
+    page.locator("#node").get_by_role("link", name="twice").wait_for()
+    assert page.locator("main img").count() == 0
+
+
+def test_the_graph_is_empty_and_says_so_where_nothing_is_remembered(browse):
+    page = browse("/graph")
+    page.get_by_role("heading", name="Nothing is remembered yet").wait_for()
+
+
+def test_list_and_picture_begin_side_by_side_in_the_first_screen(browse, served):
+    served.add("Use `parser.py` for feeds.")
+    served.add("Never edit `parser.py` by hand.")
+    page = browse("/graph")
+    page.wait_for_selector("#graph[data-nodes]")
+    listed = page.get_by_role("button", name="parser.py", exact=True).first.bounding_box()
+    picture = page.locator("#graph").bounding_box()
+    assert listed["x"] + listed["width"] < picture["x"]
+    assert max(listed["y"], picture["y"]) < 400
