@@ -1,12 +1,13 @@
 """Train the score that ranks held proposals, and measure its ranking and floor on sources that were not used for training.
 
-    python benchmarks/train_score.py TURNS [--write]
+    python benchmarks/train_score.py TURNS [--judged FILE] [--write]
 
 TURNS is a folder with ``turns.jsonl`` and ``labels.jsonl``. The model learns from every typed sentence (right: it shares half of
 its words with a passage that the annotator kept). The ranking is measured on what would be held: doubtful explicit statements, and
 wishes stated once. Every figure for a source uses weights and a floor from the other sources; the floor is the score at which
 precision falls to one half. ``--write`` writes the weights from all sources, and the floor of all out-of-fold scores, to
-``extraction/score.json``.
+``extraction/score.json``. ``--judged`` also learns from what a person called wrong on their own machine ("this is wrong because
+…"): the file ``judged.jsonl`` beside the store, in which the last line about a memory counts.
 """
 
 import argparse
@@ -91,6 +92,22 @@ def rows_of(turns: Sequence[AnnotatedTurn]) -> list[Row]:
     return rows
 
 
+def read_judged(path: Path) -> list[Row]:
+    """What a person called wrong, and what of that they took back."""
+    last = {told["memory"]: told for told in map(json.loads, path.read_text(encoding="utf-8").splitlines())}
+    return [
+        Row(
+            source="judged",
+            words=told["words"],
+            values=compute_features(told["words"], trigger=told["trigger"]),
+            right=not told["reason"],
+            waits=False,
+        )
+        for told in last.values()
+        if told["words"]
+    ]
+
+
 def is_pending(candidate: Candidate, verdict: Verdict) -> bool:
     """Whether a candidate would be held for a person."""
     if isinstance(verdict, Refused):
@@ -155,6 +172,7 @@ def calibration(pairs: Sequence[tuple[float, bool]]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("turns", type=Path)
+    parser.add_argument("--judged", type=Path)
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
     by_session: dict[tuple[str, str], list[AnnotatedTurn]] = defaultdict(list)
@@ -163,6 +181,9 @@ def main() -> None:
     rows = [row for turns in by_session.values() for row in rows_of(turns)]
     print(f"{len(rows)} sentences, {sum(row.right for row in rows)} of them kept")
     sources = sorted({row.source for row in rows})
+    if args.judged:
+        rows += (judged := read_judged(args.judged))
+        print(f"{sum(not row.right for row in judged)} memories that a person called wrong")
     folds = {source: out_of_fold(rows, source) for source in sources}
     every = [pair for source in sources for pair in folds[source]]
     shown: list[tuple[float, bool]] = []

@@ -31,6 +31,7 @@ from kept.memories.history import (
     undo_model,
     was_at_night,
 )
+from kept.memories.waiting import JUDGED, record_judgement
 from kept.store.values import Draft, Run
 
 JAN, MAR, MAY = (datetime(2026, month, 1, 12, tzinfo=UTC) for month in (1, 3, 5))
@@ -498,6 +499,25 @@ def test_what_cannot_be_taken_back_is_told_with_what_it_is(workspace, take, what
     with pytest.raises(UsageError) as error:
         take(workspace, what)
     assert str(error.value) == told
+
+
+def test_a_retirement_that_is_undone_is_no_judgement_any_more_and_others_stay(workspace):
+    commit(workspace, add("m1"), add("m2"))
+    judged = workspace.paths.state / JUDGED
+    retired = commit(workspace, Retire(memory="m1", at=MAR, reason="not true"), actor=Actor.PERSON)
+    undo(workspace)
+    assert not judged.exists()  # nobody said why
+    redo(workspace)
+    record_judgement(workspace, workspace.store.log.memory("m1"), "not true")
+    pinned = commit(workspace, Pin(memory="m1", at=MAR, reason="x"))
+    undo(workspace, str(pinned.id))
+    undo(workspace, str(retired.id))
+    redo(workspace)
+    assert [line.rpartition('"reason":')[2][:10] for line in judged.read_text().splitlines()] == [
+        '"not true"',
+        '"","terms"',
+        '"not true"',
+    ]
 
 
 def test_requests_given_later_are_no_later_change(workspace):

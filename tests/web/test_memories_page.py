@@ -1,5 +1,6 @@
 """Memories in a real browser: found as one types, changed in their place, several at once; and always the way back."""
 
+import json
 import os
 
 import pytest
@@ -418,6 +419,24 @@ def test_the_passages_of_a_memory_are_what_its_parts_say_where_one_chooses_them(
     with served.workspace() as workspace:
         parts = [each for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
     assert sorted([each.session for each in part.evidence] for part in parts) == [["one"], ["two"]]
+
+
+def test_what_is_called_wrong_is_noted_for_the_score_with_its_reason_until_that_is_taken_back(harvest):
+    notes = harvest.home / ".local" / "share" / "kept" / "judged.jsonl"
+
+    def told():
+        return [(each["words"], each["reason"]) for each in map(json.loads, notes.read_text().splitlines())]
+
+    tuesday, barn = harvest.memory("Tuesday"), harvest.memory("barn")
+    harvest.ask("POST", f"/api/memories/{barn.id}/retire", {})
+    assert not notes.exists()
+    undo = harvest.ask("POST", f"/api/memories/{tuesday.id}/retire", {"reason": "it is on Friday"})[2]["undo"]
+    assert told() == [(tuesday.content, "it is on Friday")]
+    assert json.loads(notes.read_text())["terms"]
+    harvest.ask("POST", "/api/undo", {"what": undo})
+    assert told()[-1] == (tuesday.content, "")
+    assert harvest.ask("POST", "/api/forget", {"memories": [tuesday.id], "sure": True})[0] == 200
+    assert "walnut" not in notes.read_text()
 
 
 def test_code_breaks_between_its_words_only(browse, served):

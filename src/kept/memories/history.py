@@ -10,10 +10,11 @@ from typing import Any
 from kept.core.errors import MissingError, UsageError
 from kept.core.fold import find_idle_operations, find_undone_passes, fold
 from kept.core.memory import Actor, Memory, Status, find_ending_word
-from kept.core.operation import Add, Anticipate, Forget, Operation, Pass, Reword, affected_memory_ids
+from kept.core.operation import Add, Anticipate, Forget, Operation, Pass, Retire, Reword, affected_memory_ids
 from kept.core.text import Change, diff_words
 from kept.core.value import dataclass, replace
 from kept.local.queue import NIGHT
+from kept.memories.waiting import record_judgement
 from kept.store.values import Draft, Run
 from kept.workspace import Workspace
 
@@ -219,6 +220,9 @@ def _commit_undo_redo(workspace: Workspace, *, undoes: tuple[int, ...], redoes: 
 
         restore_lines(workspace, dict.fromkeys(operation.memory for operation in operations if isinstance(operation, Reword)))
         after = _effective_passes(related, find_undone_passes(log.undo_redo_passes()))
+    for operation in operations:
+        if isinstance(operation, Retire) and (memory := log.memory(operation.memory)):
+            record_judgement(workspace, memory, operation.reason if redoes else "", again=True)
     return UndoResult(
         passes=switched, changed=_diff_memories(fold(before), fold(after)), later=_later_operations(after, related, switched)
     )

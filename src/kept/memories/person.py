@@ -34,7 +34,7 @@ from kept.core.text import normal_form, one_line
 from kept.core.value import replace
 from kept.intake.projects import record_directory
 from kept.memories.browse import find_project, matching_scopes, memory_revision
-from kept.memories.waiting import accepted_memory_id, find_refused, to_held_memory
+from kept.memories.waiting import accepted_memory_id, find_refused, record_judgement, to_held_memory
 from kept.store.run_number import RunNumber
 from kept.store.values import Draft
 from kept.workspace import Workspace
@@ -232,6 +232,8 @@ def retire(workspace: Workspace, number: str, reason: str = "", *, if_match: str
     with _locked_memory(workspace, number, if_match) as memory:
         _require_status(memory, Status.ACTIVE, Status.HELD)
         operation = Retire(memory=memory.id, at=workspace.clock(), reason=reason or f"retired by {_who(agent=agent)}")
+        if reason and not agent:
+            record_judgement(workspace, memory, reason)
         return _commit_one(workspace, "retire", operation, agent=agent)
 
 

@@ -13,6 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kept.core.codec import to_canonical_json
 from kept.core.digest import digest
 from kept.core.errors import KeptError
 from kept.core.fold import find_undone_passes
@@ -32,6 +33,7 @@ BEST = 10  # show at most this many proposals per project and day
 _RUNS = 1_000  # look for the decisions of today in at most this many of the last runs
 _DECISIONS = frozenset({"approve", "reject", "past", "admit"})  # commands of a person's runs that decide on proposals
 COUNTS = "held.json"  # cache of the counts, below the state folder: counting takes longer than the rest of a status
+JUDGED = "judged.jsonl"
 _SHARED_WORDS = 3  # two sentences about one thing share at least this many words
 _LONG_WORD = 6  # and at least two words of at least this many letters
 _SHARED_SHARE = 0.4  # and at least this share of the shorter one's words
@@ -283,4 +285,26 @@ def to_held_memory(candidate: Candidate) -> Memory:
         subject=candidate.subject,
         about=candidate.about,
         reason=f"held: {SAID_ONCE}",
+    )
+
+
+def record_judgement(workspace: Workspace, memory: Memory, reason: str, *, again: bool = False) -> None:
+    """Record why a person calls a memory wrong, with the terms of its score; an empty ``reason`` means that they no longer do.
+
+    With ``again``, it is recorded only if there was a reason before. The file stays on this machine; ``benchmarks/train_score.py``
+    learns from it. Raises KeptError.
+    """
+    from kept.core.invisible import strip_invisible  # noqa: PLC0415 - counting what is held needs none of it
+    from kept.core.redact import redact  # noqa: PLC0415 - as above
+    from kept.extraction.score import compute_features, score  # noqa: PLC0415 - as above
+
+    path = workspace.paths.state / JUDGED
+    before = files.read_file(path)
+    if again and f'"memory":"{memory.id}"'.encode() not in before.data:
+        return
+    terms = dict(score(compute_features(memory.content, trigger=memory.trigger)).terms)
+    clean = redact(strip_invisible(reason)[0], key=workspace.store.key("redaction")).text
+    row = {"memory": memory.id, "words": memory.content, "trigger": memory.trigger, "terms": terms, "reason": clean}
+    files.write_if_unchanged(
+        path, before.data + f"{to_canonical_json(row)}\n".encode(), expect=before.stamp, root=workspace.paths.root
     )

@@ -11,7 +11,7 @@ from kept.core.value import dataclass
 from kept.journal.feed_reading import erase_items, find_items
 from kept.memories.synced_folder import SyncFolder
 from kept.memories.team import SharedLines
-from kept.memories.waiting import COUNTS
+from kept.memories.waiting import COUNTS, JUDGED
 from kept.paths import sample_home
 from kept.pipeline.erase.files import JournalEntries, OutputFiles, RecordingFile, ReplyFile, SampleHome, TextFiles, WordlessFiles
 from kept.pipeline.erase.store import BackupCopies, StoreHolder
@@ -79,8 +79,8 @@ def list_holders(workspace: Workspace, *, quick: bool = False) -> tuple[Holder, 
             "written.json",
             "first_commits.json",
             "branches.json",  # of earlier versions
-            "judged.jsonl",  # as above
             COUNTS,
+            JUDGED,
         ),
         texts("what hooks left", "hooks/*"),
         texts("changes that wait for the server", "outbox.jsonl"),
