@@ -47,6 +47,7 @@ KEPT_IN = {  # files below the state folder, and the holder that answers for the
 }
 GONE = {
     "questions for the user's own agent": ("jobs/q.md",),
+    "an archive that was being fetched": ("fetched/a/b.jsonl",),
 }
 SILENT = (  # files of kept's that hold nobody's words, or that a holder reads otherwise
     *("run.lock", "web.key", "web.port", "embed.sock", "vectors.bin", "vectors.bin.new", "used.log", "used.taken", "program"),

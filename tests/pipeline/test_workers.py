@@ -6,10 +6,14 @@ import re
 import signal
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager, nullcontext
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import numpy as np
 import pytest
 
+from kept.core.errors import ConfigError
 from kept.core.value import replace
 from kept.intake import reading
 from kept.intake.cleaned_files import weigh_file
@@ -117,6 +121,55 @@ def test_a_dask_cluster_remembers_what_one_process_does(desk_at, tmp_path, trans
     ):
         backfill(workspace, [transcripts], RunOptions(), scheduler=cluster.scheduler_address)
         assert remembered(workspace) == alone
+
+
+def fetched_again(desk_at, folder, address):
+    """What is remembered of an archive at an address; a second time finds nothing new, and no file of it is left here."""
+    with desk_at(folder) as workspace:
+        backfill(workspace, [address], RunOptions())
+        found = {(memory.content, memory.status) for memory in workspace.store.log.memories()}
+        assert backfill(workspace, [address], RunOptions()).reading.fresh == 0
+        assert not (workspace.paths.state / "fetched").exists()
+    return found
+
+
+@pytest.fixture
+def sample(desk_at, tmp_path, transcripts):
+    """What is remembered of the sample as it lies on this machine."""
+    with desk_at(tmp_path / "here") as workspace:
+        run_pipeline(workspace, [transcripts], RunOptions())
+        return {(memory.content, memory.status) for memory in workspace.store.log.memories()}
+
+
+def test_an_archive_at_an_address_of_fsspec_is_remembered_as_one_on_this_machine(desk_at, tmp_path, transcripts, sample):
+    fsspec = pytest.importorskip("fsspec")
+    system = fsspec.filesystem("memory")
+    system.put(str(transcripts), "/archive", recursive=True)
+    try:
+        assert fetched_again(desk_at, tmp_path / "memory", "memory://archive") == sample != set()
+    finally:
+        system.rm("/archive", recursive=True)
+
+
+def test_an_archive_on_a_web_server_is_remembered_as_one_on_this_machine(desk_at, tmp_path, transcripts, sample):
+    pytest.importorskip("fsspec")
+    pytest.importorskip("aiohttp")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(transcripts)))
+    thread = Thread(target=server.serve_forever, args=(0.005,), daemon=True)
+    thread.start()
+    try:
+        assert fetched_again(desk_at, tmp_path / "web", f"http://127.0.0.1:{server.server_port}/") == sample != set()
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@pytest.mark.parametrize("address", ["nowhere://archive", "memory://nothing-there"])
+def test_an_address_where_nothing_can_be_read_is_told(desk_at, tmp_path, address):
+    pytest.importorskip("fsspec")
+    with desk_at(tmp_path / "none") as workspace, pytest.raises(ConfigError, match="cannot be read"):
+        backfill(workspace, [address], RunOptions())
 
 
 @pytest.mark.slow

@@ -224,8 +224,8 @@ def backfill(
     context: typer.Context,
     *,
     paths: Annotated[
-        list[Path],
-        typer.Option("--from", metavar="PATH", help="A file or folder of the archive; may be repeated."),
+        list[str],
+        typer.Option("--from", metavar="PATH", help="A file or folder of the archive, or an address of fsspec; may be repeated."),
     ],
     scheduler: Annotated[
         str, typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers read, for example tcp://host:8786.")
@@ -238,7 +238,8 @@ def backfill(
 ) -> int:
     """Read a large archive with several processes; what is remembered is what kept run would remember.
 
-    One that is cut short loses nothing; the next one continues. A worker sees the archive under the same path as this machine.
+    One that is cut short loses nothing; the next one continues. A worker sees the archive under the same path as this machine; what
+    lies at an address (s3://…, https://…) is copied to this machine first, for as long as it is read.
     """
     call = global_options(context)
     options = RunOptions(model=not no_llm, agent=bool(agent_variable(os.environ)))
