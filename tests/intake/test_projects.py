@@ -8,7 +8,7 @@ import pytest
 from kept.changes import archive_before_edits
 from kept.core.memory import USER_SCOPE, Status
 from kept.intake import project_evidence
-from kept.intake.project_evidence import suggest_same_projects
+from kept.intake.project_evidence import load_branches, suggest_same_projects
 from kept.memories import person
 from kept.memories.history import undo
 from kept.pipeline import run
@@ -219,7 +219,19 @@ def test_two_projects_of_the_name_of_a_workspace_decide_nothing_and_are_suggeste
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         assert len(places(workspace)) == 3
-        assert len(suggest_same_projects(workspace.store.archive.projects())) == 3
+        assert len(suggest_same_projects(workspace.store.archive.projects(), {})) == 3
+
+
+def test_two_folders_whose_own_branches_have_the_same_names_are_suggested_as_one_project(desk_at, home):
+    for number, branch in enumerate(["ana/quay-height", "ana/tide-tables", "main", "main"]):
+        say(home, f"a{number}", RULE, cwd="/a/harbor" if number < 3 else "/c/mill", branch=branch)
+        say(home, f"b{number}", OTHER, cwd="/b/port", branch=branch)
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        (pair,) = suggest_same_projects(workspace.store.archive.projects(), load_branches(workspace.paths))
+        noted = (workspace.paths.state / "branches.json").read_text()
+    assert pair[2] == "2 branches of both have the same names"
+    assert not any(name in noted for name in ("quay", "tide"))
 
 
 def test_a_clone_of_a_folder_on_this_machine_is_the_same_project(desk_at, home):
@@ -254,8 +266,9 @@ def test_what_is_read_before_a_change_tells_as_much_of_a_directory_as_what_a_run
         run_pipeline(workspace, [], RunOptions())
         memory = next(home.rglob("memory.md"))
         memory.write_text(f"{memory.read_text()}- A line by hand.\n")
-        pushed(folder / "two.jsonl", "/gone/two", OTHER)
+        pushed(folder / "two.jsonl", "/gone/two", OTHER, branch="fix-login-flow")
         archive_before_edits(workspace)
         run_pipeline(workspace, [], RunOptions())
         known = {each.directory: each.identity for each in workspace.store.archive.projects()}
         assert known["/gone/two"] == known["/gone/one"]
+        assert "/gone/two" in load_branches(workspace.paths)

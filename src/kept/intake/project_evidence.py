@@ -1,9 +1,10 @@
 """Find out which directories belong to one project.
 
 The evidence is the remotes that git printed in transcripts, a common first commit, and the folders of workspace managers; shared
-names only suggest a project to the person. Memories are moved by :mod:`kept.intake.projects`.
+names and branches only suggest a project to the person. Memories are moved by :mod:`kept.intake.projects`.
 """
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,12 +14,21 @@ from kept.core.pattern import compile_late
 from kept.core.project import FOLDER, REMOTE, Project, directory_name, managed_repository, project_root
 from kept.local import files
 from kept.local.git import first_commit, remote_name
+from kept.paths import Paths
 from kept.workspace import Workspace
 
 Remotes = dict[str, Counter[str]]
 """By working directory: how often the output of a git command named each repository (host and path)."""
 
+Branches = dict[str, set[str]]
+"""By working directory: hashes of the names of its branches. Names are hashed because they may contain words that are forgotten
+later."""
+
 _COMMITS = "first_commits.json"
+_BRANCHES = "branches.json"
+_BRANCHES_KEPT = 200  # branches per directory
+_SHARED_BRANCHES = 2  # branches that two projects, and no third one, must share to suggest that they are one
+_WORDS = compile_late(r"[^\W_]+")
 _OUTPUT_CHARS = 20_000  # characters of an output that are examined
 _REMOTE_SHARE = 0.8  # of the repositories that git named in a project's directories, this share must be the same one
 # Lines of `git push`, `git fetch`, `git remote -v`.
@@ -33,6 +43,32 @@ def count_remotes(remotes: Remotes, events: Iterable[Event]) -> None:
             for line in _REMOTE_LINE.finditer(event.text[:_OUTPUT_CHARS]):
                 if name := remote_name(line[1]):
                     remotes.setdefault(event.project, Counter())[name] += 1
+
+
+def collect_branches(branches: Branches, events: Iterable[Event]) -> None:
+    """Record the branches whose names have several words, with the directories of their events: many repositories have `main`,
+    `fix` or `release`.
+    """
+    for name, directory in {(event.branch, event.project) for event in events if event.branch and event.project}:
+        if len(_WORDS.findall(name)) > 1:
+            branches.setdefault(directory, set()).add(hashlib.sha256(name.encode()).hexdigest()[:16])
+
+
+def save_branches(home: Paths, branches: Branches) -> None:
+    """Add branches to those known from earlier transcripts."""
+    known, before = load_branches(home), load_branches(home)
+    for directory, names in branches.items():
+        own = known.setdefault(directory, set())
+        own.update(sorted(names - own)[: max(0, _BRANCHES_KEPT - len(own))])
+    if known != before:
+        body = {directory: sorted(names) for directory, names in sorted(known.items())}
+        files.write_object(home.state / _BRANCHES, body, root=home.root)
+
+
+def load_branches(home: Paths) -> Branches:
+    """Load the hashed branch names saved from transcripts."""
+    saved = files.read_object(home.state / _BRANCHES)
+    return {directory: set(names) for directory, names in saved.items() if isinstance(names, list)}
 
 
 def derive_identities(projects: Sequence[Project], remotes: Remotes, commits: Mapping[str, str]) -> dict[str, str]:
@@ -105,9 +141,9 @@ def first_commits(workspace: Workspace, projects: Sequence[Project], *, keep: bo
     return now
 
 
-def suggest_same_projects(projects: Sequence[Project]) -> tuple[tuple[str, str, str], ...]:
+def suggest_same_projects(projects: Sequence[Project], branches: Branches) -> tuple[tuple[str, str, str], ...]:
     """The pairs of identities that may be one project, each with its evidence, which is too weak to join them."""
-    pairs: dict[tuple[str, str], str] = {}
+    pairs = _pair_by_branches(projects, branches)
     known = sorted({project.identity for project in projects})
     first_called: dict[str, str] = {}
     for identity in known:  # each is paired with the first of its name, so that joining all pairs joins the group
@@ -121,3 +157,13 @@ def suggest_same_projects(projects: Sequence[Project]) -> tuple[tuple[str, str, 
                 first, second = sorted((project.identity, other))
                 pairs[first, second] = f"{project.directory} is a manager's workspace of {name}"
     return tuple((first, second, evidence) for (first, second), evidence in sorted(pairs.items()))
+
+
+def _pair_by_branches(projects: Sequence[Project], branches: Branches) -> dict[tuple[str, str], str]:
+    """The pairs of identities that share branch names with each other and with no third one."""
+    owners: dict[str, set[str]] = {}
+    for project in projects:
+        for name in branches.get(project.directory, ()):
+            owners.setdefault(name, set()).add(project.identity)
+    shared = Counter((min(pair), max(pair)) for pair in owners.values() if len(pair) == 2)
+    return {pair: f"{count} branches of both have the same names" for pair, count in shared.items() if count >= _SHARED_BRANCHES}

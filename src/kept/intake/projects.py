@@ -12,7 +12,7 @@ from kept.core.value import dataclass, replace
 from kept.extraction.extract_threads import reextract_thread
 from kept.extraction.revalidate import move_proposals
 from kept.extraction.segment import WINDOW
-from kept.intake.project_evidence import count_remotes, derive_identities, first_commits
+from kept.intake.project_evidence import collect_branches, count_remotes, derive_identities, first_commits, save_branches
 from kept.intake.reading import ReadingReport
 from kept.local.progress import Progress, ignore_progress
 from kept.store.values import Draft, Proposal
@@ -35,17 +35,21 @@ def collect_pending_evidence(workspace: Workspace, reading: ReadingReport) -> No
     archive = workspace.store.archive
     for thread in tuple(archive.threads(pending=True)):
         for start in range(0, thread.events, WINDOW):  # a million events at once take 600 MB
-            count_remotes(reading.remotes, archive.events(thread.id, start, start + WINDOW))
+            events = archive.events(thread.id, start, start + WINDOW)
+            count_remotes(reading.remotes, events)
+            collect_branches(reading.branches, events)
 
 
 def record_projects(workspace: Workspace, reading: ReadingReport, *, keep: bool = True) -> None:
     """Record new directories, and apply the evidence about known ones.
 
-    A directory that disappears keeps its record. Git remotes come from ``reading``, because later readings do not see
-    these transcripts again. ``keep`` saves first commits. If a known directory gets another identity, its memories
+    A directory that disappears keeps its record. Git remotes and branches come from ``reading``, because later readings do not see
+    these transcripts again. ``keep`` saves the branches and first commits. If a known directory gets another identity, its memories
     are in the wrong scope until :func:`move_memories` runs. Raises StoreError.
     """
     archive, remotes = workspace.store.archive, reading.remotes
+    if keep and reading.branches:
+        save_branches(workspace.paths, reading.branches)
     places = {place for directory, path in archive.directories() if (place := project_directory(directory, path))}
     fresh = sorted(places - {project.directory for project in archive.projects()})
     if not fresh and not remotes:

@@ -36,7 +36,7 @@ from kept.intake.cleaned_files import (
     weigh_files,
 )
 from kept.intake.discovery import list_source_places, make_stat_stamp
-from kept.intake.project_evidence import Remotes, count_remotes
+from kept.intake.project_evidence import Branches, Remotes, collect_branches, count_remotes
 from kept.intake.shared_files import is_in_repository, is_own, list_own_places
 from kept.local.batches import split_batches
 from kept.local.progress import Late, Progress, ignore_progress, never_late
@@ -64,7 +64,7 @@ class ReadingReport:
     ``fresh`` counts the events that were not archived before. ``skipped`` lists files that could not be read with the reason,
     ``left`` those that are not read on purpose. ``removed`` counts the bytes that cleaning removed by kind, ``secrets`` the secrets
     that it redacted. ``opted_out`` are the sessions that are not to be remembered; ``erased`` counts their archived events that
-    were erased. ``remotes`` are evidence about projects (:mod:`kept.intake.project_evidence`).
+    were erased. ``remotes`` and ``branches`` are evidence about projects (:mod:`kept.intake.project_evidence`).
     """
 
     files: int = 0
@@ -80,6 +80,7 @@ class ReadingReport:
     opted_out: set[str] = field(default_factory=set)
     erased: int = 0
     remotes: Remotes = field(default_factory=dict)
+    branches: Branches = field(default_factory=dict)
 
     @property
     def account(self) -> RecordAccount:
@@ -204,6 +205,7 @@ def _archive_file(workspace: Workspace, file: UnreadFile, slices: Iterator[Clean
             events = list(make_keys_unique(archive, readable, rewritten=rewritten))
             result.fresh += archive.add_slice(source, path, events, account, piece.cursor, anew=piece.restarted)
             count_remotes(result.remotes, events)
+            collect_branches(result.branches, events)
         if piece.restarted:
             now = events if _is_compared(file.source) else None
         elif now is not None:

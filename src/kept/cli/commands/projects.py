@@ -9,7 +9,7 @@ from kept.cli.command_support import check_choice, command_home, command_workspa
 from kept.cli.console import Line, format_count, format_path, hanging_line, line, write_json, write_line, write_lines
 from kept.core.codec import to_json
 from kept.core.errors import UsageError
-from kept.intake.project_evidence import suggest_same_projects
+from kept.intake.project_evidence import load_branches, suggest_same_projects
 from kept.intake.projects import ProjectFamily, find_project_family, list_project_families
 from kept.memories.configure import map_projects
 from kept.workspace import Workspace
@@ -69,7 +69,7 @@ def _list_projects(workspace: Workspace, *, as_json: bool) -> None:
     by_identity = {family.identity: family for family in project_families}
     pairs = [
         (by_identity[first], by_identity[second], why)
-        for first, second, why in suggest_same_projects(workspace.store.archive.projects())
+        for first, second, why in suggest_same_projects(workspace.store.archive.projects(), load_branches(workspace.paths))
         if first in by_identity and second in by_identity
     ]
     if as_json:

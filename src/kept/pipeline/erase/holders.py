@@ -78,7 +78,7 @@ def list_holders(workspace: Workspace, *, quick: bool = False) -> tuple[Holder, 
             "unread.json",
             "written.json",
             "first_commits.json",
-            "branches.json",  # of earlier versions
+            "branches.json",
             COUNTS,
             JUDGED,
         ),
