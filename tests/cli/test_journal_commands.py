@@ -40,6 +40,13 @@ def test_a_backfill_tells_what_it_will_do_and_does_it(capsys, harbour):
     assert out.startswith("3 entries, 0.0% of their sentences about memory itself\n")
 
 
+def test_a_backfill_of_several_days_at_a_time_writes_the_same_and_a_number_that_is_none_is_refused(capsys, harbour):
+    assert kept(capsys, "journal", "backfill", "--from", "2026-01-01", "--to", "2026-01-31", "--concurrency", "0")[0] == 2
+    assert not (harbour / "journal").exists()
+    body = told(capsys, "journal", "backfill", "--from", "2026-01-01", "--to", "2026-01-31", "--concurrency", "3")
+    assert [(each["state"], each["asked_anew"]) for each in body["entries"]] == [("written", False)] * 3
+
+
 def test_a_week_is_one_entry_of_its_template(capsys, harbour):
     kept(capsys, "journal", "write", "--date", "2026-01-07", "--template", "weekly")
     text = (harbour / "journal" / "weekly" / "2026-01-05.md").read_text()

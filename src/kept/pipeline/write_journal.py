@@ -5,7 +5,7 @@ whose inputs have not changed is left as it is. So repeating a day changes nothi
 stopped.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -62,6 +62,9 @@ class EntryState(StrEnum):
 class EntryOutcome:
     """The result for the entry about some days. ``reason`` says why it failed; ``refused`` counts a model's paragraphs that are not
     supported.
+
+    ``asked`` is the key of the question to a model. ``asked_again``: a different question had been asked ahead for this day, in
+    vain.
     """
 
     first: date
@@ -73,6 +76,8 @@ class EntryOutcome:
     refused: int = 0
     memories: int = 0
     problems: tuple[str, ...] = ()
+    asked: str = ""
+    asked_again: bool = False
 
     @property
     def incomplete(self) -> bool:
@@ -176,23 +181,76 @@ def backfill_entries(
     work: EntryOptions,
     days: Sequence[date],
     on_outcome: Callable[[EntryOutcome], None],
+    *,
+    concurrency: int = 1,
 ) -> tuple[EntryOutcome, ...]:
     """Write the entries of ``days`` in order, extracting each one before the next is written. ``on_outcome`` is called with each
     outcome.
+
+    With ``concurrency`` > 1, a model is asked about up to that many days at once, as long as no earlier one of them can affect a
+    later one. The entries are still written in order, and a day whose question has changed by then is asked again, so the result is
+    the same.
 
     Stops at the first failure, because the next entry builds on it; calling it again continues from there. Raises what
     :func:`write_journal_entry` does.
     """
     entry_outcomes: list[EntryOutcome] = []
+    ahead = dict[date, str]()
     with files.hold_lock(workspace.paths.state / "journal.lock"):
+        left = _projects_by_day(workspace, work, sorted(days) if concurrency > 1 else ())
         for number, day in enumerate(sorted(days)):
             work.progress("journal", number, len(days))
-            entry_outcomes.append(_write_span(workspace, work, day, day))
+            if concurrency > 1 and day not in ahead:
+                ahead |= _ask_ahead(workspace, work, left, ahead, concurrency)
+            left.pop(day, None)
+            done = _write_span(workspace, work, day, day)
+            entry_outcomes.append(replace(done, asked_again=bool(done.asked and ahead.get(day, done.asked) != done.asked)))
             on_outcome(entry_outcomes[-1])
             if entry_outcomes[-1].state is EntryState.FAILED or entry_outcomes[-1].problems:
                 break
         work.progress("journal", len(entry_outcomes), len(days))
     return tuple(entry_outcomes)
+
+
+def _projects_by_day(workspace: Workspace, work: EntryOptions, days: Sequence[date]) -> dict[date, frozenset[str]]:
+    """The projects of each day; none if nothing is extracted from entries of this template."""
+    return {
+        day: frozenset(context_item.scope for context_item in collect_context(workspace, day, day))
+        if work.template.extract
+        else frozenset()
+        for day in days
+    }
+
+
+def _ask_ahead(
+    workspace: Workspace, work: EntryOptions, days: Mapping[date, frozenset[str]], asked: Collection[date], most: int
+) -> dict[date, str]:
+    """Ask a model about the next days whose entries do not depend on each other, so that the replies are stored. Returns the keys
+    of the questions by day.
+    """
+    if not work.model or workspace.llm is None:
+        return {}
+    asks: dict[date, Ask] = {}
+    touched: set[str] = set()
+    for day, own in days.items():
+        if day not in asked and not own & touched and not (touched and "" in own | touched):
+            inputs = _collect_inputs(workspace, work, day, day)
+            ask = _build_entry_ask(work, inputs)
+            if ask is not None and _is_due(workspace, work, inputs):
+                asks[day] = ask
+        touched |= own
+        if len(asks) == most:
+            break
+    if len(asks) > 1:
+        workspace.llm(list(asks.values()))
+    return {day: ask.key("") for day, ask in asks.items()}
+
+
+def _is_due(workspace: Workspace, work: EntryOptions, inputs: _EntryInputs) -> bool:
+    """True if the entry is to be written: it is missing, or it is kept's own, unedited, and its inputs have changed."""
+    text = files.read_text(_entry_path(workspace, work, inputs.first))
+    head = parse_entry_head(text)
+    return not text or (head is not None and not is_entry_edited(text) and head.inputs != inputs.inputs)
 
 
 def _entry_path(workspace: Workspace, work: EntryOptions, first: date) -> Path:
@@ -238,6 +296,8 @@ def _write_entry(workspace: Workspace, work: EntryOptions, first: date, last: da
     if head is not None and head.inputs == inputs.inputs:
         return done
     context_items, tokens, refused, reason = _compose_entry(workspace, work, inputs)
+    ask = _build_entry_ask(work, inputs) if work.model else None
+    done = replace(done, asked=ask.key("") if ask else "")
     if reason:
         return replace(done, state=EntryState.FAILED, reason=reason)
     composed = _compose_page(workspace, work, inputs, context_items, tokens)

@@ -64,6 +64,18 @@ def journal(
     ] = "",
     no_llm: Annotated[bool, typer.Option("--no-llm", help="Use no language model.")] = False,
     estimate: Annotated[bool, typer.Option("--estimate", help="Say what a backfill would do and cost; write nothing.")] = False,
+    concurrency: Annotated[
+        int,
+        typer.Option(
+            "--concurrency",
+            min=1,
+            max=16,
+            metavar="N",
+            help="Ask a model about up to N days at a time, if none depends on another: days of different projects, "
+            "or a template "
+            "whose entries are not remembered. The entries come out the same.",
+        ),
+    ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> int:
     """Write the journal entry of a day, or of every day of a period in order; show what entries are made of.
@@ -92,7 +104,7 @@ def journal(
                     _read_new_inputs(workspace, model=work.model)
                 if action == "backfill":
                     plan = write_journal.plan_backfill(workspace, work, workspace.day(first), workspace.day(last, last=True))
-                    return _run_backfill(context, workspace, work, plan, estimate=estimate, as_json=as_json)
+                    return _run_backfill(context, workspace, work, plan, concurrency, estimate=estimate, as_json=as_json)
                 spans = _parse_day_span(workspace, work, day, first, last)
                 done = write_journal.write_journal_entry(workspace, work, *spans)
                 return _print_outcomes([done], as_json=as_json)
@@ -120,6 +132,7 @@ def _run_backfill(
     workspace: Workspace,
     work: EntryOptions,
     plan: BackfillPlan,
+    concurrency: int,
     *,
     estimate: bool,
     as_json: bool,
@@ -143,7 +156,7 @@ def _run_backfill(
             rest += f", about {money * (len(plan.days) - done) / len(plan.days):.2f} USD left" if money else ""
             write_line((f"{outcome.first}  {outcome.state.value}", ""), (f"  {rest}", "dim"), stream=sys.stderr)
 
-    outcomes = write_journal.backfill_entries(workspace, work, plan.days, tell)
+    outcomes = write_journal.backfill_entries(workspace, work, plan.days, tell, concurrency=concurrency)
     return _print_outcomes(outcomes, as_json=as_json, days=len(plan.days))
 
 
@@ -194,6 +207,8 @@ def _format_outcomes(outcomes: Sequence[EntryOutcome]) -> Iterator[Line]:
         yield line((f"    {format_path(outcome.path)}", "dim"))
         if outcome.head is not None and outcome.state is EntryState.WRITTEN:
             yield line((f"    {_format_head(outcome.head)}", "dim"))
+        if outcome.asked_again:
+            yield line(("    asked ahead for nothing: an earlier entry changed the question", "dim"))
         if outcome.refused:
             yield line((f"    {format_count(outcome.refused, 'paragraph')} left out: not supported by what they cite", "yellow"))
         if outcome.memories:
@@ -212,6 +227,7 @@ def _outcome_body(outcome: EntryOutcome) -> dict[str, Any]:
         "from": "first",
         "to": "last",
         "refused_paragraphs": "refused",
+        "asked_anew": "asked_again",
         "new_memories": "memories",
     }
     state, head = outcome.state.name.lower(), _head_body(outcome.head) if outcome.head else None
