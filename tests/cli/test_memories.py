@@ -10,6 +10,8 @@ import pytest
 from cli_world import OTHER, RULE, kept, memory_file, told, transcript
 from kept.cli.commands import search
 from kept.cli.lists import BY
+from kept.llm.adapters.recorded import ScriptedModel
+from kept.llm.client import LlmClient
 from kept.memories import waiting
 from kept.store.memories import Memories
 from talking import say
@@ -489,6 +491,28 @@ def test_settings_are_shown_set_and_checked(capsys, home):
     assert kept(capsys, "config", "set", "timezone", "")[0] == 0
     assert told(capsys, "config", "get", "timezone") == {"timezone": ""}
     assert path.read_text().startswith("# mine\n")
+
+
+def test_a_trial_of_the_model_is_sent_only_after_a_yes_and_tells_nothing_of_what_is_remembered(capsys, home, monkeypatch):
+    asked = []
+
+    def answer(ask):
+        asked.append(f"{ask.system} {ask.prompt}")
+        return {"word": "here"}
+
+    assert kept(capsys, "config", "try", "--yes")[0] == 2
+    kept(capsys, "config", "set", "llm.adapter", "command")
+    kept(capsys, "config", "set", "llm.command", "walnut --json")
+    kept(capsys, "add", "The walnut harvest is on Tuesday.", "--type", "decision")
+    monkeypatch.setattr("kept.llm.models.create_llm_client", lambda *_, **__: LlmClient(lambda: ScriptedModel(answer)))
+    code, _, err = kept(capsys, "config", "try")
+    assert (code, asked) == (2, [])
+    assert "--yes" in err
+    code, out, _ = kept(capsys, "config", "try", "--yes")
+    assert code == 0
+    assert "It answered “here”" in out
+    assert len(asked) == 1
+    assert "harvest" not in asked[0]
 
 
 def test_review_tells_which_two_may_contradict_and_the_newer_below(capsys, home):

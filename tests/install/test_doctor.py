@@ -10,7 +10,9 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -347,13 +349,48 @@ def test_a_model_that_cannot_be_reached_is_named(place, settings, told):
     assert told in wrong(place)
 
 
+class _Broken(BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.send_error(404)
+
+    def log_message(self, *_):
+        pass
+
+
+class _Answering(_Broken):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        reply = {
+            "choices": [{"message": {"role": "assistant", "content": '{"word": "yes"}'}, "finish_reason": "stop"}],
+            "model": "x",
+        }
+        body = json.dumps(reply).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.mark.parametrize(("answers", "well"), [(_Broken, False), (_Answering, True)])
+def test_a_model_on_this_machine_is_asked_whether_it_answers(place, answers, well):
+    with HTTPServer(("127.0.0.1", 0), answers) as server:
+        Thread(target=server.serve_forever, args=(0.005,), daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/v1"
+        _settings(place, f'[llm]\nadapter = "openai"\nmodel = "x"\nbase_url = "{address}"\nattempts = 1\n')
+        (found,) = [each for each in run_checks(place) if each.name == "language model"]
+        server.shutdown()
+    assert found.ok is well
+    assert ("it answered" if well else "does not answer") in found.detail
+
+
 @pytest.mark.parametrize("name", ["claude", "model"])
 def test_a_program_is_not_asked_for_it_may_cost(place, name):
     asked = place.root / "asked"
     _settings(place, f'[llm]\nadapter = "command"\ncommand = "{script(place.root, name, f"touch {asked}")} -p"\n')
     (found,) = [each for each in run_checks(place) if each.name == "language model"]
     assert found.ok is None
-    assert "kept llm trial" in found.detail
+    assert "kept config try" in found.detail
     assert not asked.exists()
 
 

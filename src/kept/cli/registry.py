@@ -375,6 +375,7 @@ GROUPS = {
                 "kept config set timezone Europe/Berlin",
                 "kept config set llm.adapter command",
                 "kept config set llm.command claude",
+                "kept config try",
                 'kept config set exclude "*/secret-project/*"',
             ),
         ),

@@ -8,6 +8,7 @@ import os
 import shutil
 import socket
 import sqlite3
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from datetime import datetime, timedelta
@@ -24,11 +25,13 @@ from kept.install.checks import (
     check_settings_file,
     find_exposed_paths,
     make_fault,
+    run_limited,
 )
 from kept.install.client_checks import check_clients, find_misplaced_settings
 from kept.install.schedule import SchedulerKind, find_dead_program, list_installed_jobs
 from kept.install.setup import SettingsChange, hooked_clients, install_hooks, plan_hooks, record_program_path, used_clients
 from kept.intake.survey import survey
+from kept.llm.available import is_on_this_machine
 from kept.local.queue import NIGHT, load_failures, load_hook_log, queue_path, read_lines
 from kept.local.settings import LlmSettings, load_settings
 from kept.memories.backups import recorded_backups
@@ -48,6 +51,8 @@ _UNKNOWN_SHARE = 0.1  # a larger share of records not understood is a fault: a d
 _WAITING = timedelta(days=3)  # if anything runs automatically, what hooks queued is read within this time
 _DAY = timedelta(days=1)  # clocks may differ by this much
 _LEAST = {PACK: 10_000_000, MANY_PACK: 30_000_000}  # minimum size of a complete model, in bytes
+_MODEL_SECONDS = 30.0  # seconds within which a language model on this machine must answer
+_UNASKED = "kept config try asks it one question"
 _NEEDS_SETTINGS = ("store", "agents")  # skipped if the settings are invalid: they would only report that again
 
 
@@ -209,16 +214,22 @@ def _check_outputs(workspace: Workspace) -> Iterator[CheckFinding]:
 
 
 def _check_language_model(workspace: Workspace) -> Iterator[CheckFinding]:
-    """Check that the language model can be reached. It is asked nothing: that may cost money."""
+    """Check that the language model can be reached. It is asked a question only if it is on this machine: others may cost money."""
     chosen = workspace.settings.llm
     if chosen.adapter == "none":
         return
     fault = _unreachable_reason(chosen, workspace.env)
+    asked = not fault and workspace.llm is not None and is_on_this_machine(chosen.base_url)
+    if asked:
+        words = [sys.executable, "-m", "kept", "--home", str(workspace.paths.root), "config", "try", "--yes"]
+        tried = run_limited(words, seconds=_MODEL_SECONDS, env=workspace.env)
+        output = (tried.err.strip() or tried.out.strip()).splitlines()[-1:] or [f"nothing within {_MODEL_SECONDS:.0f} s"]
+        fault = "" if tried.code == 0 else f"it does not answer: {output[0].removeprefix('It did not answer: ')[:300]}"
     yield CheckFinding(
         name="language model",
-        ok=False if fault else None,
-        detail=f"{chosen.name}: {fault or 'kept llm trial asks it ten questions'}",
-        fix="kept llm trial",
+        ok=False if fault else True if asked else None,
+        detail=f"{chosen.name}: {fault or ('it answered' if asked else _UNASKED)}",
+        fix="kept config try",
     )
     if not fault and (score := load_score(workspace)).failed:
         yield CheckFinding(name="language model", ok=None, detail=f"{FAILED} ({score.text})", fix=OVERRULE.removeprefix("→ "))

@@ -1,4 +1,4 @@
-"""``kept config``: show, get and set settings."""
+"""``kept config``: show, get and set settings, and try the language model."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -6,33 +6,42 @@ from typing import Annotated, Any
 
 import typer
 
-from kept.cli.command_support import command_home, command_workspace
+from kept.cli.command_support import command_home, command_workspace, confirm, is_interactive
 from kept.cli.commands.status import inactive_profile_lines
 from kept.cli.console import Line, format_path, hanging_line, line, write_json, write_line, write_lines
-from kept.core.codec import dump
+from kept.cli.model_use import format_cost
+from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
 from kept.memories import configure
 from kept.memories.browse import load_status
 from kept.memories.configure import Setting
+from kept.pipeline.probe import ProbePlan, plan_probe, run_probe
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
-_ACTIONS = {"show": 0, "list": 0, "get": 1, "set": 2}
+_ACTIONS = {"show": 0, "list": 0, "try": 0, "get": 1, "set": 2}
 
 
 def config(
     context: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="show|list|get|set", help="What to do.")] = "show",
+    action: Annotated[str, typer.Argument(metavar="show|list|get|set|try", help="What to do.")] = "show",
     name: Annotated[str, typer.Argument(metavar="NAME", help="The setting.")] = "",
     value: Annotated[
         str | None, typer.Argument(metavar="VALUE", help="Its new value; lists comma-separated; '' for the default.")
     ] = None,
     *,
+    yes: Annotated[bool, typer.Option("--yes", help="With try: send it without asking.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Show, list, get and set settings. They are in one file that you can also edit by hand."""
+    """Show, list, get and set settings. They are in one file that you can also edit by hand.
+
+    `try` asks the configured language model one short question, which contains none of your memories; it may cost
+    something.
+    """
     given = (name != "") + (value is not None)
     if action not in _ACTIONS or given != _ACTIONS[action]:
-        raise UsageError("wrong arguments for `kept config`", hint="kept config [show] | list | get NAME | set NAME VALUE")
+        raise UsageError("wrong arguments for `kept config`", hint="kept config [show] | list | get NAME | set NAME VALUE | try")
+    if action == "try":
+        return _try_model(context, yes=yes, as_json=as_json)
     home = command_home(context)
     if action == "list":
         settings = configure.describe_settings(home)
@@ -56,6 +65,34 @@ def config(
             with command_workspace(context) as workspace:
                 write_lines(inactive_profile_lines(workspace, load_status(workspace)))
     return 0
+
+
+def _try_model(context: typer.Context, *, yes: bool, as_json: bool) -> int:
+    """Show what would be sent to the language model, and where; send it after the person confirms."""
+    with command_workspace(context) as workspace:
+        if not yes:
+            if not is_interactive():
+                raise UsageError("a trial sends a question to the language model, so it needs a yes", hint="add --yes")
+            plan = plan_probe(workspace)
+            write_lines(_probe_plan_lines(plan))
+            if not confirm((f"About {plan.tokens} tokens, {format_cost(plan.cost)}. Send it?", "bold")):
+                raise UsageError("nothing was sent")
+        result = run_probe(workspace)
+    if as_json:
+        write_json(json_fields(result, well="ok", told="answer", seconds="seconds", tokens="tokens", cost="cost"))
+    else:
+        text = f"It answered “{result.answer}”" if result.ok else f"It did not answer: {result.answer}"
+        write_line(
+            (text, "green" if result.ok else "red"),
+            (f" ({result.seconds:.1f} s, {result.tokens} tokens, {format_cost(result.cost)})", "dim"),
+        )
+    return 0 if result.ok else 1
+
+
+def _probe_plan_lines(plan: ProbePlan) -> Iterator[Line]:
+    yield line(("To:    ", "cyan"), plan.where)
+    yield line(("Model: ", "cyan"), plan.model)
+    yield from (line(("  ", ""), item) for item in plan.words.splitlines())
 
 
 def _format_settings(settings: Sequence[Setting]) -> Iterator[Line]:

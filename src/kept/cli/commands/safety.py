@@ -103,7 +103,7 @@ def doctor(
 ) -> int:
     """Check the installation by trying it, and say how to fix each problem. Changes nothing without --fix.
 
-    Each hook is called as your coding agent calls it. A language model is asked nothing.
+    Each hook is called as your coding agent calls it. A language model that runs on this machine is asked one short question.
     """
     call, home = global_options(context), command_home(context)
     check_findings = run_checks(home, profile=call.profile, zone=call.zone)
