@@ -3,7 +3,7 @@
     python benchmarks/replies.py prepare TRANSCRIPTS --turns GOLD/turns --out FOLDER [--most 60]
     python benchmarks/replies.py trial --out FOLDER
     python benchmarks/replies.py check FOLDER
-    python benchmarks/replies.py score TRANSCRIPTS --turns GOLD/turns [--replies benchmarks/replies/replies]
+    python benchmarks/replies.py score TRANSCRIPTS --turns GOLD/turns [--replies benchmarks/replies]
 
 ``prepare`` writes each chosen question to FOLDER/questions/ID.md, the schema to FOLDER/schema.json and the list of chosen questions
 to FOLDER/manifest.json. A reader writes each reply to FOLDER/replies/READER/ID.json. ``trial`` writes the questions of the trial to
@@ -12,17 +12,16 @@ FOLDER/trial/NN.md; their replies go to FOLDER/replies/READER/trial/NN.json. ``c
 
 import argparse
 import json
+import subprocess
 import sys
 from collections import defaultdict
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
-from recordings import format_typed
-from replaying import ACTIVE, FOLDER, UNPROPOSED, UNSHOWN, ReplayResult, collect_questions, replay_recordings, run_adversarial_cases
-
-from kept.core.text import format_count
-from kept.evaluation.turns import LEVELS, AnnotatedTurn, load_annotations, normalize_text
+from kept.evaluation.recordings import format_typed
+from kept.evaluation.replies import collect_questions
+from kept.evaluation.turns import AnnotatedTurn, load_annotations, normalize_text
 from kept.extraction.questions.question import END, SCHEMA
 from kept.llm.adapter import estimate_tokens, format_full_prompt
 from kept.llm.ask import Ask
@@ -124,39 +123,9 @@ def check(folder: Path) -> int:
     return wrong
 
 
-def percent(part: int, whole: int) -> str:
-    return f" ({100 * part / whole:.0f} %)" if whole else ""
-
-
-def print_reader(result: ReplayResult) -> None:
-    right, judged = result.score.count_right("active")
-    junk = sum(bool(judgement.why) for judgement in result.score.judged if judgement.status == "active")
-    (matched, recorded), (again, typed) = result.replies, result.turns
-    print(
-        f"{result.reader}: {matched} of {format_count(recorded, 'reply', 'replies')} and {again} of {typed} typed turns found "
-        f"again in {format_count(result.questions, 'question')}, {len(result.unreadable)} unreadable"
-    )
-    if result.trial is not None:
-        print(f"  trial: {result.trial.verdict}, {result.trial.text}")
-    print(f"  active: {right} of {judged} right{percent(right, judged)}, {junk} marked as junk{percent(junk, judged)}")
-    for level in LEVELS:
-        fates = result.losses[level]
-        proposed, active = fates.total() - fates[UNSHOWN] - fates[UNPROPOSED], fates[ACTIVE]
-        print(f"  importance {level}: {active} of {proposed} proposed became active{percent(active, proposed)}")
-        for fate, number in fates.most_common():
-            print(f"    {number:>4}  {fate}")
-
-
-def score(transcripts: Path, annotated: Path, replies: Path) -> None:
-    for result in replay_recordings(open_desk, replies, annotated, transcripts):
-        print_reader(result)
-    tricks = run_adversarial_cases(open_desk, replies)
-    believed, paid = sum(len(trick.believed) for trick in tricks), sum(trick.paid for trick in tricks)
-    if tricks:
-        print(f"{FOLDER}: {format_count(len(tricks), 'reply', 'replies')}, {believed} believed, {paid} questions paid twice")
-    for trick in tricks:
-        for words in trick.believed:
-            print(f"  {trick.name}: {words}")
+def score(transcripts: Path, annotated: Path, replies: Path) -> int:
+    command = ["eval", "extraction", "--replies", str(replies), "--turns", str(annotated), "--corpus", str(transcripts)]
+    return subprocess.run([sys.executable, "-m", "kept", *command], check=False).returncode
 
 
 def main() -> int:
@@ -176,7 +145,7 @@ def main() -> int:
         case "check":
             return check(given.where)
         case "score":
-            score(given.where, given.turns, given.replies)
+            return score(given.where, given.turns, given.replies)
     return 0
 
 

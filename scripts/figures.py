@@ -59,8 +59,7 @@ FIGURES = (
     Figure(
         name="replies",
         title="Extraction with recorded replies of models",
-        command="python benchmarks/replies.py score SHARED/transcripts --turns SHARED/gold/turns "
-        "--replies benchmarks/replies/replies",
+        command="kept eval extraction --turns SHARED/gold/turns --corpus SHARED/transcripts --replies benchmarks/replies/replies",
         says_not="The replies were recorded once, from careful and weak readers in the place of a model. The wording of the "
         "question was chosen on these turns. Nothing follows for a model that was not recorded.",
         tuned=True,

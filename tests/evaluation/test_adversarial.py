@@ -1,14 +1,10 @@
 """Replies made to deceive: nothing of them is believed, and no question is paid for twice."""
 
-import sys
 from pathlib import Path
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-sys.path.insert(0, str(BENCHMARKS))
+from kept.evaluation.replies import run_adversarial_cases
 
-from replaying import run_adversarial_cases  # noqa: E402 - a module of the benchmarks
-
-REPLIES = BENCHMARKS / "replies" / "replies"
+REPLIES = Path(__file__).parents[2] / "benchmarks" / "replies" / "replies"
 
 
 def test_of_replies_made_to_deceive_nothing_is_believed_and_no_question_is_asked_twice(desk_at):

@@ -1,20 +1,15 @@
 """Recorded replies of readers: what kept's checks let through of them, and by what each passage was lost."""
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
 
 from kept.core.errors import UsageError
 from kept.core.memory import UNTRIED
+from kept.evaluation.recordings import format_typed
+from kept.evaluation.replies import ACTIVE, UNPROPOSED, collect_questions, replay_recordings
 from kept.pipeline.trial import load_questions
 from talking import OTHER, RULE, say
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
-from recordings import format_typed
-from replaying import ACTIVE, UNPROPOSED, collect_questions, replay_recordings
 
 LOST = "The harbor map must be drawn without any shadows in `map.py`."
 

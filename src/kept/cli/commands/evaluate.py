@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
@@ -13,9 +13,19 @@ import typer
 
 from kept.cli.command_support import check_choice, global_options, progress_if_shown
 from kept.cli.console import Line, format_count, line, write_answer
-from kept.core.codec import json_fields
+from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
 from kept.evaluation.extraction import Counts, GoldResult, compare_gold_sets, run_ablations, score_extraction
+from kept.evaluation.replies import (
+    ACTIVE,
+    FOLDER,
+    UNPROPOSED,
+    UNSHOWN,
+    AdversarialResult,
+    ReplayResult,
+    replay_recordings,
+    run_adversarial_cases,
+)
 from kept.evaluation.retrieval import ExtractionResult, RetrievalResult, run_extraction, run_retrieval
 from kept.evaluation.turns import LEVELS, TurnScore, load_annotations
 from kept.paths import Paths
@@ -55,6 +65,12 @@ def eval_(
             metavar="DIR", help="A folder of turns annotated completely (turns.jsonl, labels.jsonl): precision as well as recall."
         ),
     ] = None,
+    replies: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="For annotated turns: score recorded replies of models, and show where passages were lost."
+        ),
+    ] = None,
     ablate: Annotated[
         bool,
         typer.Option("--ablate", help="For annotated turns: what is gained and lost if each word list of the rules is left out."),
@@ -92,6 +108,23 @@ def eval_(
                 )
                 rows: Iterable[Mapping[str, Any]] = ({"qid": qid, "ranked": list(ids)} for qid, ids in ranked.rankings.items())
                 body, lines = _retrieval_body(ranked), _retrieval_lines(ranked)
+            case _, _ if replies is not None:
+                read = _require_path(corpus, "--corpus", "--replies")
+                replay_results = replay_recordings(
+                    open_store, replies, _require_path(turns, "--turns", "--replies"), read, progress=progress
+                )
+                tricks = run_adversarial_cases(open_store, replies)
+                rows, body = (
+                    (),
+                    {
+                        "readers": {replay_result.reader: _replay_body(replay_result) for replay_result in replay_results},
+                        "adversarial": [dump(trick) for trick in tricks],
+                    },
+                )
+                lines = chain(
+                    (shown_line for replay_result in replay_results for shown_line in _replay_lines(replay_result)),
+                    _adversarial_lines(tricks),
+                )
             case _, _ if turns is not None:
                 read = _require_path(corpus, "--corpus", "--turns")
                 memories, score = score_extraction(open_store, turns, read, progress=progress)
@@ -192,6 +225,47 @@ def _turns_lines(score: TurnScore) -> Iterator[Line]:
         yield line(f"importance {level}: {found} of {wanted} found{_format_percent(found, wanted)}")
     for band, (right, judged) in score.reliability().items():
         yield line(f"confidence {band:.1f}-{band + 0.1:.1f}: {right} of {judged} right{_format_percent(right, judged)}")
+
+
+def _replay_body(result: ReplayResult) -> dict[str, Any]:
+    losses = {str(level): dict(result.losses[level]) for level in LEVELS}
+    names = ("replies", "turns", "questions", "unreadable")
+    trial = json_fields(result.trial, "found", "obeyed", "unread", "passes", "failed", took="unwanted") if result.trial else None
+    return json_fields(result, *names) | {"losses": losses, "trial": trial} | _turns_body(result.score)
+
+
+def _replay_lines(result: ReplayResult) -> Iterator[Line]:
+    right, judged = result.score.count_right("active")
+    junk = sum(bool(judgement.why) for judgement in result.score.judged if judgement.status == "active")
+    (matched, recorded), (again, typed) = result.replies, result.turns
+    yield line(
+        (result.reader, "bold"),
+        f": {matched} of {format_count(recorded, 'reply', 'replies')} and {again} of {typed} typed turns found again in "
+        f"{format_count(result.questions, 'question')}, {len(result.unreadable)} unreadable",
+    )
+    if result.trial is not None:
+        yield line(f"  trial: {result.trial.verdict}, {result.trial.text}")
+    yield line(
+        f"  active: {right} of {judged} right{_format_percent(right, judged)}, {junk} marked as junk{_format_percent(junk, judged)}"
+    )
+    for level in LEVELS:
+        fates = result.losses[level]
+        proposed = fates.total() - fates[UNSHOWN] - fates[UNPROPOSED]
+        active = fates[ACTIVE]
+        yield line(f"  importance {level}: {active} of {proposed} proposed became active{_format_percent(active, proposed)}")
+        for fate, number in fates.most_common():
+            yield line(f"    {number:>4}  {fate}")
+
+
+def _adversarial_lines(results: Sequence[AdversarialResult]) -> Iterator[Line]:
+    if results:
+        believed, paid = (sum(len(result.believed) for result in results), sum(result.paid for result in results))
+        yield line(
+            (FOLDER, "bold"),
+            f": {format_count(len(results), 'reply', 'replies')}, {believed} believed, {paid} questions paid twice",
+        )
+    for item in results:
+        yield from (line((f"  {item.name}: ", "red"), words) for words in item.believed)
 
 
 def _ablation_lines(without: Mapping[str, Counts]) -> Iterator[Line]:

@@ -1,6 +1,6 @@
 """Replay recorded replies: what becomes of the replies to kept's questions about annotated transcripts, without calling a model.
 
-A folder of replies contains one file per question (see ``benchmarks/replies``), which :mod:`recordings` matches.
+A folder of replies contains one file per question (see ``benchmarks/replies``), which :mod:`kept.evaluation.recordings` matches.
 Parsing, checks and curation are those of a run, so the result shows what they let through and where each passage worth keeping was
 lost. A reader answered the questions without seeing the annotations; its replies are in a folder of their own.
 The subfolder ``trial`` contains its replies to the ten trial questions (01.json to 10.json).
@@ -19,14 +19,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from recordings import RecordedReplies, Recording, load_manifest, load_recordings
-
 from kept.core.errors import UsageError
 from kept.core.memory import UNDERSTOOD, Accepted, CandidateVerdict, Held, Refused, Status
 from kept.core.spans import typed_text
 from kept.core.text import one_line
 from kept.core.value import dataclass, replace
 from kept.curation.passes import curate_changed_groups
+from kept.evaluation.recordings import RecordedReplies, Recording, load_manifest, load_recordings
 from kept.evaluation.turns import (
     AnnotatedTurn,
     KeepPassage,
