@@ -10,7 +10,7 @@ import pytest
 from cli_world import OTHER, RULE, kept, memory_file, told, transcript
 from kept.cli.commands import search
 from kept.cli.lists import BY
-from kept.llm.adapters.recorded import ScriptedModel
+from kept.llm.adapters.scripted import ScriptedModel
 from kept.llm.client import LlmClient
 from kept.memories import waiting
 from kept.store.memories import Memories

@@ -5,7 +5,7 @@ from time import monotonic
 from kept.core.errors import UsageError
 from kept.core.times import format_instant
 from kept.core.value import dataclass
-from kept.llm.adapters.base import estimate_ask_tokens
+from kept.llm.adapter import estimate_ask_tokens
 from kept.llm.ask import Ask, CompleteReply
 from kept.llm.reply import schema_of
 from kept.workspace import Workspace
