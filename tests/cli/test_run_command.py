@@ -71,7 +71,7 @@ def test_a_run_lists_what_it_holds_only_if_the_review_would_show_it_and_shows_it
     likely, unlikely = "In this repo we want to commit the harbor.lock file.", "Can you check the pier in the future again?"
     transcript(projects / "a.jsonl", likely, unlikely)
     _, out, _ = kept(capsys, "run", "--no-llm")
-    assert "New, held for you: 1 memory" in out
+    assert "New, held for you: 1 proposal" in out
     assert out.count("harbor.lock") == 1
     assert "the pier" not in out
     assert "the pier" in kept(capsys, "review", "--all")[1]
@@ -331,7 +331,7 @@ def test_a_run_names_what_it_held_and_by_id_what_was_held_before_and_counts_all_
     (first,) = told(capsys, "review")
     transcript(folder / "b.jsonl", "From now on we never deploy on Fridays, maybe.", day="2026-01-06")
     out = kept(capsys, "run", "--no-llm")[1]
-    assert "New, held for you: 1 memory" in out
+    assert "New, held for you: 1 proposal" in out
     assert f"In all, 2 proposals are held for your decision → kept review\n    {first['id'][:10]}  We decided to drop" in out
     assert "1 held" not in out
     assert "\n2 proposals are held for your decision" in kept(capsys, "status")[1]

@@ -42,11 +42,14 @@ def report_lines(
     if apart := sum(memory.reason.endswith(UNTRIED) for memory in report.asked_about):
         text = f"{format_count(apart, 'proposal')} of a model that did not pass its trial"
         yield line((text, "yellow"), (f" → kept review --all; kept undo r{report.run} takes back all that this run brought", "dim"))
-    yield from _new_memory_lines(workspace, "New", report.new, "kept list")
+    yield from _new_memory_lines(workspace, f"New: {format_count(len(report.new), 'memory', 'memories')}", report.new, "kept list")
     held = tuple(memory for memory in report.asked_about if not memory.reason.endswith(UNTRIED))
     if worth_asking is not None:
         held = tuple(memory for memory in held if memory.id in worth_asking)
-    yield from _new_memory_lines(workspace, "New, held for you", held, "kept review --all")
+    title = f"New, held for you: {format_count(len(held), 'proposal')}"
+    yield from _new_memory_lines(workspace, title, held, "kept review --all")
+    if report.new or held:
+        yield line()
     yield from _hand_edit_lines(report.written.operations)
     if withdrawn := report.curated.operations["retire"]:
         why = ["that you took back"] if report.curated.taken_back else []
@@ -211,16 +214,15 @@ def format_account(records: int, kept: int, dropped: Mapping[str, int]) -> str:
 
 
 def _new_memory_lines(workspace: Workspace, title: str, new: tuple[Memory, ...], rest: str) -> Iterator[Line]:
-    """The memories that a run brought: the best of them, and what shows the ``rest``."""
+    """The memories or proposals that a run brought: the best of them, and what shows the ``rest``."""
     if not new:
         return
     weights = {(profile.id, kind.id): kind.weight for profile in workspace.profiles for kind in profile.categories}
     best = sorted(new, key=lambda memory: (-weights.get((memory.profile, memory.category), 0) * memory.confidence, memory.id))
     yield line()
-    yield line((f"{title}: {format_count(len(new), 'memory', 'memories')}", "bold green"))
+    yield line((title, "bold green"))
     yield from grouped_lines(workspace, best[:_NEW_SHOWN])
     yield from more_lines(len(new), _NEW_SHOWN, rest, indent=4)
-    yield line()
 
 
 def missed_lines(
