@@ -256,7 +256,7 @@ def test_a_long_running_reader_does_not_serve_what_another_process_forgot(open_a
 def test_a_row_that_cannot_be_read_is_named_and_never_served(store):
     commit(store, add("m1"), add("m2"))
     store._database.execute_sql("UPDATE memories SET body = '{' WHERE id = 'm1'")
-    assert any(each == "memory m1: cannot be read" for each in store.find_damage())
+    assert store.find_damage() == ("memory m1: cannot be read",)
     with pytest.raises(DamagedError):
         store.log.memories()
     store.log.rebuild()

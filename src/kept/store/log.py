@@ -333,10 +333,10 @@ class Log(Memories):
 
     # Check and rebuild
 
-    def find_damage(self, stored: Mapping[str, Memory]) -> Iterator[str]:
+    def find_damage(self, stored: Mapping[str, Memory], unreadable: Collection[str] = ()) -> Iterator[str]:
         """A message for each contradiction between the log and its hashes, or between the log and derived data.
 
-        ``stored`` are the memories in the store, by id.
+        ``stored`` are the memories in the store, by id, without the ``unreadable`` ones, which are not compared.
         """
         yield from check_log(
             (_pass_from_row(row) for row in self._database.run("passes")),
@@ -345,7 +345,7 @@ class Log(Memories):
             self._query_operations("operations_on_forgotten"),
         )
         try:
-            yield from check_memories(fold(self.passes()), stored)
+            yield from check_memories(fold(self.passes()), stored, unreadable)
         except DamagedError as error:
             yield f"{error.what}, so the memories cannot be compared with the log"
         for row in self._database.run("memory_columns"):

@@ -187,7 +187,7 @@ class SqliteStore:
                 *self._check_forget_key(),
                 *((self._remains,) if self._remains else ()),
                 *_report_unreadable("archive", self.archive.find_damage()),
-                *_report_unreadable("log", self.log.find_damage(stored)),
+                *_report_unreadable("log", self.log.find_damage(stored, unreadable)),
                 *_report_unreadable("archive", self._find_misquotes(stored)),
                 *_report_unreadable("notes", self.days.find_damaged_rows()),
             )
