@@ -157,6 +157,16 @@ def test_a_models_proposals_move_with_their_thread_and_rest_on_the_renamed_ones_
         assert [each.candidate for each in again.values()] == list(by_id.values())
 
 
+@pytest.mark.parametrize("left", ["", "[forgotten]"])
+def test_proposals_of_one_place_whose_words_were_forgotten_stay_apart_where_their_thread_moves(desk_at, home, left):
+    with desk_at(home) as workspace:
+        thread = heard(workspace, *SAID)
+        store(workspace, thread, (1, proposed("c1", content=left)), (1, proposed("c2", content=left)))
+        result = moved(workspace, thread, {})
+        assert {each.candidate.scope for each in result.values()} == {"project:pier"}
+        assert len({each.candidate.id for each in result.values()}) == len(proposals(workspace, thread)) == 2
+
+
 def test_what_a_model_said_of_a_rules_proposal_follows_it_to_its_new_name(desk_at, home):
     overruled = [replace(each, candidate=replace(each.candidate, trigger="remember")) for each in (proposed("r0"), proposed("r9"))]
     ruled = proposed("r1", scope="project:pier", content="new")

@@ -109,6 +109,26 @@ def test_a_corrected_project_takes_its_memories_along_in_one_pass_that_can_be_un
         assert workspace.store.find_damage() == ()
 
 
+def test_a_withdrawal_that_waits_stays_with_its_project_where_that_moves(desk_at, home):
+    say(
+        home,
+        "s1",
+        "From now on indent with tabs in this repository.",
+        "Never align comments with tabs in this repository.",
+        cwd="/old/harbor",
+    )
+    say(home, "s2", "Forget what I said about tabs.", cwd="/old/harbor", day="2026-01-09")
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        (held,) = (each for each in workspace.store.log.memories() if each.status is Status.HELD)
+    settings(home, **{"/old/harbor": "/new/port"})
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        after = workspace.store.log.memory(held.id)
+        assert (after.status, after.scope) == (Status.HELD, workspace.scope("/old/harbor"))
+        assert scopes(workspace) == {after.scope}
+
+
 def test_a_folder_mapped_to_itself_leaves_the_repository_it_lies_in(desk_at, home):
     mono = repository(home / "mono", "git@example.org:office/mono.git")
     say(home, "s1", RULE, cwd=mono / "web")

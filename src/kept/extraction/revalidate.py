@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from kept.core.digest import digest
-from kept.core.event import Author
+from kept.core.event import FORGOTTEN_MARK, Author
 from kept.core.memory import UNDERSTOOD, CandidateVerdict, Refused
 from kept.extraction.questions.support import find_verbatim
 from kept.extraction.verdicts import commit_span, last_pass_note
@@ -62,7 +62,12 @@ def _move_proposal(
         return replace(judged, candidate=renamed[candidate.id].candidate) if candidate.id in renamed else judged
     if candidate.scope != scopes[0]:
         return judged
-    anchor = next((event.key for event in workspace.store.archive.events(thread.id, proposal.ordinal, proposal.ordinal + 1)), "")
-    number = digest(candidate.profile, candidate.category, scopes[1], UNDERSTOOD, anchor, candidate.content)
+    if not candidate.content or FORGOTTEN_MARK in candidate.content:  # others of this place may be left with the same words
+        number = digest(candidate.id, scopes[1])
+    else:
+        anchor = next(
+            (event.key for event in workspace.store.archive.events(thread.id, proposal.ordinal, proposal.ordinal + 1)), ""
+        )
+        number = digest(candidate.profile, candidate.category, scopes[1], UNDERSTOOD, anchor, candidate.content)
     rewords = renamed[candidate.rewords].candidate.id if candidate.rewords in renamed else candidate.rewords
     return replace(judged, candidate=replace(candidate, id=number, scope=scopes[1], rewords=rewords))

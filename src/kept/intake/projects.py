@@ -156,10 +156,12 @@ def list_misplaced_directories(workspace: Workspace) -> tuple[Project, ...]:
 
 
 def _match_renamed(before: tuple[Proposal, ...], after: tuple[CandidateVerdict, ...]) -> dict[str, CandidateVerdict]:
-    """The new version of each candidate, by its old id."""
-    new = {_identity_of(judged.candidate): judged for judged in after}
+    """The new version of each candidate, by its old id. Alike candidates (of two scopes, or without words) are paired in order."""
+    new: dict[tuple[object, ...], list[CandidateVerdict]] = {}
+    for judged in reversed(after):
+        new.setdefault(_identity_of(judged.candidate), []).append(judged)
     old = (proposal.judged.candidate for proposal in before)
-    return {candidate.id: new[_identity_of(candidate)] for candidate in old if _identity_of(candidate) in new}
+    return {each.id: alike.pop() if len(alike) > 1 else alike[0] for each in old if (alike := new.get(_identity_of(each)))}
 
 
 def _identity_of(candidate: Candidate) -> tuple[object, ...]:
