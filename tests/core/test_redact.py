@@ -2,7 +2,9 @@
 
 import base64
 import importlib.util
+import json
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -104,6 +106,79 @@ def test_a_hard_negative_stays_as_it_is() -> None:
 )
 def test_a_secret_is_found_in_the_ways_people_write_one_down(words: str, secret: str) -> None:
     assert secret not in redact(f"Please note {words.format(secret)}, and go on.", key=KEY).text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("DB_PASSWORD=''{}", 'DB_PASSWORD=""{}', "DB_PASSWORD='{}'", 'DB_PASSWORD="{}"', "DB_PASSWORD=$'{}'", "DB_PASSWORD+={}"),
+        *("export DB_PASSWORD=''{} X=1", 'echo "it"; DB_PASSWORD=""{}; ls', "db_password=''{} ./serve", 'PGPASSWORD=""{} psql'),
+        *("serve --password=''{}", "serve --password ''{}", "curl -u ida:''{} http://x", 'curl -u "ida":"{}" http://x'),
+        *("docker run -eDB_PASSWORD={} img", "docker run -e DB_PASSWORD='{}' img", 'docker run -e DB_PASSWORD="$A"{} img'),
+        *("$env:DB_PASSWORD = '{}'", '$Env:DB_PASSWORD="{}"', "Set-Item -Path Env:DB_PASSWORD -Value '{}'"),
+        *("image: x\nenvironment:\n  DB_PASSWORD: ${{DB_PASSWORD:-{}}}", 'DB_PASSWORD="${{OTHER:-{}}}"', ": ${{DB_PASSWORD:={}}}"),
+        *("set -gx DB_PASSWORD {}", "set --export DB_PASSWORD '{}'"),
+    ],
+)
+def test_a_password_of_plain_letters_that_a_shell_is_given_is_gone(words: str) -> None:
+    secret = "correcthorse"
+    assert secret not in redact(words.format(secret), key=KEY).text
+    assert (
+        redact(words.format(secret), key=KEY).found[0].fingerprint == redact(f"DB_PASSWORD={secret}", key=KEY).found[0].fingerprint
+    )
+
+
+@pytest.mark.parametrize(
+    "word", ["\"hunt\"'er2x'", 'pre"mid4"post', "'a'\"b\"'c9d'", "corr\"ect $X\"'horse'", "\"${A}\"'-s4lt'", "pre'mi d'"]
+)
+def test_of_a_word_of_a_shell_no_part_is_left_and_nothing_beside_it_goes(word: str) -> None:
+    text = redact(f"export DB_PASSWORD={word} A='b' # don't", key=KEY).text
+    assert re.fullmatch(r"export DB_PASSWORD=\[redacted:password:\w{8}\] A='b' # don't", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "export DB_PASSWORD=$(echo word)",
+            "DB_PASSWORD=''",
+            'DB_PASSWORD=""; ls',
+            "DB_PASSWORD='' OTHER='value9'",
+            'PASSWORD="$A""$B"',
+        ),
+        *(
+            'DB_PASSWORD="$(pass show "db/one2")"',
+            "DB_PASSWORD=''$OTHER_PASSWORD",
+            "$env:DB_PASSWORD = $other",
+            "echo $env:DB_PASSWORD",
+        ),
+        *(
+            '{"password=":"b2","user":"ida"}',
+            'f"password=\'{x}\'" + "abc1def2"',
+            'login(password="", user="ida2")',
+            "${DB_PASSWORD:-}",
+        ),
+        *('"${DB_PASSWORD:-$OTHER9}"', "password:\n  type: string", '"password":\n  "string"', '"-DB_PASSWORD=" "OTHER2 three"'),
+    ],
+)
+def test_a_word_of_a_shell_that_says_no_value_stays(text: str) -> None:
+    assert redact(text, key=KEY).text == text
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        *(", ".join, "\n".join, lambda codes: "\n".join(f"{number}. {code}" for number, code in enumerate(codes, 1))),
+        *(lambda codes: "\n".join(f"- `{code}`" for code in codes), str, json.dumps),
+        *("  ".join, " | ".join, lambda codes: json.dumps(codes, indent=2)),
+    ],
+)
+@pytest.mark.parametrize("before", ["recovery codes: ", '"backup_codes": '])
+def test_recovery_codes_are_gone_to_the_end_of_a_list_however_long_it_is(before: str, form: Callable[[list[str]], str]) -> None:
+    codes = [f"{number}-{number * 7 % 9000 + 1000}" for number in range(1234, 1274)]
+    text = redact(f"{before}{form(codes)}\nKeep 40 of them, build 20260105 has no list.", key=KEY).text
+    assert [code for code in codes if code in text] == []
+    assert text.endswith("\nKeep 40 of them, build 20260105 has no list.")
 
 
 SEASON = "Sommerregen2031!"

@@ -12,6 +12,7 @@ from kept.core.redact.values import (
     is_card,
     is_code,
     is_grouped,
+    is_recovery_code,
     is_secret_value,
     is_userpass,
     rank_name,
@@ -62,7 +63,27 @@ def apply_rule(rule: Rule, data: bytes, order: int) -> Iterator[SecretSpan]:
         begins = _is_token_start(data, match.start()) or _is_token_start(data, start)
         kind = rule.kind if rule.rank else _KINDS.get(rank_name(name), rule.kind)
         for low, high in _find_secret_parts(rule, name, data[start:end], begins=begins):
-            yield SecretSpan(start=start + low, end=start + high, order=order, kind=kind, secret=data[start + low : start + high])
+            first, last = start + low, start + high
+            yield SecretSpan(start=first, end=last, order=order, kind=kind, secret=data[first:last])
+            if rule.setting is Setting.CODES:
+                yield from _find_listed_codes(data, last, order, kind)
+            elif rule.setting is Setting.LITERAL and data[last : last + 1] in (b"'", b'"') and (word := _join_word(data, first)):
+                yield SecretSpan(start=word.start, end=word.end, order=order, kind=kind, secret=word.text)
+
+
+_LISTED_CODE = compile_re2(
+    rb"[\"'`*)\]]{0,4}[\s,;|/]{1,12}(?:\d{1,3}[.):][ \t]+)?(?:[-*\"'`\[( ]|\xe2\x80\xa2){0,6}"
+    rb"([A-Za-z0-9]{4,12}(?:-[A-Za-z0-9]{4,12}){1,5}|[0-9]{6,8})(?:[\s\"'`.,;!?)\]*|/]|$)"
+)
+
+
+def _find_listed_codes(data: bytes, at: int, order: int, kind: str) -> Iterator[SecretSpan]:
+    """The recovery codes that follow one in the same list."""
+    while match := _LISTED_CODE.match(data, at):
+        start, at = match.span(1)
+        if not is_recovery_code(data[start:at]):
+            return
+        yield SecretSpan(start=start, end=at, order=order, kind=kind, secret=data[start:at])
 
 
 def _is_token_start(data: bytes, at: int) -> bool:
@@ -102,7 +123,7 @@ def _find_secret_parts(rule: Rule, name: bytes, value: bytes, *, begins: bool) -
             if is_grouped(value, letters=rule.rank > 0):
                 yield 0, len(value)
         case Setting.DIGITS | Setting.CODES:
-            if is_code(value) or (rule.setting is Setting.CODES and is_secret_value(Setting.QUOTED, 3, value)):
+            if is_recovery_code(value) if rule.setting is Setting.CODES else is_code(value):
                 yield 0, len(value)
         case _:
             assert_never(rule.setting)
@@ -129,8 +150,8 @@ def _is_public(name: bytes, value: bytes) -> bool:
 
 _ASSIGNMENT = compile_re2(
     rb"(?i)(?:pass(?:word|wd|phrase|code|wort)?|pwd|secret|token|key|auth|credentials?|jwt|[_-]pat|[_-]dsn|[_-]pw)[\w-]{0,40}"
-    rb"([\\\"'`\]]{0,6}[ \t]{0,8})(:[ \t]{0,3}&?'?[a-z_.|<\[\]>]{1,40}[ \t]{0,3}=[ \t]{0,3}\b?|:=|=>|===?|=|:)"
-    rb"([ \t]{0,8})([bru@]?\\{0,6}[\"'`])?"
+    rb"([\\\"'`\]]{0,6}[ \t]{0,8})(:[ \t]{0,3}&?'?[a-z_.|<\[\]>]{1,40}[ \t]{0,3}=[ \t]{0,3}\b?|:=|=>|===?|\+?=|:)"
+    rb"([ \t]{0,8})([bru@$]?\\{0,6}[\"'`])?"
 )
 _GAP, _SEP, _SPACE, _OPEN = 1, 2, 3, 4
 _MOST_DENIED = 16  # check at most this many names whose values end at the same place
@@ -158,10 +179,12 @@ def _find_assignments(data: bytes, order: int) -> Iterator[SecretSpan]:
         name = data[left : match.start(_GAP)]
         rank = rank_name(name)
         start = match.end()
-        if not rank or (before == b":" and name[:1] != b"_"):
+        if not rank or (before == b":" and name[:1] != b"_" and data[:left][-5:].lower() != b"$env:"):
             continue
         setting, end = _find_value_end(data, match, name, before, ends)
         value = data[start:end]
+        if word := _join_assigned_word(data, match, before, end):
+            setting, start, end, value = Setting.LITERAL, word.start, word.end, word.text
         denied[end] += 1
         if denied[end] > _MOST_DENIED:
             continue
@@ -181,15 +204,82 @@ def _find_value_end(data: bytes, match: Any, name: bytes, before: bytes, ends: d
     opened = match.group(_OPEN)
     if opened:
         line = _find_first_end(_LINE_END, data, start, stop, ends)
-        end = data.find(opened.lstrip(b"bru@BRU"), start, line)
+        end = data.find(opened.lstrip(b"bru@BRU$"), start, line)
         if end >= 0:
-            return Setting.QUOTED, end
-    tight = match.group(_SEP) == b"=" and not match.group(_SPACE) and not match.group(_GAP)
+            certain = _is_tight(match) and _is_variable(name) and b" " not in data[start:end] and opened[-1:] != b"`"
+            return Setting.LITERAL if certain or before == b":" else Setting.QUOTED, end
+    tight = _is_tight(match)
     if tight and before in (b"?", b"&"):
         return Setting.LITERAL, _find_first_end(_QUERY_END, data, start, stop, ends)
-    if tight and (name.isupper() or before in (b"", b"\n")):
+    if tight and (_is_variable(name) or before in (b"", b"\n")):
         return Setting.LITERAL, _find_first_end(_LITERAL_END, data, start, stop, ends)
     return Setting.BARE, _find_first_end(_BARE_END, data, start, stop, ends)
+
+
+def _is_tight(match: Any) -> bool:
+    """True if an assignment is ``name=value`` (or ``+=``) without any spaces or marks, as in a shell."""
+    return match.group(_SEP) in (b"=", b"+=") and not match.group(_SPACE) and not match.group(_GAP)
+
+
+def _is_variable(name: bytes) -> bool:
+    """True if a name is that of an environment variable, also right after the flag ``-e``."""
+    return name.removeprefix(b"-e").isupper()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _ShellWord:
+    """A word of a shell: its range in the text, and what it says without its quotes, variables and commands."""
+
+    start: int
+    end: int
+    text: bytes
+
+
+_QUOTES = b"\"'"
+_WORD_PART = compile_re2(
+    rb"\$?'([^'\n]*)'|\$?\"((?:[^\"\\\n]|\\[^\n])*)\"|((?:\$\{[^}\n]*\}|[\w$!#%@^*~\x80-\xff])"
+    rb"(?:\$\{[^}\n]*\}|\\[^\n]|[^\s\"'`;|&<>()\\,\]}])*)"
+)
+_EXPANSION = compile_re2(rb"\$(?:\w+|\{[^}\n]*\}|\([^)\n]*\))|`[^`\n]*`")
+
+
+def _join_assigned_word(data: bytes, match: Any, before: bytes, end: int) -> _ShellWord | None:
+    """The value of an assignment if it is a shell word of several parts, such as ``''word`` and ``pre"mid"post``."""
+    opened = match.group(_OPEN) or b""
+    if not _is_tight(match) or (opened and (opened.lstrip(b"$") not in (b"'", b'"') or before == opened[-1:])):
+        return None
+    if not opened and data[end : end + 1] not in (b"'", b'"'):
+        return None  # the usual case: a bare word
+    return _read_shell_word(data, match.end(_SPACE))
+
+
+def _join_word(data: bytes, start: int) -> _ShellWord | None:
+    """The shell word of several parts that holds the value at ``start``, which may lie behind its first quotes."""
+    while start and data[start - 1] in _QUOTES:
+        start -= 1
+    return _read_shell_word(data, start)
+
+
+def _read_shell_word(data: bytes, start: int) -> _ShellWord | None:
+    """The shell word of several parts, quoted or bare, that begins here; None if it has only one."""
+    parts: list[bytes] = []
+    used, end, stop = b"", start, min(len(data), start + _LONGEST)
+    while part := _WORD_PART.match(data, end, stop):
+        quote = part.group().lstrip(b"$")[:1]
+        if quote in (b"'", b'"'):
+            if parts and quote not in used and _is_inside(data, end, quote):
+                break  # it ends the quotation that the whole word is in
+            used += quote
+        said = part.group(1)
+        parts.append(said if said is not None else _EXPANSION.sub(b"", part.group(2) or part.group(3) or b""))
+        end = part.end()
+    return _ShellWord(start=start, end=end, text=b"".join(parts)) if len(parts) > 1 else None
+
+
+def _is_inside(data: bytes, at: int, quote: bytes) -> bool:
+    """True if a quotation began before on the same line and is still open."""
+    line = data[max(data.rfind(b"\n", 0, at) + 1, at - _LONGEST) : at]
+    return bool((line.count(quote) - line.count(b"\\" + quote)) % 2)
 
 
 def _find_first_end(shape: Any, data: bytes, start: int, stop: int, ends: dict[Any, int]) -> int:

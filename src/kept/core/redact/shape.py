@@ -37,7 +37,7 @@ _RUNS = compile_late(rb"[A-Z]+[a-z]*|[a-z]+|[0-9]+")
 _CAPITALS = ascii_uppercase.encode()
 _SEGMENTS = compile_late(rb"[A-Za-z0-9]+")
 _STAND_IN = compile_late(
-    rb"(?i)^(?:[$#@%]?\{.*|\$[a-z_]\w*|\$\(.*|%\w{1,40}%|%\(\w{1,40}\)[sd]?|%[sdvq]|<.*|\[.*|\(.*|@\w+@|__\w+__|-+|\.{2,}.*"
+    rb"(?i)^(?:[$#@%]?\{.*|-?\$[a-z_]\w*|\$\(.*|%\w{1,40}%|%\(\w{1,40}\)[sd]?|%[sdvq]|<.*|\[.*|\(.*|@\w+@|__\w+__|-+|\.{2,}.*"
     rb"|.*\.\.\.|.*\xe2\x80\xa6|"
     rb"(?:none|null|nil|undefined|true|false|yes|no|on|off|n/a|todo|tbd|unset|empty|\d{1,3})[.!]?)$"
 )

@@ -181,5 +181,10 @@ def is_code(value: bytes) -> bool:
     return len(digits) >= 4 and len(set(digits)) > 1
 
 
+def is_recovery_code(value: bytes) -> bool:
+    """True if a value is a recovery code: as :func:`is_code`, or as a password in quotation marks."""
+    return is_code(value) or is_secret_value(Setting.QUOTED, 3, value)
+
+
 def _is_digit(byte: int) -> bool:
     return chr(byte).isdigit()
