@@ -60,6 +60,11 @@ def test_a_hard_negative_stays_as_it_is() -> None:
     assert [(text, done) for text in negatives() if (done := redact(text, key=KEY).text) != text] == []
 
 
+def test_a_text_without_secrets_is_returned_itself_and_not_a_copy() -> None:
+    text = "no secret"
+    assert redact(text, key=KEY).text is text
+
+
 @pytest.mark.parametrize(
     ("words", "secret"),
     [

@@ -45,7 +45,8 @@ def redact(text: str, *, key: bytes, more: Scan | None = None) -> RedactionResul
     """The text with every secret replaced by ``[redacted:kind:fingerprint]``; equal secrets get equal fingerprints under one key.
 
     ``key`` has 1 to 64 bytes. ``more`` is another scanner whose findings are added: it takes UTF-8 bytes and returns (start, end,
-    kind in lower case and hyphens). Idempotent. Raises ValueError for a key of another length.
+    kind in lower case and hyphens). Idempotent; a text without secrets is returned itself, so callers may compare by identity.
+    Raises ValueError for a key of another length.
     """
     if not 1 <= len(key) <= blake2b.MAX_KEY_SIZE:
         raise ValueError("the fingerprint key must have 1 to 64 bytes")
@@ -56,6 +57,8 @@ def redact(text: str, *, key: bytes, more: Scan | None = None) -> RedactionResul
         if not spans:
             break
         data, marks = _replace_spans(data, spans, marks, key)
+    if not marks:
+        return RedactionResult(text, ())
     found, chars, at = [], 0, 0
     for start, end, kind, fingerprint in marks:
         chars += len(data[at:start].decode("utf-8", "surrogatepass"))
