@@ -103,7 +103,9 @@ def test_review_asks_until_when_it_was_so_and_what_is_typed_replaces_the_day_of_
     transcript(folder / "b.jsonl", "Remember that the lamp readings go to SQLite, no longer to Postgres.", day="2026-01-12")
     kept(capsys, "run")
     (old,) = told(capsys, "list", "--held")
-    code, shown = typed(home, ["review", "--all"], ("stop", "p"), ("Enter takes", "2026-01-11\r"), ("stop", "\r"), columns=120)
+    code, shown = typed(
+        home, ["review", "--all"], ("stop", "p"), ("› ", "2026-02\x7f\x7f\x1b[D01-11\r"), ("stop", "\r"), columns=120
+    )
     assert code == 0
     assert "newer, 2026-01-12: " in plain(shown)
     assert "was so until 2026-01-11" in " ".join(plain(shown).split())
@@ -116,7 +118,7 @@ def test_review_asks_until_when_it_was_so_and_what_is_typed_replaces_the_day_of_
     assert "Mon 2026-01-05  1 session, 1 " in month
 
 
-@pytest.mark.parametrize("key", ["\x1b\r", "\x04", "q\r"], ids=["escape", "end of input", "q"])
+@pytest.mark.parametrize("key", ["\x1b", "\x1b\r", "\x04", "q\r"], ids=["escape", "escape and enter", "end of input", "q"])
 def test_leaving_the_question_until_when_it_was_so_decides_nothing(capsys, home, held, key):
     code, shown = typed(home, ["review"], ("stop", "p"), ("› ", key), ("stop", "q"), columns=160)
     assert code == 0

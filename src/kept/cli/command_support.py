@@ -1,9 +1,11 @@
 """What commands share: opening the workspace that the global options name, asking a person, and showing progress."""
 
 import os
+import select
 import sys
 import termios
 import tty
+from codecs import getincrementaldecoder
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,7 +13,7 @@ from pathlib import Path
 import typer
 
 from kept.cli.call import GlobalOptions
-from kept.cli.console import Line, Span, to_safe_line, write_line, write_lines
+from kept.cli.console import Line, Span, to_safe_line, write_line, write_lines, write_text
 from kept.core.errors import BusyError, UsageError
 from kept.local import files
 from kept.local.agents_shell import agent_variable
@@ -26,6 +28,8 @@ def global_options(context: typer.Context) -> GlobalOptions:
 
 
 _END_OF_INPUT = "\x04"  # Ctrl-D
+_ESCAPE = b"\x1b"
+_KEY_SECONDS = 0.05  # the bytes of an arrow key follow Escape at once
 
 
 @contextmanager
@@ -76,32 +80,61 @@ def read_key() -> str:
 
     A key that was typed before the question answers it, because the input is not flushed. Ctrl-C raises KeyboardInterrupt.
     """
+    with _single_keys() as terminal:
+        return os.read(terminal, 1).decode("ascii", "replace")
+
+
+@contextmanager
+def _single_keys() -> Iterator[int]:
+    """The terminal's file descriptor, from which keys are read as they are pressed, without echo."""
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
     try:
         tty.setcbreak(terminal, termios.TCSADRAIN)
-        return os.read(terminal, 1).decode("ascii", "replace")
+        yield terminal
     finally:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
-def edit_line(text: str, *, left: str = "") -> str:
-    """Let the person edit a line of text, in place if the terminal can; returns the old text if nothing is entered.
+def read_answer() -> str | None:
+    """Read a short line that Enter ends; None if the person presses Escape, or the input ends.
 
-    Returns ``left``, if there is one, when the person presses Escape and Enter, or the input ends.
+    The line editor (:func:`edit_line`) would wait for what follows Escape, because the arrow keys begin with it; here they do
+    nothing.
     """
+    typed, decoder = "", getincrementaldecoder("utf-8")("ignore")
+    write_text("  › ")
+    with _single_keys() as terminal:
+        while (key := os.read(terminal, 1)) not in (b"\r", b"\n"):
+            more = os.read(terminal, 32) if key == _ESCAPE and select.select([terminal], [], [], _KEY_SECONDS)[0] else b""
+            if key in (b"", _END_OF_INPUT.encode()) or (key == _ESCAPE and more[:1] in (b"", b"\r", b"\n")):
+                write_text("\n")
+                return None
+            if key in (b"\x7f", b"\b") and typed:
+                typed = typed[:-1]
+                write_text("\b \b")
+            elif key >= b" " and key != b"\x7f":
+                letter = decoder.decode(key)
+                typed += letter
+                write_text(letter)
+    write_text("\n")
+    return typed.strip()
+
+
+def edit_line(text: str) -> str:
+    """Let the person edit a line of text, in place if the terminal can; returns the old text if nothing is entered."""
     try:
         import readline  # noqa: PLC0415 - missing on some platforms, and needed only here
 
         # The line editor waits for what follows Escape, which begins the arrow keys too, and Escape Enter would switch to vi mode.
-        readline.parse_and_bind(rf'"\e\C-m": "\C-a\C-k{left}\C-m"')
+        readline.parse_and_bind(r'"\e\C-m": "\C-a\C-k\C-m"')
         readline.set_startup_hook(lambda: readline.insert_text(to_safe_line(text)))
     except ImportError:
         readline = None  # type: ignore[assignment]
     try:
         return input("  › ").strip() or text
     except EOFError:
-        return left or text
+        return text
     finally:
         if readline is not None:
             readline.set_startup_hook()

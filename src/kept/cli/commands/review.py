@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kept.changes import apply_person_change
-from kept.cli.command_support import command_workspace, edit_line, global_options, is_interactive, read_choice
+from kept.cli.command_support import command_workspace, edit_line, global_options, is_interactive, read_answer, read_choice
 from kept.cli.commands.edit import print_problems
 from kept.cli.console import Line, format_count, format_id, hanging_line, line, more_lines, write_json, write_line, write_lines
 from kept.cli.lists import changed_line, format_rank, scope_name, turns_around
@@ -237,10 +237,12 @@ def _ask_until(workspace: Workspace, memory: Memory) -> datetime | None:
     offered = format_day(moment, workspace.zone)
     while True:
         then = f" The newer “{newer.content}” is of {offered}." if newer else ""
-        write_line((f"    Until which day, that day not included?{then} Enter takes {offered}, q leaves the question:", "dim"))
-        words = edit_line("", left="q")
-        if words in ("", "q", offered):
-            return None if words == "q" else moment
+        write_line(
+            (f"    Until which day, that day not included?{then} Enter takes {offered}, Escape or q leaves the question:", "dim")
+        )
+        words = read_answer()
+        if words is None or words in ("", "q", offered):
+            return None if words in (None, "q") else moment
         try:  # just after midnight, so that it was still so at the end of the day before
             return workspace.day_bounds(workspace.day(words))[0] + timedelta(seconds=1)
         except UsageError as error:
