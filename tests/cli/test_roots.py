@@ -68,6 +68,21 @@ def test_the_project_and_the_author_of_a_root_hold_for_what_lies_in_it(capsys, h
     assert list(told(capsys, "sources")["projects"]) == ["garden"]
 
 
+def test_a_wish_in_diaries_of_three_folders_counts_once_the_person_says_that_they_are_one_project(capsys, home, tmp_path):
+    notes, wish = tmp_path / "notes", "I would prefer that the greenhouse readings go to Postgres tables."
+    for day, (folder, words) in enumerate((("a", "I planted beans."), ("b", "We mended the fence."), ("c", "It rained.")), 5):
+        (notes / folder).mkdir(parents=True)
+        (notes / folder / f"2026-01-0{day}.md").write_text(f"# Today\n\n{words}\n\n{wish}\n")
+    kept(capsys, "sources", "add", notes, "--as", "journal", "--author", "person")
+    kept(capsys, "run", "--no-llm")
+    assert (len(told(capsys, "list", "--held")), told(capsys, "list")) == (3, [])
+    kept(capsys, "sources", "add", notes, "--project", "garden")
+    assert "New: 1 memory" in kept(capsys, "run", "--no-llm")[1]
+    assert [(each["content"], each["scope"].partition("-")[0]) for each in told(capsys, "list")] == [(wish, "project:garden")]
+    assert "Nothing new" in kept(capsys, "run", "--no-llm")[1]
+    assert kept(capsys, "check")[0] == 0
+
+
 ALWAYS = "Remember that we always use pnpm in this repository, never npm."
 
 

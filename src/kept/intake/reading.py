@@ -44,7 +44,7 @@ from kept.local.settings.tables import find_root_above
 from kept.local.workers import Workers, map_ahead
 from kept.sources.base import ENTRY, Source
 from kept.sources.json_lines import REWRITTEN
-from kept.sources.stat_cache import is_of_followed_file
+from kept.sources.stat_cache import is_followed_anew
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
@@ -160,13 +160,14 @@ def _load_cursor(workspace: Workspace, item: InputFile) -> Cursor:
 
 
 def _is_followed_since(workspace: Workspace, item: InputFile) -> bool:
-    """True if a file was last read before the person named a folder above it as theirs. It is then read from its start again,
-    because what was held as a repository's may now count as theirs.
+    """True if a file was last read before the person named a folder above it as theirs, or its project. It is then read from its
+    start again: what was held as a repository's may now count as theirs, and its events belong to that project.
     """
     if find_root_above(workspace.settings.root, item.path, workspace.paths.user) is None:
         return False
     known = workspace.store.archive.stat_cache_entry(str(item.path))
-    return known is not None and bool(known[1]) and not is_of_followed_file(known[1])
+    now = make_stat_stamp(workspace, str(item.path), item.source.name)
+    return known is not None and bool(known[1]) and is_followed_anew(known[1], now)
 
 
 def weigh_new(workspace: Workspace, found: FilesToRead) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from time import time_ns
 
 from kept import __version__
+from kept.core.digest import digest
 from kept.sources.databases import BESIDE
 from kept.sources.registry import PLUGINS, SOURCES
 
@@ -16,7 +17,7 @@ from kept.sources.registry import PLUGINS, SOURCES
 # third-party reader looks at, so its files are always opened.
 _SUFFIXES = frozenset({".jsonl", ".json", ".md", ".markdown", ".zst", ".zip"})
 _DATABASES = frozenset({".db", ".vscdb", ".sqlite", ".sqlite3"})
-FOLLOWED = "+"
+_FOLLOWED, _FILED = "+", "/"
 _SETTLED = 2_000_000_000  # nanoseconds; on the coarsest clocks a file may change within two seconds and look the same
 
 
@@ -29,7 +30,7 @@ def readers_version() -> str:
 def make_stat_entry(path: Path | str, source: str, author: str = "") -> str:
     """The state of a file, with the time of this call; empty if the state says nothing about its content.
 
-    ``author`` is :data:`FOLLOWED` and the author of unsigned notes that the person set, if the file is below a folder they named.
+    ``author`` is what :func:`followed_as` returns, if the file is below a folder that the person named.
     """
     plain = os.fspath(path)
     suffix = plain[plain.rfind(".") :].lower()  # called for every file of a run, where Path takes as long as lstat
@@ -47,9 +48,15 @@ def make_stat_entry(path: Path | str, source: str, author: str = "") -> str:
     return f"{readers_version()}{author} {info.st_ino} {size} {mtime} {ctime} {time_ns()}"
 
 
-def is_of_followed_file(entry: str) -> bool:
-    """True if an entry is of a file below a folder that the person had named by then."""
-    return FOLLOWED in entry
+def followed_as(author: str, project: str) -> str:
+    """The part of an entry that says what the person set for a folder: the author of unsigned notes, and the project."""
+    return f"{_FOLLOWED}{author}{_FILED}{digest(project, size=3)}" if project else f"{_FOLLOWED}{author}"
+
+
+def is_followed_anew(before: str, now: str) -> bool:
+    """True if the person named the folder of a file, or its project, after an entry of the file was made."""
+    old, new = before.partition(" ")[0], now.partition(" ")[0]
+    return (_FOLLOWED in new) > (_FOLLOWED in old) or new.partition(_FILED)[2] not in ("", old.partition(_FILED)[2])
 
 
 def is_unchanged(before: str, now: str) -> bool:

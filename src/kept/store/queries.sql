@@ -236,8 +236,8 @@ UPDATE threads SET file = :file WHERE id = (
 ) AND NOT EXISTS (SELECT 1 FROM threads WHERE file = :file AND session = :session);
 
 -- name: name_project
--- Set the project of a thread that has none.
-UPDATE threads SET project = :project WHERE id = :thread AND project = '';
+-- Set the project of a thread that has none. It is extracted again, because what it tells belongs to that project.
+UPDATE threads SET project = :project, extracted = 0, seen = 0 WHERE id = :thread AND project = '';
 
 -- name: directories
 -- The working directories of all threads; for threads without one, the paths of their files.
