@@ -897,6 +897,16 @@ def test_whoever_asks_for_one_place_is_told_before_the_rest_of_a_file_is_read(tm
     assert list(traces(path, words)) == ["table told", "bytes"]
 
 
+def test_words_between_long_runs_of_empty_bytes_are_found(tmp_path):
+    path = tmp_path / "copy"
+    said = b"The keeper sleeps on every <b>Tuesday</b> night."
+    path.write_bytes(bytes(9_000).join((b"<a", said[:20] + bytes(300) + said[20:], b"<b>")))
+    words = ErasureWords(sentences=("The keeper sleeps on every Tuesday night.",))
+    assert list(traces(path, words)) == ["bytes"]
+    path.write_bytes(bytes(9_000).join((b"<a", said[:20], b"<b>")))
+    assert list(traces(path, words)) == []
+
+
 def test_a_memory_of_another_client_stays_when_that_of_one_is_forgotten_and_all_is_judged_again(desk_at, home):
     vault = "From now on the vault of client {} is opened by Anna in Oslo alone."
     say(home, "a", vault.format("Gribblesnatch"), vault.format("Tromblefitz"))

@@ -351,20 +351,26 @@ def _locate_letters(text: str, marks: tuple[str, ...]) -> tuple[str, Sequence[tu
     letters: list[str] = []
     places: list[tuple[int, int]] = []
 
-    def add_letters(piece: str, start: int, end: int) -> None:
-        for letter in _fold_letters(piece):
-            letters.append(letter)
-            places.append((start, end))
+    def add_letters(start: int, end: int) -> None:
+        for place, char in enumerate(text[start:end], start):
+            for letter in _fold_char(char):
+                letters.append(letter)
+                places.append((place, place + 1))
 
     at = 0
     for mark in _READERS[marks].finditer(text) if marks else ():
-        for place in range(at, mark.start()):
-            add_letters(text[place], place, place + 1)
-        add_letters(_resolve_escape(mark), *mark.span())
+        add_letters(at, mark.start())
+        resolved = _fold_letters(_resolve_escape(mark))
+        letters += resolved
+        places += [mark.span()] * len(resolved)
         at = mark.end()
-    for place in range(at, len(text)):
-        add_letters(text[place], place, place + 1)
+    add_letters(at, len(text))
     return "".join(letters), places
+
+
+@lru_cache(maxsize=10_000)
+def _fold_char(char: str) -> str:
+    return _fold_letters(char)
 
 
 def _find_all(letters: str, run: str) -> Iterator[int]:
