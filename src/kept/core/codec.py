@@ -91,20 +91,27 @@ def to_json(value: object) -> Any:
 
     Unlike :func:`dump`, it omits no field, and also converts paths to strings, sets to sorted lists, and named tuples to objects.
     """
-    match value:
-        case PurePath():
-            return str(value)
-        case Mapping():
-            return {str(to_json(key)): to_json(item) for key, item in value.items()}
-        case set() | frozenset():
-            return sorted(to_json(item) for item in value)
-        case tuple() if hasattr(value, "_fields"):
-            return json_fields(value, *value._fields)
-        case tuple() | list():
-            return [to_json(item) for item in value]
-        case _ if is_dataclass(value):
-            return json_fields(value)
-    return dump(value)
+    kind: Any = type(value)
+    return _get_json_encoder(kind)(value)
+
+
+@cache
+def _get_json_encoder(kind: Any) -> Callable[[Any], Any]:
+    """The function of :func:`to_json` for values of a type, cached per type: each write describes all settings and profiles."""
+    if issubclass(kind, PurePath):
+        return str
+    if issubclass(kind, Mapping):
+        return lambda value: {str(to_json(key)): to_json(item) for key, item in value.items()}
+    if issubclass(kind, set | frozenset):
+        return lambda value: sorted(map(to_json, value))
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return lambda value: json_fields(value, *kind._fields)
+    if issubclass(kind, tuple | list):
+        return lambda value: [*map(to_json, value)]
+    if is_dataclass(kind):
+        names = tuple(field.name for field in fields(kind))
+        return lambda value: {name: to_json(getattr(value, name)) for name in names}
+    return _get_encoder(kind)
 
 
 def json_fields(value: Any, *names: str, **sources: str) -> dict[str, Any]:
