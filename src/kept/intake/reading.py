@@ -135,6 +135,8 @@ def _prepare_batches(
     """Yield the files in batches, and the same batch for another process, unless it is a file larger than a batch: that is read
     slice by slice here. Another process returns everything at its end, and holds eight bytes for each byte that it reads.
     """
+    if not found.files:
+        return
     own = list_own_places(workspace.settings.root, list_source_places(workspace), workspace.paths.user)
     for batch in split_batches(found.inputs, lambda item: weigh_file(str(item.path)), most):
         files = [
