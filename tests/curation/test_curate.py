@@ -15,6 +15,7 @@ from kept.core.memory import (
     APPROVED,
     CLIENT_MEMORY,
     LASTING,
+    NOTE,
     SAID_ONCE,
     TAKES_BACK,
     UNSURE,
@@ -569,6 +570,55 @@ def test_wishes_that_say_the_opposite_are_not_the_same():
         "Tests should not depend on the network.",
         "tests must not depend on the network",
     ]
+    assert active_of([wish(text, day) for day, text in enumerate(texts)]) == []
+
+
+IN_OTHER_WORDS = (
+    ("keep the prices in the flyer in dollars", "dollar prices on the flyer, never euros", "the flyer prices should be in dollars"),
+    ("don't put comments into the code", "no comments in the code, never", "you should write the code without comments"),
+    ("you must run the linter before each push", "always lint before pushing", "don't push without running the linter"),
+    ("kein Punkt im Preis, immer mit Komma", "Preise mit Komma schreiben, nicht mit Punkt", "schreib die Preise nie mit Punkt"),
+    ("nunca borres los registros", "los registros no se deben borrar", "hay que conservar los registros, no los borres"),
+)
+NOT_THE_SAME = (
+    ("never edit the generated files", "never edit the migration files", "never edit the vendored files"),
+    ("ensure the tank stops when the target dies", "ensure the tank turns when the target moves", "the tank fires at the target"),
+    (
+        "use the new parser in tests, not the old one",
+        "use the old parser in tests, not the new one",
+        "only the old parser in tests",
+    ),
+    ("tests come before code", "the code should be written before the tests", "first the code, only then any tests"),
+    ("the price should be shown to the user", "never show the price to the user", "the user must not see the price shown"),
+    ("answers should be short and in German", "answers in English should be short", "short answers in French should be the rule"),
+    ("indent code with 2 spaces, never tabs", "code is indented with 4 spaces, no tabs", "no tabs, indent the code with 8 spaces"),
+)
+
+
+@pytest.mark.parametrize("texts", IN_OTHER_WORDS)
+def test_a_wish_of_three_sessions_in_other_words_is_one_active_memory_with_all_three_as_evidence(texts):
+    state = {}
+    for operation in curate([wish(text, day) for day, text in enumerate(texts)], ()):
+        state.update(apply_operation(state, operation, Actor.MACHINE))
+    (memory,) = state.values()
+    assert (memory.status, memory.content in texts) == (Status.ACTIVE, True)
+    assert {item.quote for item in memory.evidence} == set(texts)
+
+
+@pytest.mark.parametrize("texts", IN_OTHER_WORDS)
+def test_what_may_not_be_meant_as_a_rule_counts_with_wishes_in_other_words(texts):
+    unsure = proposal(texts[2], 2, verdict=Held(reason=UNSURE), confidence=0.5)
+    unsure = replace(unsure, candidate=replace(unsure.candidate, trigger=NOTE))
+    assert [each in texts for each in active_of([wish(texts[0], 0), wish(texts[1], 1), unsure])] == [True]
+
+
+@pytest.mark.parametrize("texts", NOT_THE_SAME)
+def test_wishes_for_another_thing_value_or_order_are_not_the_same(texts):
+    assert active_of([wish(text, day) for day, text in enumerate(texts)]) == []
+
+
+def test_two_wishes_that_agree_with_a_third_but_not_with_each_other_are_not_the_same():
+    texts = ("never store the password in the log file", "no password in the log", "don't print a customer's password in the log")
     assert active_of([wish(text, day) for day, text in enumerate(texts)]) == []
 
 

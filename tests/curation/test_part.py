@@ -270,6 +270,16 @@ LINKS = {
         told(f"Please {word} the answers to my questions short and plain.", day, Refused(reason=SAID_ONCE))
         for day, word in enumerate(("keep", "keep", "leave"))
     ],
+    "a wish said a third time in other words": [
+        told(text, day, Refused(reason=SAID_ONCE))
+        for day, text in enumerate(
+            (
+                "Keep the flyer's prices in dollars.",
+                "Dollar prices on the flyer, never euros.",
+                "A flyer has its prices in dollars.",
+            )
+        )
+    ],
     "a newer value of one subject": [
         told("It is a Mac.", 1, category="decision", subject="machine"),
         told("She bought a ThinkPad.", 2, category="decision", subject="Machine"),

@@ -20,16 +20,15 @@ from kept.core.value import dataclass
 from kept.curation.curate.clusters import (
     ONE_MEANING,
     SHARED,
-    WISH_LIKE,
     beginnings_of,
     can_mean_same,
     find_likenesses,
-    is_same_wish,
     select_word_pairs,
 )
 from kept.curation.curate.plans import time_order
 from kept.curation.curate.texts import Compared, Text, can_relate, choices_of, compare_all, list_texts
 from kept.curation.curate.values import COMPARED, CROWD, Meaning
+from kept.curation.curate.wishes import LEAST_SHARED, is_same_in_other_words
 from kept.curation.lifecycle import NAMED_ANSWER, NAMED_GROUND, is_answer_to_question, is_same_theme
 from kept.curation.text_index import (
     QUESTION,
@@ -274,8 +273,8 @@ class _PartSearch:
             places.update(texts.find([self.index.beside_token(says.fingerprint)]))
         found = self._filter_places(places, lambda other: is_same_statement(says, other.says))
         if self.index.token(WISH) in tokens:
-            wishes = self._find_sharing(says, WISH_LIKE, self.index.token(WISH))
-            found |= self._filter_places(wishes, lambda other: is_same_wish(says, other.says))
+            wishes = self._find_sharing(says, 1.0, self.index.token(WISH), least=LEAST_SHARED, sized=False)
+            found |= self._filter_places(wishes, lambda other: is_same_in_other_words(text.wish, other.wish))
         return found
 
     def _find_nearest(self, tokens: Iterable[str], text: Text, most: int, tied: Tied, compared: set[tuple[str, str]]) -> set[int]:

@@ -12,7 +12,7 @@ from kept.core.memory import WITHDRAWAL, CandidateVerdict, Memory
 from kept.core.statement import Statement, parse_statement
 from kept.core.text import normal_form
 from kept.curation.curate import is_eligible
-from kept.curation.curate.clusters import beginnings_of, is_brief, is_said_once, meaning_of
+from kept.curation.curate.clusters import beginnings_of, is_brief, is_wish, meaning_of
 from kept.curation.curate.plans import is_agent_suggestion, is_person_owned
 from kept.curation.curate.texts import Text, choices_of, find_place, has_own_words
 from kept.curation.lifecycle import CurationRules
@@ -159,7 +159,7 @@ class TextIndex:
             yield self.token(TAKEN)
             return
         kinds = {candidate.category, rules.promotions.get(candidate.category, candidate.category)}
-        if is_said_once(judged):
+        if is_wish(judged):
             yield self.token(WISH)
         if candidate.trigger == CAUSE:
             yield self.token(WHY)

@@ -107,7 +107,7 @@ def curate(
     statements = [parse_statement(source.content, source.artifacts, source.fingerprint) for source in sources]
     linked = [*pair_with_memories(proposals, standing), *pair_rewordings(proposals)]
     linked += pair_llm_merged(proposals, memories)
-    linked += find_similar_wishes(proposals, statements)
+    linked += find_similar_wishes(proposals)
     same_meaning = _pair_by_meaning(proposals, statements, memories, rules, meaning=meaning, compared=compared)
     linked += same_meaning
     gone = frozenset(memory.id for memory in memories if memory.status in (Status.RETIRED, Status.REJECTED))

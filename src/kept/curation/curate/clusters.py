@@ -11,11 +11,29 @@ from dataclasses import replace
 from itertools import combinations
 from math import ceil
 
-from kept.core.memory import SAID_ONCE, TEMPLATE, UNTRIED, Candidate, CandidateVerdict, Held, Refused
+from kept.core.memory import (
+    BAN,
+    CORRECTION,
+    FROM_NOW_ON,
+    NOTE,
+    RULE,
+    SAID_ONCE,
+    SHORT,
+    TEMPLATE,
+    UNSURE,
+    UNTRIED,
+    WISH,
+    Accepted,
+    Candidate,
+    CandidateVerdict,
+    Held,
+    Refused,
+)
 from kept.core.statement import CLOSE, NEAR, STEM, Statement, find_content, has_opposites, is_form, is_same_statement
 from kept.core.text import jaccard_similarity
 from kept.curation.curate.plans import OFTEN, count_sessions
 from kept.curation.curate.values import CROWD, Meaning, parse_value_statement
+from kept.curation.curate.wishes import find_trios, parse_wish
 from kept.profiles.lexicons import word_list
 
 Surroundings = Callable[[Candidate], frozenset[str]]
@@ -25,8 +43,7 @@ ONE_MEANING = 0.85  # two statements mean the same if their semantic similarity 
 _LIKE = 0.37  # and the Jaccard similarity of their content words is at least this
 SHARED = 2  # and they share at least this many content words
 _MOST_WORDS = 12  # and each has at most this many: a longer one says more than one thing
-_WISH_SHARED = 3  # two wishes that say the same in other words share at least this many content words
-WISH_LIKE = 0.6  # and the Jaccard similarity of their content words is at least this
+_RULES = frozenset({FROM_NOW_ON, RULE, BAN, CORRECTION, NOTE, WISH})  # triggers of rules
 _TRIED_AGAIN = 0.4  # two wishes are one repeated request if the Jaccard similarity of the words around them is at least this
 _TOPIC = 2  # a wish that shares this many words with those around it is about the current work, not a lasting wish
 
@@ -200,6 +217,12 @@ def is_said_once(judged: CandidateVerdict) -> bool:
     return isinstance(judged.verdict, Refused) and judged.verdict.reason == SAID_ONCE
 
 
+def is_wish(judged: CandidateVerdict) -> bool:
+    """True if a candidate is a person's own rule, or may be one, so that others may ask for the same in other words."""
+    unsure = isinstance(judged.verdict, Held) and judged.verdict.reason in (UNSURE, SHORT)
+    return is_said_once(judged) or (judged.candidate.trigger in _RULES and (unsure or isinstance(judged.verdict, Accepted)))
+
+
 def leave_out_untried(clusters: Iterable[tuple[int, ...]], proposals: Sequence[CandidateVerdict]) -> Iterator[tuple[int, ...]]:
     """Remove proposals of a model that did not pass its trial from clusters in which rules propose the same.
 
@@ -256,25 +279,8 @@ def hold_template(members: Sequence[CandidateVerdict], surroundings: Surrounding
     return [replace(member, verdict=Held(reason=TEMPLATE)) for member in members]
 
 
-def find_similar_wishes(proposals: Sequence[CandidateVerdict], statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
-    """The pairs of wishes that say the same in other words."""
-    wishes = {place: statements[place] for place, proposal in enumerate(proposals) if is_said_once(proposal)}
-    frequency = Counter(word for wish in wishes.values() for word in wish.content)
-    filed: dict[tuple[str, str], list[int]] = {}
-    for place, wish in wishes.items():
-        pairs = [*select_word_pairs(sorted(wish.content, key=lambda word: (frequency[word], word)), WISH_LIKE)]
-        others = {other for pair in pairs for other in filed.get(pair, ())}
-        yield from ((other, place) for other in sorted(others) if is_same_wish(wish, wishes[other]))
-        for pair in pairs:
-            filed.setdefault(pair, []).append(place)
-
-
-def is_same_wish(left: Statement, right: Statement) -> bool:
-    """True if two wishes ask for the same in other words."""
-    if len(left.content & right.content) < _WISH_SHARED or left.numbers != right.numbers or left.asks or right.asks:
-        return False
-    if left.denials % 2 != right.denials % 2 or has_opposites(left.words - right.words, right.words - left.words):
-        return False
-    if (left.artifacts or right.artifacts) and left.artifacts.isdisjoint(right.artifacts):
-        return False
-    return jaccard_similarity(left.content, right.content) >= WISH_LIKE
+def find_similar_wishes(proposals: Sequence[CandidateVerdict]) -> Iterator[tuple[int, int]]:
+    """The pairs of wishes that ask for the same in other words."""
+    wishes = ((place, proposal.candidate) for place, proposal in enumerate(proposals) if is_wish(proposal))
+    parsed = ((place, parse_wish(candidate.content, candidate.artifacts)) for place, candidate in wishes)
+    yield from find_trios({place: wish for place, wish in parsed if wish is not None})

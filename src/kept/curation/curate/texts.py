@@ -28,6 +28,7 @@ from kept.curation.curate.values import (
     is_comparable,
     parse_value_statement,
 )
+from kept.curation.curate.wishes import Wish, parse_wish
 
 _SECOND_BITS, _HASH_BITS = 33, 30  # the bits of a place: the second when a text was first said, and a hash that makes it unique
 
@@ -47,6 +48,11 @@ class Text:
     def saying(self) -> ValueStatement:
         """The text parsed as a statement about values."""
         return parse_value_statement(self.content, self.says)
+
+    @cached_property
+    def wish(self) -> Wish | None:
+        """The text parsed as a wish."""
+        return parse_wish(self.content, self.says.artifacts)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

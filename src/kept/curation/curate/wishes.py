@@ -1,0 +1,168 @@
+"""Finds wishes of several sessions that ask for the same in other words, by their words alone.
+
+Two such wishes share at least two content words and a good part of all, and deny the same ones. Between the same shared words they
+do not both have words of their own ("never edit the generated files", "never edit the vendored files"): these are as likely
+different objects or values as synonyms. Only three wishes count, each of which agrees with each other one. Texts in scripts without
+spaces are not compared. With the similarity of embeddings, as many wrong groups were found as right ones (docs/log.md).
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import combinations
+
+from kept.core.pattern import compile_late
+from kept.core.statement import STEM, Statement, has_opposites, is_form, parse_statement, stem_word
+from kept.core.text import is_cjk
+from kept.core.value import dataclass
+from kept.extraction.rules.patterns import compile_pattern, find_languages
+from kept.profiles.lexicons import join_alternatives, word_list
+
+LEAST_SHARED = 2  # two wishes share at least this many content words
+_SHARE = 0.4  # and at least this share of the words of each
+_MOST_WORDS = 14  # a longer wish says more than one thing
+_TOKEN = compile_late(r"[^\W_]+(?:['_./@-]+[^\W_]+)*")
+_NAMED = ("weekdays", "months", "languages")
+
+
+def _marker(*names: str) -> str:
+    return "|".join(join_alternatives("polarity", name, spaced=True) for name in names)
+
+
+# A clause ends at punctuation, at a conjunction, and at a word that leaves something out ("without", "instead of").
+_CLAUSE = compile_late(rf"[,;:.!?()\n]|\s[-–—]\s|(?<![\w'-])(?:{_marker('clause', 'excludes')})(?![\w'-])", re.IGNORECASE)
+_EXCLUDES = compile_late(rf"(?:{_marker('excludes')})", re.IGNORECASE)
+_DENIES = compile_late(rf"(?<![\w-])(?:{_marker('denies', 'denies_back')})(?![\w-])", re.IGNORECASE)
+_SEQUENCE, _EMPTY = (word_list("polarity", name) for name in ("sequence", "empty"))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wish:
+    """The features of a wish: its content words in order, those of them that it denies, and its parsed statement.
+
+    ``tells_order``: it has a word such as "before", so that the order of its words matters.
+    """
+
+    says: Statement
+    words: tuple[str, ...]
+    denied: frozenset[str]
+    tells_order: bool
+
+    @property
+    def content(self) -> frozenset[str]:
+        """The content words."""
+        return frozenset(self.words)
+
+
+@lru_cache(maxsize=20_000)
+def parse_wish(text: str, artifacts: tuple[str, ...] | frozenset[str] = ()) -> Wish | None:
+    """The features of a wish; None if it cannot be compared, because it is a question, too long, or written without spaces."""
+    says = parse_statement(text, artifacts)
+    if says.asks or any(map(is_cjk, text)):
+        return None
+    words: list[str] = []
+    denied: set[str] = set()
+    affirmed: set[str] = set()
+    plain = text.casefold().replace("’", "'")
+    for clause, is_denied in _split_clauses(plain):
+        for token in map(str, _TOKEN.findall(_strip_marks(clause))):
+            if (word := stem_word(token)) in says.content and token not in _EMPTY:
+                words.append(word)
+                (denied if is_denied else affirmed).add(word)
+    if not LEAST_SHARED <= len(set(words)) <= _MOST_WORDS:
+        return None
+    tells_order = not _SEQUENCE.isdisjoint(_TOKEN.findall(plain))
+    return Wish(says=says, words=tuple(words), denied=frozenset(denied - affirmed), tells_order=tells_order)
+
+
+def _split_clauses(text: str) -> Iterator[tuple[str, bool]]:
+    """The clauses of a text, each with True if it denies. After "without" it denies if the clause before it does not."""
+    begin, before, mark = 0, False, ""
+    for end in (*_CLAUSE.finditer(text), None):
+        clause = text[begin : end.start() if end else len(text)]
+        is_denied = not before if mark and _EXCLUDES.fullmatch(mark) else _DENIES.search(clause) is not None
+        yield clause, is_denied
+        before = is_denied if clause.strip() else before
+        begin, mark = (end.end(), end[0]) if end else (begin, "")
+
+
+def _strip_marks(clause: str) -> str:
+    """A clause without the words that mark a wish as such ("always", "make sure"), in any language."""
+    for patterns in find_languages("wish", clause):
+        clause = compile_pattern(patterns.wish).sub(" ", clause)
+    return clause
+
+
+def is_same_in_other_words(left: Wish | None, right: Wish | None) -> bool:
+    """True if two wishes may ask for the same in other words; None is a text that cannot be compared."""
+    if left is None or right is None:
+        return False
+    mine, theirs = _find_shared(left.content, right.content), _find_shared(right.content, left.content)
+    if min(len(mine), len(theirs)) < LEAST_SHARED:
+        return False
+    if min(len(mine) / len(left.content), len(theirs) / len(right.content)) < _SHARE or left.says.numbers != right.says.numbers:
+        return False
+    names, others = left.says.artifacts, right.says.artifacts
+    if (names or others) and names.isdisjoint(others):
+        return False
+    own, other = left.says.words - right.says.words, right.says.words - left.says.words
+    if has_opposites(own, other) or any(
+        not own.isdisjoint(word_list("change", name)) and not other.isdisjoint(word_list("change", name)) for name in _NAMED
+    ):
+        return False
+    if _is_turned_around(left, right) or not _find_slots(left, theirs).keys().isdisjoint(_find_slots(right, mine)):
+        return False
+    return not (left.tells_order and right.tells_order) or _order_of(left, mine) == _order_of(right, mine)
+
+
+def _is_turned_around(left: Wish, right: Wish) -> bool:
+    """True if two wishes deny or affirm none of their words alike, or each denies a word that the other affirms."""
+    mine, theirs = left.content - left.denied, right.content - right.denied
+    alike = _find_shared(left.denied, right.denied) or _find_shared(mine, theirs)
+    return not alike or bool(_find_shared(left.denied, theirs) and _find_shared(right.denied, mine))
+
+
+def _find_shared(words: Iterable[str], others: Iterable[str]) -> frozenset[str]:
+    """Those of the words that are among others in any form."""
+    others = frozenset(others)
+    return frozenset(word for word in words if word in others or any(is_form(word, other) for other in others))
+
+
+def _find_slots(wish: Wish, shared: frozenset[str]) -> Mapping[tuple[str, str], str]:
+    """The places between shared words where a wish has words of its own, each with the first of these."""
+    found: dict[tuple[str, str], str] = {}
+    before, own = "", ""
+    for word in (*wish.words, ""):
+        if word and not _find_shared((word,), shared):
+            own = own or word
+            continue
+        if own:
+            found[before, word[:STEM]] = own
+        before, own = word[:STEM], ""
+    return found
+
+
+def _order_of(wish: Wish, shared: frozenset[str]) -> list[str]:
+    """The shared words in the order in which a wish has them first."""
+    names = (next((name for name in sorted(shared) if word == name or is_form(word, name)), "") for word in wish.words)
+    return list(dict.fromkeys(filter(None, names)))
+
+
+def find_trios(wishes: Mapping[int, Wish]) -> Iterator[tuple[int, int]]:
+    """The pairs of wishes, by place, that belong to three wordings of which each may ask for the same as each other."""
+    first: dict[str, int] = {}
+    for place, wish in wishes.items():
+        first.setdefault(wish.says.form, place)
+    near = {place: set[int]() for place in first.values()}
+    filed: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for place, others in near.items():
+        # Two that ask for the same share the beginnings of two words.
+        pairs = list(combinations(sorted({word[:STEM] for word in wishes[place].words}), 2))
+        for other in {item for pair in pairs for item in filed[pair]}:
+            if is_same_in_other_words(wishes[other], wishes[place]):
+                others.add(other)
+                near[other].add(place)
+        for pair in pairs:
+            filed[pair].append(place)
+    yield from ((place, other) for place, others in near.items() for other in others if place < other and others & near[other])
