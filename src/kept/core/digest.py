@@ -8,20 +8,14 @@ from _blake2 import blake2b
 
 def digest(*parts: str, size: int = 16) -> str:
     """The BLAKE2b hash of texts in hex; ``size`` is in bytes. Each text is prefixed by its length, so that lists cannot collide."""
-    state = blake2b(digest_size=size)
-    for part in parts:
-        raw = part.encode("utf-8", "surrogatepass")
-        state.update(len(raw).to_bytes(8, "big"))
-        state.update(raw)
-    return state.hexdigest()
+    raws = [part.encode("utf-8", "surrogatepass") for part in parts]
+    return blake2b(b"".join([len(raw).to_bytes(8, "big") + raw for raw in raws]), digest_size=size).hexdigest()
 
 
 def hash_texts(*parts: str) -> str:
     """A hash of texts in their order, as 32 hex digits; readers make event keys with it."""
-    state = blake2b(digest_size=16)
-    for part in parts:
-        state.update(str(len(part)).encode() + b":" + part.encode("utf-8", "surrogatepass"))
-    return state.hexdigest()
+    text = "".join([f"{len(part)}:{part}" for part in parts])
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def twin_of(kind: str, stamp: str, call: str, text: str) -> str:
