@@ -73,29 +73,28 @@ def clean(event: Event, *, redact: Redact, limits: Limits, said: str = "") -> Cl
     cleaning a clean event changes nothing.
     """
     cleaner = _TextCleaner()
-    text = event.text
+    text, tool = event.text, event.tool
     if event.kind is EventKind.PROMPT:
-        text = cleaner.shorten("invisible", text, _keep_paste_marks(text))
-    text = cleaner.purge(text, redact)
-    if event.kind is EventKind.PROMPT:
+        text = cleaner.purge(cleaner.shorten("invisible", text, _keep_paste_marks(text)), redact)
         text = cleaner.hide_answer(cleaner.hide_password(text, redact), redact, said)
+    else:
+        text = cleaner.purge(text, redact)
     if event.kind is EventKind.TOOL_OUTPUT:
         text = cleaner.shorten("envelope", text, unwrap_result(text))
     shorter, reason = _shorten(event, text, limits)
     cleaner.shorten(reason, text, shorter)
-    tool = event.tool
+    project, branch = event.project, event.branch
+    if not _are_clean_names((project, branch, tool.name if tool else ""), redact, limits.place):
+        project, branch = (cleaner.clean_name(name, redact, limits.place) for name in (project, branch))
+        if tool:
+            tool = replace(tool, name=cleaner.clean_name(tool.name, redact, limits.place))
     if tool:
-        target, detail = cleaner.cut(tool.target, redact, limits.target), cleaner.cut(tool.detail, redact, limits.detail)
-        name, call = cleaner.clean_name(tool.name, redact, limits.place), cleaner.clean_name(tool.call, redact, limits.place)
-        if (target, detail, name, call) != (tool.target, tool.detail, tool.name, tool.call):
-            tool = replace(tool, name=name, call=call, target=target, detail=detail)
-    project, branch = (cleaner.clean_name(name, redact, limits.place) for name in (event.project, event.branch))
+        tool = cleaner.clean_call(tool, redact, limits)
     named = _redact_names(event, redact)
-    if shorter is not event.text or tool is not event.tool or project != event.project or branch != event.branch:
+    if shorter is not event.text or tool is not event.tool or project is not event.project or branch is not event.branch:
         named = replace(named, text=shorter, tool=tool, project=project, branch=branch)
-    return CleanedEvent(
-        event=named, removed={reason: count for reason, count in cleaner.removed.items() if count}, secrets=cleaner.secrets
-    )
+    removed = {reason: count for reason, count in cleaner.removed.items() if count} if cleaner.removed else {}
+    return CleanedEvent(event=named, removed=removed, secrets=cleaner.secrets)
 
 
 def _redact_names(event: Event, redact: Redact) -> Event:
@@ -104,7 +103,7 @@ def _redact_names(event: Event, redact: Redact) -> Event:
     Equal names stay equal, so records, threads and files still belong together.
     """
     own, shared = (event.key, event.record, event.parent, event.turn), (event.session, event.label_reason, event.pointer.path)
-    odd = tuple([name for name in own if name and not _UUID.fullmatch(name)])
+    odd = tuple([name for name in own if name and not _is_made_id(name)])
     if not (odd and _holds_secret(odd, redact)) and not _holds_secret(shared, redact):
         return event
     key, record, parent, turn, session, reason, path = (redact(name).text for name in (*own, *shared))
@@ -112,8 +111,13 @@ def _redact_names(event: Event, redact: Redact) -> Event:
     return replace(event, key=key, session=session, record=record, parent=parent, turn=turn, label_reason=reason, pointer=pointer)
 
 
-# An id that a client made: nearly all are, and no secret is found in them.
-_UUID = compile_late(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?:#[0-9.]{1,9})?")
+# An id that a client or a model's server made: nearly all are, and no secret is found in them.
+_MADE_ID = compile_late(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?:#[0-9.]{1,9})?|(?:toolu|msg)_01[0-9A-Za-z]{22}")
+
+
+@lru_cache(maxsize=1024)  # an id is that of an event, and often the parent of the next one
+def _is_made_id(name: str) -> bool:
+    return _MADE_ID.fullmatch(name) is not None
 
 
 @lru_cache(maxsize=256)
@@ -187,6 +191,15 @@ class _TextCleaner:
             return self.shorten("long", purged, _BECAME.join(_cut_middle(half, most // 2 - len(_BECAME)) for half in halves))
         return self.shorten("long", purged, _cut_middle(purged, most))
 
+    def clean_call(self, tool: ToolUse, redact: Redact, limits: Limits) -> ToolUse:
+        """Clean what a tool works on, what it changes, and the id of the call."""
+        target = self.cut(tool.target, redact, limits.target)
+        detail = self.cut(tool.detail, redact, limits.detail) if tool.detail else ""
+        call = tool.call if _is_made_id(tool.call) else self.clean_name(tool.call, redact, limits.place)
+        if target is tool.target and detail is tool.detail and call is tool.call:
+            return tool
+        return replace(tool, call=call, target=target, detail=detail)
+
     def clean_name(self, text: str, redact: Redact, most: int) -> str:
         """Purge a path or name: one line, truncated at the end."""
         purged = self.purge(text, redact)
@@ -233,6 +246,12 @@ _REMEMBERED = 8_000  # characters; shorter texts are cached
 _purge_again = lru_cache(maxsize=1024)(_purge)
 
 
+@lru_cache(maxsize=256)
+def _are_clean_names(names: tuple[str, ...], redact: Redact, most: int) -> bool:
+    """True if :meth:`_TextCleaner.clean_name` changes none of the names; cached, because many events share them."""
+    return all(len(name) <= most and name.isprintable() and _purge(name, redact) is None for name in names)
+
+
 # Blocks that kept added to a session or returned from a tool, wherever they occur again: verbatim, quoted or in JSON; those with
 # the notice also if they are truncated.
 _OWN = Pattern(rf"(?s)<{TAG}>(?:\s|\\n|>)*{re.escape(NOTICE[:30])}.*?(?:<\\?/{TAG}>|\z)")
@@ -274,18 +293,19 @@ def _shorten(event: Event, text: str, limits: Limits) -> tuple[str, str]:
             return _cut_middle(text, limits.output), "long"
         case EventKind.TOOL_OUTPUT:
             short = _without_repeats(text)
-            if _is_file_content(event.tool):
+            name = _plain_name(event.tool.name) if event.tool else ""
+            if _is_file_content(event.tool, name):
                 return _cut_middle(short, limits.dump), "dump"
-            lists = _is_named(event.tool, _LISTS)
+            lists = name in _LISTS
             most = limits.passed if _has_passed(event.tool, lists=lists) else limits.output
             return _cut_middle(short, most, errors=0 if lists else limits.errors), "output"
 
 
-def _is_file_content(tool: ToolUse | None) -> bool:
+def _is_file_content(tool: ToolUse | None, name: str) -> bool:
     """True if a tool showed or changed a file, whose content can still be read there."""
     if tool is None or tool.ok is False or tool.exit_code:
         return False
-    return _is_named(tool, _SHOWS_FILES) or bool(_SHOWING.search(tool.target[:1000]))
+    return name in _SHOWS_FILES or bool(_SHOWING.search(tool.target[:1000]))
 
 
 def _has_passed(tool: ToolUse | None, *, lists: bool) -> bool:
@@ -293,9 +313,10 @@ def _has_passed(tool: ToolUse | None, *, lists: bool) -> bool:
     return tool is not None and tool.ok is not False and not tool.exit_code and (lists or tool.ok is True or tool.exit_code == 0)
 
 
-def _is_named(tool: ToolUse | None, names: frozenset[str]) -> bool:
-    """True if a tool has one of these names, in any spelling and behind any server prefix."""
-    return tool is not None and "".join(char for char in tool.name.rsplit("__", 1)[-1].lower() if char.isalnum()) in names
+@lru_cache(maxsize=256)
+def _plain_name(name: str) -> str:
+    """The letters and digits of a tool's name in lower case, without a server's prefix."""
+    return "".join(filter(str.isalnum, name.rsplit("__", 1)[-1].lower()))
 
 
 def _cut_middle(text: str, most: int, *, errors: int = 0) -> str:
@@ -367,7 +388,8 @@ def _without_repeats(text: str) -> str:
     """
     telling = _find_progress_lines(text)
     lines = text.split("\n")
-    if not telling and not any(map(eq, lines, lines[1:])):
+    runs = any(place + 1 in telling and place + 2 in telling for place in telling)
+    if not runs and not any(map(eq, lines, lines[1:])):
         return text
     forms = (
         "\0" + _VARYING.sub(" ", line) if place in telling and len(line) <= _LONGEST_PROGRESS else line
@@ -411,6 +433,7 @@ _BLOB = Pattern(
     rb"|[A-Za-z0-9+/_-]{512,}={0,2}"
     rb"|(?:\xef\xbf\xbd[^\n\xef]{0,4}){24,}"
 )
+_LONG_RUN = Pattern("[A-Za-z0-9+/_-]{60}")
 _MIXED = (range(48, 58), range(65, 91), range(97, 123))
 
 
@@ -434,7 +457,7 @@ def _without_blobs(text: str) -> str:
 
 
 def _may_hold_blobs(text: str) -> bool:
-    return len(text) >= 512 or ";base64," in text or "\ufffd" in text
+    return ";base64," in text or "\ufffd" in text or (len(text) >= 512 and bool(_LONG_RUN.search(text)))
 
 
 def _is_dense(run: bytes) -> bool:
@@ -455,6 +478,7 @@ _HEAD = (
     "output lines|Command|Directory"
     "|Duration|Status"
 )
+_ENVELOPES = ("<", "Output:", "Stdout:", *_HEAD.split("|"))  # how a text with tags or status lines around it begins
 _ABOVE = Pattern(rf"^\s*(?:(?:{_HEAD})\b[^\n]*\n)*(?:Output|Stdout):[ \t]*(?:\n|$)?")
 _BELOW = Pattern(
     r"\n(?:(?:Error|Stderr|Signal|Background PIDs|Process Group PGID|Exit Code|Exit code): ?(?:\(none\)|\(empty\)|null"
@@ -467,6 +491,8 @@ _LAYERS = 4  # nested envelopes
 def unwrap_result(text: str) -> str:
     """The result without the tags and status lines around it; idempotent."""
     for _ in range(_LAYERS):
+        if not text.lstrip().startswith(_ENVELOPES):
+            break
         inner = _strip_status_lines(_strip_tag(text))
         if inner == text:
             break
