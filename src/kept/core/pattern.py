@@ -82,9 +82,16 @@ class Pattern:
 
     def finditer(self, text: str | bytes, pos: int = 0, end: int | None = None) -> Iterator[Any]:
         """The non-overlapping matches, in order."""
-        if isinstance(text, str) and not text.isascii():
+        if isinstance(text, bytes):
+            data = text
+        elif text.isascii():
+            data = text.encode()
+        else:
             return iter(self.engine.finditer(text, pos, end))
-        return self._iterate(text, max(0, min(pos, len(text))), len(text) if end is None else max(0, min(end, len(text))))
+        length = len(data)
+        start, stop = max(0, min(pos, length)) if pos else 0, length if end is None else max(0, min(end, length))
+        spans = self._run(self._anywhere, data, start, stop) if start <= stop else (_NOWHERE,)
+        return iter(()) if spans[0] == _NOWHERE else self._iterate(text, data, start, stop, spans)
 
     def findall(self, text: str | bytes) -> list[Any]:
         """The matched texts; the groups instead if the pattern has any, as ``re.findall``."""
@@ -133,17 +140,14 @@ class Pattern:
             places[place], at = chars, place
         return self._found(self, text, start, stop, [(places[one], places[other]) for one, other in spans])
 
-    def _iterate(self, text: str | bytes, pos: int, end: int) -> Iterator[Any]:
-        data = text.encode() if isinstance(text, str) else text
+    def _iterate(self, text: str | bytes, data: bytes, pos: int, end: int, spans: Any) -> Iterator[Any]:
         at = pos
-        while at <= end:
-            spans = self._run(self._anywhere, data, at, end)
-            if spans[0] == _NOWHERE:
-                return
+        while spans[0] != _NOWHERE:
             yield self._found(self, text, pos, end, spans)
             if at == end:
                 return
             at = at + 1 if spans[0][1] == at else spans[0][1]
+            spans = self._run(self._anywhere, data, at, end)
 
 
 class PatternSet:

@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -37,18 +37,18 @@ class Finder:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RuleBook:
-    """The rules, the RE2 set of all anchors, the rules and finders that each anchor calls for, and the pattern of a token broken by
-    a line end.
+    """The rules, a function that finds the numbers of the anchors in a text, the rules and finders that each anchor calls for, and
+    the pattern of a token broken by a line end.
     """
 
     rules: tuple[Rule, ...]
-    anchors: Any
+    anchors: Callable[[bytes], list[int]]
     calls: tuple[frozenset[int], ...]
     broken: Any
 
     def match_anchors(self, data: bytes) -> frozenset[int]:
         """The rules (by index) and finders that the anchors in a text call for."""
-        return _join_calls(tuple(self.anchors.Match(data) or ()))
+        return _join_calls(tuple(self.anchors(data)))
 
 
 _EXACT = {b"PRIVATE KEY": Finder.PRIVATE_KEYS, b"Private-Lines": Finder.PRIVATE_KEYS}
@@ -94,7 +94,7 @@ def load_rule_book() -> RuleBook:
     anchors.Compile()
     return RuleBook(
         rules=tuple(rules),
-        anchors=anchors,
+        anchors=anchors._set.Match,  # noqa: SLF001 - what the engine's own method calls
         calls=tuple(frozenset(called) for table in (exact, folded, _DISGUISES) for called in table.values()),
         broken=compile_re2(rb"(?:" + b"|".join(map(re.escape, long)) + rb")[\w+/=.-]*(?:\\?\r?\n[ \t>]*[\w+/=.-]+)+"),
     )

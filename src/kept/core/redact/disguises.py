@@ -41,11 +41,11 @@ class _DecodedView:
 
 def find_disguised(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
     """The secrets that only appear after decoding a text, with their ranges in the original text."""
-    if _ESCAPED.search(data):
+    if b"%" in data and _ESCAPED.search(data):
         yield from _scan_view(_unescape(data, b"%"))
     if b"=3D" in data:
         yield from _scan_view(_unescape(data, b"="))
-    if Finder.BROKEN in called:
+    if Finder.BROKEN in called and b"\n" in data:
         yield from _find_broken_tokens(data, called)
     if Finder.ENCODED in called:
         yield from _find_encoded(data)

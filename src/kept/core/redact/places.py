@@ -35,8 +35,13 @@ class SecretSpan:
 
 def scan_secrets(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
     """The secrets that the called rules and finders find, in no order; they may overlap."""
-    last = len(load_rule_book().rules)
+    rules = load_rule_book().rules
+    last = len(rules)
     for index in called:
+        if index >= 0:
+            if compile_re2(rules[index].pattern).search(data):
+                yield from apply_rule(rules[index], data, index)
+            continue
         match index:
             case Finder.ASSIGNMENTS:
                 yield from _find_assignments(data, last)
@@ -49,8 +54,6 @@ def scan_secrets(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
             case Finder.TABLES:
                 for start, end in find_table_values(data):
                     yield SecretSpan(start=start, end=end, order=last, kind="password", secret=data[start:end])
-            case _ if index >= 0:
-                yield from apply_rule(load_rule_book().rules[index], data, index)
 
 
 def apply_rule(rule: Rule, data: bytes, order: int) -> Iterator[SecretSpan]:
@@ -371,30 +374,36 @@ def _find_manifest_secrets(data: bytes, order: int) -> Iterator[SecretSpan]:
                 yield SecretSpan(start=line.start(1), end=line.end(1), order=order, kind="secret", secret=line.group(1))
 
 
-_HEADING = compile_re2(rb"(?im)^[^\n]{0,300}passw(?:or[dt]|d)\b[^\n]{0,300}$")
+_HEADING = compile_re2(rb"(?i)passw(?:or[dt]|d)\b")
 _CELLS = {b"|": compile_re2(rb"[^|]+"), b",": compile_re2(rb"[^,]+"), b"": compile_re2(rb"\S+(?: \S+)*")}
-_ROW = compile_re2(rb"(?m)^[^\n]{0,1000}")  # a line, at most its first 1,000 bytes
+_HEADING_SIDE, _LONGEST_ROW = 300, 1000  # bytes beside the word in a heading; bytes of a row that count
 _TRIMMED = b" \t\"'`*"
 
 
 def find_table_values(data: bytes) -> Iterator[tuple[int, int]]:
     """The ranges of passwords below headings; a row with a different number of cells ends a table."""
     stop = 0
-    for heading in _HEADING.finditer(data):
-        if heading.start() < stop:
-            continue  # a row of the table before
-        sign = next((sign for sign in (b"|", b",") if sign in heading.group()), b"")
-        names = [cell for _, _, cell in _split_row(data, heading.start(), heading.end(), sign)]
+    for word in _HEADING.finditer(data):
+        low, high = max(0, word.start() - _HEADING_SIDE - 1), word.end() + _HEADING_SIDE + 1
+        start, end = data.rfind(b"\n", low, word.start()) + 1 or low, _line_end(data, word.end(), high)
+        if start < stop or word.start() - start > _HEADING_SIDE or end - word.end() > _HEADING_SIDE:
+            continue  # the same line again, a row of the table before, or no heading
+        heading, stop = data[start:end], end + 1
+        sign = next((sign for sign in (b"|", b",") if sign in heading), b"")
+        names = [cell for _, _, cell in _split_row(data, start, end, sign)]
         columns = [place for place, name in enumerate(names) if rank_name(name) == 3 and len(name.split()) <= 3]
-        rows = _ROW.finditer(data, heading.end() + 1) if columns and len(names) > 1 else ()
-        for row in rows:
-            cells = _split_row(data, row.start(), row.end(), sign)
+        while columns and len(names) > 1 and stop <= len(data):
+            end = _line_end(data, stop, len(data))
+            cells = _split_row(data, stop, min(end, stop + _LONGEST_ROW), sign)
             if len(cells) != len(names):
                 break
-            stop = row.end()
-            for start, end, value in (cells[column] for column in columns):
-                if is_secret_value(Setting.QUOTED, 3, value):
-                    yield start, end
+            stop = end + 1
+            yield from (cell[:2] for cell in (cells[column] for column in columns) if is_secret_value(Setting.QUOTED, 3, cell[2]))
+
+
+def _line_end(data: bytes, at: int, most: int) -> int:
+    end = data.find(b"\n", at, most)
+    return min(len(data), most) if end < 0 else end
 
 
 def _split_row(data: bytes, start: int, stop: int, sign: bytes) -> list[tuple[int, int, bytes]]:
