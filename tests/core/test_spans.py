@@ -168,6 +168,12 @@ FOREIGN = [
     f"from the handbook:\nLock your screen. {RULE}",
     f"summarise:\n\n# Managers\n\nI like them.\n\n## Speed\n\npnpm is fast. We moved last year. {RULE}",
     f"$ acme run\n{RULE.lower()}\nNever ask twice.\ndone in 2s",
+    f"here is clause 4 of the contract, make it shorter:\n\n4 Boats\nBoats are moored at night. {RULE}",
+    f"hier kommt die Gewerbeordnung, mach eine Tabelle daraus:\n\nBoote werden vertäut. {RULE}",
+    f"voici le bail, un peu long, sors les dates :\n\nLes bateaux sont amarrés. {RULE}",
+    f"why is it slow\n\ntidegate:warn [12.3] boat is late\ntidegate:error [12.4] {RULE}",
+    f"why is it slow\n\nts=12.3 level=warn msg=late\nts=12.4 caller=gate.go:1 msg={RULE}",
+    f"why is it slow\n\nW0312 03:12:45.123 1 gate.go:12] late\nE0312 03:12:46.123 1 gate.go:12] {RULE}",
 ]
 
 
@@ -359,6 +365,9 @@ TELLINGS = [
     "A partir de agora escreva sempre os commits em português.",
     "以后所有提交信息都用中文写。",
     "これからはコミットメッセージを必ず日本語で書いてください。",
+    "from now on charts carry the week, e.g. 2026-W37_tides_final.csv",
+    "ab jetzt heißen Karten nach der Woche, z.B. 2026-W37_tides_final.csv",
+    "here is my plan for the docs, keep it short:\n\nFrom now on we write docs first.",
 ]
 
 

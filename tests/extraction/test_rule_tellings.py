@@ -69,6 +69,60 @@ def test_a_telling_below_a_line_that_announces_a_text_is_only_mentioned(language
     assert [verdict for verdict, _ in told(f"i fixed the print\n{rules}", language)] == ["active", "active"]
 
 
+@pytest.mark.parametrize(
+    ("language", "supposed", "meant"),
+    [
+        ("en", "and what if from now on we build every image twice", "and from now on we build every image twice"),
+        ("en", "if we ever rent a crane, from now on book it in spring", "when we rent a crane, from now on book it in spring"),
+        ("en", "From now on the crane stays. Nothing is decided yet though.", "From now on the crane stays. The town decided."),
+        ("de", "was wenn wir ab jetzt jedes Bild zweimal bauen", "und wenn Regen fällt, bauen wir ab jetzt jedes Bild zweimal"),
+        ("de", "falls wir irgendwann umziehen, gilt künftig der neue Plan", "sobald wir umziehen, gilt künftig der neue Plan"),
+        ("de", "Ab jetzt gilt der neue Plan. Das ist aber noch nicht beschlossen.", "Ab jetzt gilt der neue Plan. Das ist fest."),
+        ("fr", "si un jour on loue une grue, désormais on la réserve", "si on loue une grue, désormais on la réserve"),
+        ("fr", "et si à partir de maintenant on réservait la grue", "et à partir de maintenant on réserve la grue"),
+        ("es", "si algún día alquilamos, a partir de ahora usamos la grúa", "si alquilamos, a partir de ahora usamos la grúa"),
+        ("it", "se un giorno traslochiamo, d'ora in poi usiamo la gru", "se traslochiamo, d'ora in poi usiamo la gru"),
+    ],
+)
+def test_a_telling_that_is_only_considered_waits(language, supposed, meant):
+    assert {verdict for verdict, _ in told(supposed, language)} == {"waiting"}
+    assert {verdict for verdict, _ in told(meant, language)} == {"active"}
+
+
+@pytest.mark.parametrize(
+    ("language", "lead", "text"),
+    [
+        ("en", "compose a plate for the boathouse", "Guests are welcome. From now on, children wear a vest. Never swim in the canal."),
+        ("en", "ok now draft one line for the menu", "Ask for the soup. From now on we serve tea cold. Never reheat soup."),
+        ("de", "Verfasse einen Aushang", "Gäste tragen sich ein. Ab sofort tragen Kinder Westen. Niemals im Kanal schwimmen."),
+        ("fr", "rédige une affiche", "Les visiteurs signent. Désormais les enfants portent un gilet. Ne jamais nager dans le canal."),
+        ("es", "redacta un cartel", "Los visitantes firman. A partir de ahora los niños llevan chaleco. Nunca nadar en el canal."),
+    ],
+)
+def test_what_follows_an_order_to_write_a_text_waits_to_its_end(language, lead, text):
+    assert {verdict for verdict, _ in told(f"{lead}: {text}", language)} == {"waiting"}
+    assert {verdict for verdict, _ in told(text, language)} == {"active"}
+
+
+@pytest.mark.parametrize(
+    ("quoted", "meant"),
+    [
+        ('Chapter two. "Never wake a sleeping captain."', "Chapter two. Never wake a sleeping captain."),
+        ("Kapitel zwei. »Ab jetzt schläft niemand mehr.« Hm.", "Kapitel zwei. Ab jetzt schläft niemand mehr. Hm."),
+        ('ok "From now on nobody sleeps."', "ok From now on nobody sleeps."),
+    ],
+)
+def test_a_rule_that_is_a_quotation_as_a_whole_waits(quoted, meant):
+    assert [verdict for verdict, _ in told(quoted)] == ["waiting"]
+    assert [verdict for verdict, _ in told(meant)] == ["active"]
+
+
+def test_a_rule_below_a_heading_that_the_person_asks_about_waits():
+    rules = "# Rules of the boathouse\n\nNobody sleeps here.\n\nWe decided to close at nine because the lock is loud."
+    assert [verdict for verdict, _ in told(f"this hung at the door, is it still right?\n\n{rules}")] == ["waiting"]
+    assert [verdict for verdict, _ in told(f"so this is it.\n\n{rules}")] == ["active"]
+
+
 def test_every_point_of_a_list_below_a_memory_verb_is_a_memory():
     text = "Please remember:\n- the broker is NATS\n- topics are named team.event.v1\n"
     assert told(text) == [("active", "the broker is NATS"), ("active", "topics are named team.event.v1")]

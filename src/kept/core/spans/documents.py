@@ -53,7 +53,17 @@ def is_text_task(words: str) -> bool:
 
 def is_text_announced(words: str) -> bool:
     """True if words announce a text by somebody else or a text to work on, but not an earlier prompt of the person's own."""
-    return is_text_task(words) or (has_word("material", CLAUSE.split(words.strip())[-1]) and not _is_restatement(words))
+    *before, last = CLAUSE.split(words.strip())
+    return (
+        is_text_task(words)
+        or (has_word("material", last) and not _is_restatement(words))
+        or any(_shows_source(clause) for clause in (*before, last))
+    )
+
+
+def _shows_source(clause: str) -> bool:
+    """True if a clause shows somebody else's text ("here is the lease"), not one of the person's own ("here is my plan")."""
+    return opens_with("shows", clause) and has_word("sources", clause) and not has_word("selves", clause)
 
 
 def _is_restatement(words: str) -> bool:

@@ -239,6 +239,7 @@ def _find_attachment_start(line: str) -> int:
         if (
             is_output_line(rest)
             and rest[0] != "`"
+            and not _EXAMPLE.search(line[: match.end()])
             and not _is_example(line, match.end())
             and len(rest) >= 15
             and _is_natural_language(lead)

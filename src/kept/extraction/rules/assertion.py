@@ -11,7 +11,7 @@ from dataclasses import replace
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan
 from kept.core.text import NEGATIONS, tokenize
-from kept.extraction.rules.patterns import EDGE, find_sentences, list_words, match_words
+from kept.extraction.rules.patterns import EDGE, compile_pattern, find_sentences, list_words, match_words
 from kept.profiles.lexicons import join_alternatives
 
 ASKED = "the passage stands in a question"
@@ -48,10 +48,15 @@ _RESTRICTS = Pattern(
     rf"(?i)^\W*(?:{join_alternatives('polarity', 'restricts', spaced=True)}){_SHUT}"
     rf"|^\W*(?:{join_alternatives('polarity', 'restricts', spaced=False)})"
 )
-_WITHIN = Pattern(
+_WITHIN = compile_pattern(
     rf"(?i)^\W*(?:(?:{_spaced_words('doubter')}) )?(?:{_DOUBT}){_SHUT}"
     rf"|{_OPEN}(?:{_spaced_words('supposing')})|{_unspaced_words('supposing')}"
     rf"|[,;(]\s*(?:\pL{{1,4}}\s+)?(?:{_DOUBT})\s+(?:{'|'.join(sorted(NEGATIONS))}){_SHUT}"
+)
+# The telling words themselves hang on a condition: "what if from now on …", "falls wir ab jetzt …".
+_CONSIDERS = compile_pattern(
+    rf"(?i){_OPEN}(?:{_CONDITION}|{_spaced_words('condition_opening')}|{_DOUBT})[\s,]+(?:[^\s,;:]+\s+){{0,3}}"
+    rf"(?:{join_alternatives('telling', 'from_now_on', spaced=True)}){_SHUT}"
 )
 _HEDGES = Pattern(rf"(?i)[,;]\s*(?:{_DOUBT}){_SHUT}|{_OPEN}(?:{_DOUBT})[\s.!…)]*$")  # ", maybe with uv"; "… from now on, perhaps."
 _ONCE = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('once')})|{_unspaced_words('once')}")
@@ -104,7 +109,7 @@ def find_unasserted_reason(text: str, start: int, end: int) -> str:
     before, words, after = text[min(first, start) : start], text[start:end], text[end : max(last, end)]
     checks = (
         (any(is_question(text[span.start : span.end]) for span in whole), ASKED),
-        (_AFTER.search(after) or _BEFORE.search(before) or _WITHIN.search(before + words) or _HEDGES.search(words), SUPPOSED),
+        (_AFTER.search(after) or _BEFORE.search(before) or _WITHIN.search(before + words) or _CONSIDERS.search(before + words) or _HEDGES.search(words), SUPPOSED),
         (is_limit(before) or any(_ONCE.search(text[span.start : span.end]) for span in whole), ONCE),
         (any(_JESTS.search(text[span.start : span.end]) for span in whole), JEST),
         (_is_text_to_write(text, start, whole), CONTENT),

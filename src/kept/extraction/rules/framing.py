@@ -40,6 +40,12 @@ _TELLS = (
 )
 # Words of a sentence that introduces somebody else's text: "can you answer this mail?"
 _BRINGS = Pattern(rf"(?i)\b(?:{join_alternatives('assertion', 'brings', spaced=True)})\b")
+# "Write a paragraph for the handbook: Never …": what follows the colon is the text that is ordered.
+_COMPOSES = compile_pattern(
+    rf"(?i)(?:^|[,;]\s)\W*(?:\pL+\W+){{0,3}}(?:{join_alternatives('assertion', 'composes', spaced=True)})[^:\n]{{2,80}}:\s+"
+    rf"(?-i:[\p{{Lu}}\p{{Pi}}\"'„])"
+    rf"|(?:{join_alternatives('assertion', 'composes', spaced=False)})[^:：\n]{{0,40}}[:：]"
+)
 _WRITES = match_words("assertion", "writes", "wrote")
 _EXPLAINS = match_words("assertion", "explains")
 _OWN = match_words("assertion", "own")
@@ -64,6 +70,9 @@ _FULL_STOPS = (".", "!", "。", "！")
 _COLONS = (":", "：")
 # Opening quotation marks of any script, and bidirectional controls, at the start of a word.
 _OPENED = Pattern(r"(?:^|[\s(:>])([\p{Pi}\"'‚„「『〈《(]|[\x{202A}-\x{202E}\x{2066}-\x{2069}])")
+_HEADING = Pattern(r"(?m)^\s{0,3}#{1,6}\s+\S")
+_QUOTATION = tuple(QUOTES.strip())
+_STOPS = " \t\n.!。！"
 _MARK = 40  # characters within which a list marker, greeting or arrow must stand
 _CUT, _LAST = 6, 400  # words of a prompt that may be cut off; characters of the previous prompt that are read
 _SHORT = 8  # words; only a sentence this short can be a remark about its neighbours
@@ -105,7 +114,7 @@ def find_frame(text: str, start: int, end: int, telling: TellingPosition | None 
 
     ``telling`` is given for a telling that rules found. No model has judged it, so it must also stand in a free position.
     """
-    if telling and not _is_free(text, telling):
+    if telling and (not _is_free(text, telling) or _is_quotation(text, telling) or _is_asked_about(text[:start])):
         return Frame.QUOTED
     if is_disowned(text, start, end):
         return Frame.PART
@@ -198,8 +207,26 @@ def _is_free(text: str, telling: TellingPosition) -> bool:
     )
 
 
+def _is_quotation(text: str, telling: TellingPosition) -> bool:
+    """True if the telling words are in a quotation that ends with their sentence, and the prompt has other words."""
+    words = _sentence_text(text, telling.sentences[telling.place]).rstrip(_STOPS)
+    filler = words[: skip_filler(words, telling.spoken)].rstrip()
+    opened = filler[-1:] or words[:1]
+    return opened in _QUOTATION and words[-1:] in _QUOTATION and bool(filler or text.strip(_STOPS) != words)
+
+
+def _is_asked_about(before: str) -> bool:
+    """True if the words before a passage are a question and, below it, a heading: the question is about the text below."""
+    headings = [match.start() for match in _HEADING.finditer(before)]
+    return bool(headings) and before[: headings[0]].rstrip().endswith(_QUESTION)
+
+
 def _brings(words: str) -> bool:
     return _BRINGS.search(words) is not None
+
+
+def _composes(words: str) -> bool:
+    return _COMPOSES.search(words) is not None
 
 
 def _presents(words: str) -> bool:
@@ -248,6 +275,7 @@ _SIGNS = (
     _Sign(says=is_doubt, first=1, last=1),
     _Sign(says=is_correction, first=1, last=1, below=True),
     _Sign(says=_brings, first=-_ALL_SENTENCES, last=-1),
+    _Sign(says=_composes, first=-_ALL_SENTENCES, last=-1),
     _Sign(says=_presents, first=-1, last=-1),
     _Sign(says=_dismisses, first=1, last=1, below=True),
     _Sign(says=_dismisses, first=2, last=3, unjudged=True, below=True),
