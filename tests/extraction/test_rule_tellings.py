@@ -92,10 +92,18 @@ def test_a_telling_that_is_only_considered_waits(language, supposed, meant):
 @pytest.mark.parametrize(
     ("language", "lead", "text"),
     [
-        ("en", "compose a plate for the boathouse", "Guests are welcome. From now on, children wear a vest. Never swim in the canal."),
+        (
+            "en",
+            "compose a plate for the boathouse",
+            "Guests are welcome. From now on, children wear a vest. Never swim in the canal.",
+        ),
         ("en", "ok now draft one line for the menu", "Ask for the soup. From now on we serve tea cold. Never reheat soup."),
         ("de", "Verfasse einen Aushang", "Gäste tragen sich ein. Ab sofort tragen Kinder Westen. Niemals im Kanal schwimmen."),
-        ("fr", "rédige une affiche", "Les visiteurs signent. Désormais les enfants portent un gilet. Ne jamais nager dans le canal."),
+        (
+            "fr",
+            "rédige une affiche",
+            "Les visiteurs signent. Désormais les enfants portent un gilet. Ne jamais nager dans le canal.",
+        ),
         ("es", "redacta un cartel", "Los visitantes firman. A partir de ahora los niños llevan chaleco. Nunca nadar en el canal."),
     ],
 )

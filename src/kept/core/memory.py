@@ -38,6 +38,7 @@ UNSURE = "may not be meant as a rule"  # held, unless it gives an earlier rule a
 CHOSEN = "the agent worded it as an option, which was chosen"
 DANGEROUS = "what helped is a command that could do harm"
 UNNAMED = "what helped installs a package that the error does not name"
+OCCASIONAL = "what helped names an id that only this failure printed"
 UNCONFIRMED = "nothing shows that the person typed it: a program, an agent or somebody else may have"
 TEMPLATE = "the same words stand around it each time: it may be a text that comes back with other values"
 
@@ -58,7 +59,7 @@ class Frame(StrEnum):
 
 
 # Repetition does not lift these reasons, because it proves nothing here: an agent repeats what it does and what it hands over.
-LASTING = frozenset((CHOSEN, *Frame, DANGEROUS, UNNAMED, UNCONFIRMED, TEMPLATE, UNTRIED, REWORDED))
+LASTING = frozenset((CHOSEN, *Frame, DANGEROUS, UNNAMED, OCCASIONAL, UNCONFIRMED, TEMPLATE, UNTRIED, REWORDED))
 
 
 class Status(StrEnum):

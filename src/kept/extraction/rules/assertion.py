@@ -109,7 +109,14 @@ def find_unasserted_reason(text: str, start: int, end: int) -> str:
     before, words, after = text[min(first, start) : start], text[start:end], text[end : max(last, end)]
     checks = (
         (any(is_question(text[span.start : span.end]) for span in whole), ASKED),
-        (_AFTER.search(after) or _BEFORE.search(before) or _WITHIN.search(before + words) or _CONSIDERS.search(before + words) or _HEDGES.search(words), SUPPOSED),
+        (
+            _AFTER.search(after)
+            or _BEFORE.search(before)
+            or _WITHIN.search(before + words)
+            or _CONSIDERS.search(before + words)
+            or _HEDGES.search(words),
+            SUPPOSED,
+        ),
         (is_limit(before) or any(_ONCE.search(text[span.start : span.end]) for span in whole), ONCE),
         (any(_JESTS.search(text[span.start : span.end]) for span in whole), JEST),
         (_is_text_to_write(text, start, whole), CONTENT),

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from kept.core.digest import digest
 from kept.core.error_fingerprint import error_message, fingerprint_error, fingerprint_errors, linter_rule, score_error_line
 from kept.core.event import Author, Event, EventKind, least_trusted
-from kept.core.memory import DANGEROUS, UNNAMED, Candidate, Evidence
+from kept.core.memory import DANGEROUS, OCCASIONAL, UNNAMED, Candidate, Evidence
 from kept.core.pattern import Pattern
-from kept.core.value import dataclass
+from kept.core.value import dataclass, replace
 from kept.extraction.rules.commands import (
     ASSERTS,
     CARRIERS,
@@ -55,6 +55,7 @@ from kept.extraction.rules.remedies import (
     format_code,
     has_side_effects,
     is_same_step,
+    names_printed_id,
     strip_redirections,
 )
 from kept.profiles.profile import Profile
@@ -75,6 +76,21 @@ def is_variant(failed: Step, passed: Step) -> bool:
         return True
     spoken = any(" " in word for word in (*gone, *new))
     return not spoken and _is_only_options(failed, gone) and _is_only_options(passed, new)
+
+
+def _find_exported_variant(failure: Failure, success: Command) -> Remedy | None:
+    """The failed step behind ``export NAME=value &&`` in one line, which is the variant ``NAME=value step``."""
+    place = next(number for number, step in enumerate(success.steps) if is_same_step(failure.step, step))
+    first = place
+    while first and success.steps[first - 1].program == "export" and all(map(is_setting, success.steps[first - 1].words[1:])):
+        first -= 1
+    exported = tuple(word for step in success.steps[first:place] for word in step.words[1:])
+    step = success.steps[place]
+    start = success.text.find(success.steps[first].text)
+    line = success.text[start : success.text.find(step.text, start) + len(step.text)]
+    return (
+        find_variant_remedy(failure, success, replace(step, text=line, settings=(*step.settings, *exported))) if exported else None
+    )
 
 
 def _compare_words(failed: Step, passed: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -303,6 +319,8 @@ def _find_fix(failure: Failure, later: Sequence[Command], done: Actions, *, apar
             between = [item for item in later if last < item.place < command.place]
             edits = [edit for edit in done[1] if last < edit.place < command.place]
             found = find_remedy(failure, between, edits, command)
+            if found is None and not edits:
+                found = _find_exported_variant(failure, command)
             if found is not None and apart and found.rank < 2:
                 found = None  # what happened between two sessions is not in the transcripts
             return Fix(failure=failure, remedy=found, success=command) if found else other
@@ -354,7 +372,7 @@ def _build_candidate(fix: Fix, profile: Profile, category: str, scope: str) -> C
         scope=scope,
         content=content,
         confidence=CERTAIN,
-        doubt=DANGEROUS if any(map(is_harmful_command, done)) else UNNAMED if _installs_unnamed(fix, done) else "",
+        doubt=_find_doubt(fix, done),
         trigger=TRIGGER,
         at=event.at,
         origin=least_trusted(tuple(item.origin for item in evidence)),
@@ -363,6 +381,13 @@ def _build_candidate(fix: Fix, profile: Profile, category: str, scope: str) -> C
         reasoning="the command failed, and passed after this",
         fingerprint=fingerprint_error(fix.failure.error),
     )
+
+
+def _find_doubt(fix: Fix, done: Sequence[str]) -> str:
+    """The reason to hold a fix; empty if there is none."""
+    if any(map(is_harmful_command, done)):
+        return DANGEROUS
+    return UNNAMED if _installs_unnamed(fix, done) else OCCASIONAL if names_printed_id(fix.failure, fix.remedy) else ""
 
 
 def _installs_unnamed(fix: Fix, done: Sequence[str]) -> bool:

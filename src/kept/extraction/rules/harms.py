@@ -171,7 +171,7 @@ _MISSING = tuple(
     for shape in (
         rf"\b(?:{_THINGS})(?: named| called| for)?:? {_NAME}",
         rf"(?:^|[\s:(]){_NAME}(?::?(?: (?:{_BETWEEN}))*) not (?:be )?(?:found|installed|available|recogni[sz]ed)\b",
-        rf"\b(?:command not found|install|unmet dependency|use of undeclared crate or module):? {_NAME}",
+        rf"\b(?:command not found|failed to spawn|install|unmet dependency|use of undeclared crate or module):? {_NAME}",
         r"\b(?:missing|requires?|needs?) ['\"`‘“«](@?[\w.+/@~^-]+)['\"`’”»]",
         rf"(?:^|: ){_NAME} (?:is|are) (?:required|missing|needed)\b",
     )

@@ -37,6 +37,10 @@ _WRITES = Pattern(r"(?:^|[^0-9&>=-])>{1,2}\s*[\w.~/$]")
 _IN_PLACE = Pattern(r"-i\S*|--in-place\S*")
 _NAME = Pattern(r"[\d_./@-]")  # a character that marks a name rather than a prose word
 TEMPORARY_PATH = Pattern(r"/tmp/|/var/folders/|mktemp|\$TMP|\\Temp\\")  # noqa: S108 - temporary folders, which are soon gone
+# A UUID, or at least 12 hexadecimal digits, with or without a prefix of letters ("i-0abc…").
+_ID = Pattern(
+    r"(?i)(?:^|[\s=:/'\"])((?:[a-z]{1,8}[-_])?(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{12,64}))(?:$|[\s'\",;)])"
+)
 _LOOP = Pattern(r"(?:for|while|until|if|case|do|then)\b")
 _CODED = Pattern(
     r"\b[A-Z]{1,5}-?\d{3,5}\b|\[[a-z]+-[\w-]+\]$|site-packages|dist-packages|/lib/python|node_modules|module '\w+' has no attribute"
@@ -82,6 +86,15 @@ def is_same_step(left: Step, right: Step) -> bool:
 def strip_redirections(command: str) -> str:
     """A command without trailing redirections that only merge or discard its output."""
     return str(_SILENCED.sub("", command))
+
+
+def names_printed_id(failure: Failure, remedy: Remedy) -> bool:
+    """True if a command that helped names the id of a lock, container or the like that the failure printed: the next failure will
+    print another one.
+    """
+    failed = failure.command
+    ids = (match[1] for _, passage in remedy.proof for match in _ID.finditer(passage))
+    return remedy.edit is None and any(item in failed.output.text and item not in failed.text for item in ids)
 
 
 # --- What was done between the failure and the success
@@ -177,7 +190,8 @@ def has_side_effects(step: Step) -> bool:
         return not (KEEPS.fullmatch(head) or REPORTS.fullmatch(head))
     if REPORTS.fullmatch(head):
         return program in ("open", "sudo")
-    return not (program in ("npx", "bunx", "uvx", "uv", "poetry") and len(task) > 1 and REPORTS.fullmatch(task[1]))
+    adds = head in ("add", "install")  # "uv add pytest" runs no tests
+    return adds or not (program in ("npx", "bunx", "uvx", "uv", "poetry") and len(task) > 1 and REPORTS.fullmatch(task[1]))
 
 
 def _rate_relevance(failure: Failure, step: Step) -> int:
