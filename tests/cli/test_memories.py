@@ -10,10 +10,12 @@ import pytest
 from cli_world import OTHER, RULE, kept, memory_file, told, transcript
 from kept.cli.commands import search
 from kept.cli.lists import BY
+from kept.core.memory import Refused
 from kept.llm.adapters.scripted import ScriptedModel
 from kept.llm.client import LlmClient
 from kept.memories import waiting
 from kept.store.memories import Memories
+from store_world import judged
 from talking import say
 
 
@@ -218,6 +220,12 @@ def test_a_past_date_shows_what_was_true_then_or_believed_then(capsys, rule):
     assert told(capsys, "list", "--at", "2026-01-05", "--recorded") == []
 
 
+def test_a_short_reason_for_a_refusal_is_explained_beside_it(capsys, home, monkeypatch):
+    refused = judged("c1", Refused(reason="ungrounded"))
+    monkeypatch.setattr("kept.cli.commands.list.list_refused", lambda _: (refused,))
+    assert "ungrounded  1  The words it cites do not support it.\n" in kept(capsys, "list", "--refused")[1]
+
+
 def test_refused_proposals_are_listed_and_explained_with_their_reason(capsys, home):
     transcript(home / "t/a.jsonl", "Note the work so far in memory.")
     kept(capsys, "run", home / "t")
@@ -227,6 +235,7 @@ def test_refused_proposals_are_listed_and_explained_with_their_reason(capsys, ho
         assert told(capsys, "list", "--refused", *chosen) == []
     assert told(capsys, "list", "--refused", "--category", refused["category"]) == [refused]
     out = kept(capsys, "list", "--refused")[1]
+    assert refused["reason"] == "it asks for a note but says nothing to remember"
     assert refused["reason"] in out
     assert refused["content"] in out
     for number in (refused["id"], refused["id"][:4]):

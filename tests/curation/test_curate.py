@@ -774,7 +774,7 @@ def test_what_a_person_takes_back_later_is_retired_and_comes_back_when_it_is_tol
     ("others", "doubt"),
     [
         (("Tabs in Makefiles are two columns wide.",), TAKES_BACK),  # several may be meant
-        ((), "the passage may be the words of another author"),
+        ((), "it may be the words of another author"),
     ],
 )
 def test_a_withdrawal_waits_where_it_is_not_clear_and_nothing_is_retired(others, doubt):

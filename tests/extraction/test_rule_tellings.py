@@ -178,7 +178,7 @@ def test_what_a_telling_points_at_stands_beside_its_unchanged_words():
 def test_a_telling_that_points_at_nothing_waits():
     candidates = found(user("Never do that again."))
     assert [judge(each, PROFILE, lexicon=load_lexicon(("en",))).reason for each in candidates] == [
-        "points at something outside of its words"
+        "it refers to something that it does not name"
     ]
 
 
@@ -254,7 +254,7 @@ def test_a_passage_that_points_at_a_reply_which_ends_in_code_waits():
         agent("See:\n```\nrender()\n```"),
         user("For future reference: this function is located in templates/tables.html"),
     )
-    assert (candidate.about, candidate.doubt) == ("", "points at something outside of its words")
+    assert (candidate.about, candidate.doubt) == ("", "it refers to something that it does not name")
 
 
 RULE = "Remember that we always deploy with `make ship`, never by hand."

@@ -149,7 +149,7 @@ def test_what_an_entry_repeats_of_another_scope_is_refused_in_whatever_case_and_
     rules = replace(RULES, other_scope_texts=frozenset({normal_form(SAID.upper())}))
     (candidate,) = found(user(SAID))
     outcome = judge_candidate(rules, candidate, talk(user(SAID)), LEXICON)
-    assert outcome.verdict == Refused(reason="an entry says what is or was remembered of its project")
+    assert outcome.verdict == Refused(reason="a journal entry repeats what kept remembers of its project")
     assert outcome.candidate.content == candidate.content
     other = replace(RULES, other_scope_texts=frozenset({normal_form("We use pnpm.")}))
     assert judge_candidate(other, candidate, talk(user(SAID)), LEXICON).verdict == Accepted()

@@ -15,7 +15,7 @@ DISMISSED = "turned down by the model"
 DOUBTED = "doubted by the model"
 HELPFUL = "may help, but nothing goes wrong without it"  # held: the model or agent that proposed it graded it so
 PASSING = "for the task at hand"  # held or refused: its words, or the model or agent that proposed it, say so
-ALLUDES = "the passage alone does not say what is claimed"  # held: its wording is not taken from the evidence
+ALLUDES = "it says more than the passage it cites"  # held: its wording is not taken from the evidence
 UNTRIED = "the model did not pass kept's trial"  # held, and listed apart from other held memories
 MOST_REQUESTS = 3  # maximum number of requests in ``needed_for``
 REWORDED = "an agent put it in its own words"  # held: an agent's reply may quote the person, but not paraphrase them
@@ -32,15 +32,15 @@ CLIENT_MEMORY = "client memory"  # read from a client's own memory
 # A wish is refused for this reason until it was said in several sessions, in whatever words.
 SAID_ONCE = "said once"
 SHORT = "too short to stand by itself"  # held
-TAKES_BACK = "it takes back what was told before, and which of that is not clear"  # a withdrawal that matches no single memory
+TAKES_BACK = "it takes back something you said before, and it is unclear what"  # a withdrawal that matches no single memory
 UNSURE = "may not be meant as a rule"  # held, unless it gives an earlier rule a new value
 # The reasons below keep a candidate held, however often its words are said again (see LASTING).
-CHOSEN = "the agent worded it as an option, which was chosen"
+CHOSEN = "you chose it from options that the agent worded"
 DANGEROUS = "what helped is a command that could do harm"
 UNNAMED = "what helped installs a package that the error does not name"
 OCCASIONAL = "what helped names an id that only this failure printed"
-UNCONFIRMED = "nothing shows that the person typed it: a program, an agent or somebody else may have"
-TEMPLATE = "the same words stand around it each time: it may be a text that comes back with other values"
+UNCONFIRMED = "it is not certain that you typed it: it may come from a program, an agent or somebody else"
+TEMPLATE = "the text around it is the same each time, so it may come from a template"
 
 # The person approved the memory: it stays active unless their own explicit words replace it.
 APPROVED = "approved by the user"
@@ -53,8 +53,8 @@ NOT_TAKEN = "kept refused it"  # beginning of the reason for which kept itself d
 class Frame(StrEnum):
     """Why a passage of a prompt may not say what its author means: because of the rest of its sentence, or the text around it."""
 
-    PART = "the passage is a part of a sentence whose rest may turn it around"
-    LED = "the line before the passage may say the opposite of it, or whose words it is"
+    PART = "it is part of a sentence, and the rest may change what it means"
+    LED = "the line before it may reverse it, or say that somebody else wrote it"
     QUOTED = "may be quoted, taken back or meant for another use"
 
 

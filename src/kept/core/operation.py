@@ -12,7 +12,7 @@ from kept.core.summary import Passage
 from kept.core.value import dataclass, fields
 
 # A memory is retired for this reason if extracting the same events again no longer proposes it. Says nothing about its truth.
-WITHDRAWN = "its evidence is no longer proposed"
+WITHDRAWN = "the words it rests on are read differently now"
 # Start of the reason for retiring a memory whose names no longer occur in its project. If it is said again, it comes back.
 FADED = "none of its names occurred any more in"
 
@@ -32,7 +32,7 @@ TAKEN_BACK = "you took it back on"
 # A memory is held for this reason if it may contradict another one; a person decides which of the two is true.
 MAY_CONTRADICT = "held: these may contradict"
 # A statement that may not be meant as a rule is active for this reason if it gives an earlier rule a new value.
-NEWER_VALUE = "it says otherwise what was told before"
+NEWER_VALUE = "it gives a new value to something you said before"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

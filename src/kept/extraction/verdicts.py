@@ -28,7 +28,7 @@ _QUESTION = ("?", "？")
 _LONGEST_REQUEST = 160  # characters, enough for a line of an error
 _MARKUP = Pattern(r"</?\w|<!|```|\[(?:forgotten\]|redacted:)")
 _SOON = 2  # a plain correction may refer to a prompt up to this many prompts back
-REPEATED = Refused(reason="an entry says what is or was remembered of its project")
+REPEATED = Refused(reason="a journal entry repeats what kept remembers of its project")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

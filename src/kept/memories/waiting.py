@@ -75,6 +75,26 @@ def list_pending_proposals(workspace: Workspace) -> tuple[PendingProposal, ...]:
     return proposals
 
 
+# The explanation of each reason for a refusal that does not explain itself.
+REFUSALS: Mapping[str, str] = {
+    "forgotten": "You forgot it.",
+    "forgotten words": "It rests on words that you forgot.",
+    "invisible text": "It contains invisible characters.",
+    "no evidence": "It cites no words.",
+    "no longer said": "The words it rests on are read differently now.",
+    "not sure enough to ask": "Too little speaks for it: whose words it rests on, and how they say it.",
+    SAID_ONCE: "The same wish of three sessions becomes a memory.",
+    "secret": "It contains a secret.",
+    "self-reference": "It speaks of memory or of the agent itself.",
+    "status report": "It only says that checks passed or that something is done.",
+    "too long": "It is too long for one memory.",
+    "ungrounded": "The words it cites do not support it.",
+    "unknown category": "No profile has such a category.",
+    "unspecific": "It says nothing on its own: it names nothing specific.",
+    "untrusted author": "It comes from a program, a page or a file, not from you.",
+}
+
+
 def list_refused(workspace: Workspace) -> tuple[CandidateVerdict, ...]:
     """The refused candidates with their reasons, except wishes said once, which are pending instead. Raises StoreError."""
     return tuple(each.judged for each in workspace.store.log.refused() if each.judged.candidate.content and not _is_wish(each))

@@ -11,12 +11,13 @@ from datetime import datetime
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from kept.core.codec import dump, load, to_canonical_json
+from kept.core.codec import dump, to_canonical_json
 from kept.core.errors import DamagedError
 from kept.core.memory import WAS_SO, Memory, Status
 from kept.core.text import index_words
 from kept.core.times import format_instant
 from kept.store.database import Database, checksum, match_any_word
+from kept.store.records import read_memory
 from kept.store.rows import UNREADABLE
 from kept.store.values import Outline
 
@@ -197,7 +198,7 @@ def is_undamaged(row: Any) -> bool:
 @lru_cache(maxsize=20_000)
 def _parse_memory(body: str) -> Memory:
     try:
-        memory: Memory = load(Memory, json.loads(body))
+        memory = read_memory(json.loads(body))
     except UNREADABLE as error:
         raise DamagedError("a memory cannot be read", hint=_HINT) from error
     return memory

@@ -12,10 +12,11 @@ from typing import Any
 from kept.core.codec import dump, dump_member, load, to_canonical_json
 from kept.core.digest import digest
 from kept.core.event import FORGOTTEN_MARK, Event, EventKind, Precision, is_unconfirmed
-from kept.core.memory import CandidateVerdict, Verdict
+from kept.core.memory import CandidateVerdict, Memory, Verdict
 from kept.core.operation import Operation, Pass
 from kept.core.times import format_instant
 from kept.core.value import dataclass, replace
+from kept.store.reasons import renew_reason
 
 # The fields of an operation, a memory or a candidate that hold somebody's words.
 _WORDS = frozenset(
@@ -100,8 +101,10 @@ def operation_body(operation: Operation) -> dict[str, Any]:
 
 
 def read_operation(body: Mapping[str, Any]) -> Operation:
-    """The inverse of :func:`operation_body`."""
-    operation: Operation = load(Operation, body)
+    """The inverse of :func:`operation_body`, with reasons in the words of today."""
+    value = body.get("value")
+    today = {"value": _renew(value, "reason")} if isinstance(value, dict) else {}
+    operation: Operation = load(Operation, _renew(body, "reason") | today)
     return operation
 
 
@@ -111,9 +114,21 @@ def judged_body(judged: CandidateVerdict) -> dict[str, Any]:
 
 
 def read_judged(body: Mapping[str, Any]) -> CandidateVerdict:
-    """The inverse of :func:`judged_body`."""
-    judged: CandidateVerdict = load(CandidateVerdict, body)
+    """The inverse of :func:`judged_body`, with reasons in the words of today."""
+    today = {"candidate": _renew(body["candidate"], "doubt"), "verdict": _renew(body["verdict"], "reason")}
+    judged: CandidateVerdict = load(CandidateVerdict, {**body, **today})
     return judged
+
+
+def read_memory(body: Mapping[str, Any]) -> Memory:
+    """The memory of a JSON form, with its reason in the words of today."""
+    memory: Memory = load(Memory, _renew(body, "reason"))
+    return memory
+
+
+def _renew(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A JSON form with the reason in one of its fields in the words of today."""
+    return {**body, name: renew_reason(body[name])} if isinstance(body.get(name), str) else {**body}
 
 
 def verdict_slug(verdict: Verdict) -> str:

@@ -22,7 +22,7 @@ from kept.memories.browse import (
     to_json_value,
 )
 from kept.memories.history import memories_at
-from kept.memories.waiting import list_pending_proposals, list_refused
+from kept.memories.waiting import REFUSALS, list_pending_proposals, list_refused
 from kept.profiles.profile import format_kind, parse_kind
 from kept.workspace import Workspace
 
@@ -113,7 +113,8 @@ def _print_refused(workspace: Workspace, category: str, scopes: Collection[str] 
     lines: list[Line] = []
     for reason, group in groupby(candidate_verdicts, key=_refusal_reason):
         several = tuple(group)
-        lines.append(line((reason, "cyan"), (f"  {len(several):,}", "dim")))
+        explained = f"  {REFUSALS[reason]}" if reason in REFUSALS else ""
+        lines.append(line((reason, "cyan"), (f"  {len(several):,}{explained}", "dim")))
         lines += [
             hanging_line(
                 [("  ", ""), (format_id(judged.candidate.id), "yellow"), ("  ", "")],

@@ -14,13 +14,13 @@ from kept.core.text import NEGATIONS, tokenize
 from kept.extraction.rules.patterns import EDGE, compile_pattern, find_sentences, list_words, match_words
 from kept.profiles.lexicons import join_alternatives
 
-ASKED = "the passage stands in a question"
-SUPPOSED = "the passage hangs on a condition or a doubt"
-ONCE = "the passage may hold for one occasion only"
-CONTENT = "the passage is content to be written elsewhere"
-ANOTHERS = "the passage may be the words of another author"
-WITHDRAWN = "the person takes the passage back or denies it"
-JEST = "the passage may be meant as a joke"
+ASKED = "it is part of a question"
+SUPPOSED = "it depends on a condition or a doubt"
+ONCE = "may hold for one occasion only"
+CONTENT = "it is text that was to be written somewhere else"
+ANOTHERS = "it may be the words of another author"
+WITHDRAWN = "you took it back or denied it"
+JEST = "it may be meant as a joke"
 
 
 def _spaced_words(name: str) -> str:

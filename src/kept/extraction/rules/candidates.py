@@ -41,7 +41,7 @@ from kept.profiles.profile import Category, Profile, Shape
 
 CERTAIN = 0.95  # an explicit telling is not a guess
 WAITING = 0.5  # confidence of a held candidate
-POINTS_OUTSIDE = "points at something outside of its words"
+POINTS_OUTSIDE = "it refers to something that it does not name"
 _PROMPT_CHARS = 20_000  # characters of a prompt that are read
 _SENTENCES = 400  # of a prompt that are read
 _ABOUT = 160  # characters of the preceding line that are stored as what a passage is about

@@ -32,12 +32,12 @@ from kept.extraction.rules.patterns import SPACE, compile_pattern, count_mass, h
 from kept.profiles.lexicons import Lexicon, TellingPatterns, word_list
 
 # Reasons to hold a telling for review.
-UNMEASURED = "the rules of this language are not measured yet"
+UNMEASURED = "kept's rules for this language are not tested yet"
 ONE_OCCASION = "may hold for one occasion only"
 LONG = "longer than a line of the memory file"
 GOES_ON = "may go on in the next line"
 # Reasons to refuse a telling.
-ERRAND = "orders a note without words to keep"
+ERRAND = "it asks for a note but says nothing to remember"
 _LEAST_WISH, _MOST_WISH = 4, 40  # content words of a standing wish
 LEAST, MOST = 3, 400  # words of the shortest and characters of the longest passage that can stand alone
 _CLAUSE = Pattern(r"\n\s*|[,;:.–—-]\s+|\s(?i:and|so|but|und|aber|et|mais|y|pero|e|mas)\s+|[，；、。：]")

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from kept.core.errors import MissingError, UsageError
-from kept.core.memory import HELPFUL, SAID_ONCE, CandidateVerdict, Memory, Refused, Status
+from kept.core.memory import HELPFUL, CandidateVerdict, Memory, Refused, Status
 from kept.core.text import Change, diff_words, jaccard_similarity, normal_form, tokenize
 from kept.core.times import format_optional_instant
 from kept.memories import waiting as ranking
@@ -42,24 +42,6 @@ def _count_with_status(workspace: Workspace, wanted: Status) -> int:
 
 
 PAGE = NavigationPage(id="review", title="Review", path="/review", key="v", router=router, count=count_pending)
-
-WHY: Mapping[str, str] = {  # the explanation of a reason for a refusal, if it does not explain itself
-    "forgotten": "You forgot it.",
-    "forgotten words": "It rests on words that you forgot.",
-    "invisible text": "It contains invisible characters.",
-    "no evidence": "It cites no words.",
-    "no longer said": "The words it rests on are read differently now.",
-    "not sure enough to ask": "Too little speaks for it: whose words it rests on, and how they say it.",
-    SAID_ONCE: "The same wish of three sessions becomes a memory.",
-    "secret": "It contains a secret.",
-    "self-reference": "It speaks of memory or of the agent itself.",
-    "status report": "It only says that checks passed or that something is done.",
-    "too long": "It is too long for one memory.",
-    "ungrounded": "The words it cites do not support it.",
-    "unknown category": "No profile has such a category.",
-    "unspecific": "It says nothing on its own: it names nothing specific.",
-    "untrusted author": "It comes from a program, a page or a file, not from you.",
-}
 
 
 @router.get("/review")
@@ -187,7 +169,7 @@ def refused_page(request: Request, reason: str = "", shown: Annotated[int, Query
             total=len(chosen),
             shown=shown,
             stretch=_STRETCH,
-            why=WHY,
+            why=ranking.REFUSALS,
             taken={candidate for memory in workspace.store.log.memories() for candidate in memory.candidates if memory.content},
             rejected=_count_with_status(workspace, Status.REJECTED),
             **row_values(workspace),
