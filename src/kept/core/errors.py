@@ -3,9 +3,6 @@
 Every error says in one line what happened, where, and what to do next.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 
 class KeptError(Exception):
     """The base class of all errors that kept raises on purpose.
@@ -86,21 +83,3 @@ class TerminalOnlyError(KeptError):
 
 class GuardError(KeptError):
     """A person's request looks like a mistake rather than a decision; nothing is changed until they confirm it."""
-
-
-# Errors that a bug in a reader (perhaps a plugin) or in a rule raises; none that the store or a person's settings raise.
-_BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)
-
-
-@contextmanager
-def isolate_errors(what: str, where: str) -> Iterator[None]:
-    """A block in which a programming error becomes a SourceError that says ``what`` failed and ``where``.
-
-    It names only the type of the original error, whose message may quote a transcript.
-    """
-    import sqlite3  # noqa: PLC0415 - hooks wait for this module
-
-    try:
-        yield
-    except (*_BROKEN, sqlite3.Error) as error:
-        raise SourceError(f"{what} ({type(error).__name__})", where=where, hint="report it; the rest goes on") from error

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from itertools import dropwhile
 from operator import attrgetter
 
-from kept.core.errors import SourceError, isolate_errors
+from kept.core.errors import SourceError
 from kept.core.event import Event
 from kept.core.memory import Accepted, CandidateVerdict, Held, Refused, Verdict
 from kept.core.value import dataclass, field, replace
@@ -28,6 +28,7 @@ from kept.extraction.segment import WINDOW
 from kept.extraction.stretches import PAIRED_EVENTS, Stretch, Window, analyse_window, analyse_windows
 from kept.extraction.verdicts import Rules, commit_span, judge_candidate, load_rules, place_proposals
 from kept.local.batches import split_batches
+from kept.local.isolation import isolate_errors
 from kept.local.progress import Late, Progress, ignore_progress, never_late
 from kept.local.workers import Workers, map_ahead
 from kept.profiles.language import choose_lexicon

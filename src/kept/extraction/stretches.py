@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from kept.core.errors import SourceError, isolate_errors
+from kept.core.errors import SourceError
 from kept.core.event import Event
 from kept.core.memory import Accepted, CandidateVerdict
 from kept.core.value import dataclass
@@ -12,6 +12,7 @@ from kept.extraction.rules.fixes import AHEAD, has_open_failure, propose_fixes
 from kept.extraction.rules.patterns import LOOKBACK
 from kept.extraction.segment import segment
 from kept.extraction.verdicts import Rules, judge_candidate
+from kept.local.isolation import isolate_errors
 from kept.profiles.language import choose_lexicon
 from kept.store.values import Span
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from kept.core.errors import SourceError, isolate_errors
+from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, Event, EventKind, RecordAccount, Slice
 from kept.core.handover import OPT_OUT
 from kept.core.pattern import Pattern, compile_late
@@ -18,6 +18,7 @@ from kept.core.spans import event_spans
 from kept.core.value import dataclass, replace
 from kept.intake.clean import CleanedEvent, Limits, clean_all
 from kept.intake.shared_files import label_shared
+from kept.local.isolation import isolate_errors
 from kept.sources.base import Source
 from kept.sources.json_lines import REWRITTEN
 

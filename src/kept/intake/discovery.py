@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from kept.core.document import END
-from kept.core.errors import SourceError, UsageError, isolate_errors
+from kept.core.errors import SourceError, UsageError
 from kept.core.event import Author
 from kept.core.project import matches_path
 from kept.core.value import dataclass, fields, replace
 from kept.intake.cleaned_files import FilesToRead
 from kept.local.files.walking import find_file_names
+from kept.local.isolation import isolate_errors
 from kept.local.settings.tables import SourceRoot, find_root_above
 from kept.sources.base import ENTRY, Source
 from kept.sources.entries import find_entries

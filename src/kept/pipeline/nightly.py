@@ -10,12 +10,13 @@ from contextlib import closing, suppress
 from datetime import datetime
 
 from kept.core.codec import dump, load, to_canonical_json
-from kept.core.errors import BusyError, KeptError, isolate_errors
+from kept.core.errors import BusyError, KeptError
 from kept.core.text import format_count
 from kept.core.times import format_instant
 from kept.core.value import dataclass
 from kept.local import files, queue
 from kept.local.error_log import PrivateLog
+from kept.local.isolation import isolate_errors
 from kept.local.queue import NIGHT, load_failures
 from kept.local.workers import count_processors
 from kept.memories.backups import back_up_elsewhere, make_daily_backup
