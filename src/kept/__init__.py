@@ -3,8 +3,7 @@
 For those who build an agent: ``with kept.Memory.open(project=".") as memory`` (see :class:`kept.api.Memory`).
 """
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # as in typing, which the hooks start without
 if TYPE_CHECKING:
     from kept.api import AsyncMemory, Change, Context, Forgotten, Item, Learnt, Line, Memory, Quote, Recalled, Score
 

@@ -466,6 +466,23 @@ def test_a_prompt_hook_imports_at_most_fifteen_modules_that_hold_code(rememberin
     assert len(modules) <= 15, modules
 
 
+SLOW = {"re", "typing", "json", "datetime", "dataclasses", "enum", "contextlib", "pathlib", "sqlite3", "unicodedata", "zlib"}
+
+
+@pytest.mark.parametrize("called", ["user-prompt --plugin", "session-start", "subagent-start --plugin", "stop", "allow-suggest"])
+def test_a_hook_imports_nothing_that_takes_as_long_as_the_interpreter_takes_to_start(remembering, called):
+    body = json.dumps(prompt("Where are invoices exported? Never guess.", cwd=harbor(), source="startup"))
+    program = (
+        "import os, sys; from kept.cli import main\n"
+        "os._exit = lambda code: sys.exit(print(*sys.modules, file=sys.stderr))\n"
+        f"main({['hook', *called.split()]})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], input=body, capture_output=True, text=True, check=True)
+    modules = set(done.stderr.split())
+    assert "kept.cli.hook" in modules
+    assert modules & SLOW == set()
+
+
 @pytest.mark.parametrize("words", [("--home", "HOME"), ("--home=HOME",)])
 def test_a_hook_that_is_called_for_another_home_works_there(home, tmp_path_factory, words):
     other = tmp_path_factory.mktemp("other")

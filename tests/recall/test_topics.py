@@ -1,9 +1,13 @@
 """Topics: what a prompt of few words asks for, and which memories belong to it."""
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kept.recall.relevance import Likeness, topic_nearness
-from kept.recall.topics import LONGEST, count_topic_phrases, detect_intent, topic_phrases
+from kept.recall.topics import LONGEST, _split_clauses, count_topic_phrases, detect_intent, topic_phrases
 
 
 @pytest.mark.parametrize(
@@ -104,3 +108,12 @@ def test_few_shared_words_tell_less_where_meanings_were_compared():
 )
 def test_a_clause_that_asks_for_a_topic_alone_counts_in_a_prompt_that_asks_for_more(message, topics):
     assert [each.name for each in detect_intent(message).topics if detect_intent(message).bare] == topics
+
+
+SEPARATOR = r"[.,;:!?](?=\s|$)|[\n、。，！？；：]|\b(?:and|then|und|dann|danach|et|puis|y|luego|e|depois)\b|然后|并且|再"
+PARTS = ["and", "und", "et", "ab", "然后", "\n", "\t", *"yeAé_1 再并且然、。.,;:!?-'"]
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=12).map("".join))
+def test_clauses_end_where_the_pattern_of_their_separators_matches(text):
+    assert _split_clauses(text) == re.split(SEPARATOR, text)

@@ -33,7 +33,7 @@ def store(kind, request, home, desk_at, transcripts):
 
 
 def test_a_glance_sees_the_memories_that_the_store_sees(store):
-    with SqliteStore(store) as full, closing(StoreReader(str(store), 5)) as reader:
+    with SqliteStore(store) as full, StoreReader(str(store), 5) as reader:
         known = {each.id: each for each in full.log.memories()}
         rows = list(range(1, len(known) + 1))
         for each in reader.memories(rows):
@@ -56,7 +56,7 @@ def test_a_glance_sees_the_memories_that_the_store_sees(store):
 
 
 def test_only_active_memories_are_found_and_always_shown_are_pinned_ones_and_the_users(store):
-    with SqliteStore(store) as full, closing(StoreReader(str(store), 5)) as reader:
+    with SqliteStore(store) as full, StoreReader(str(store), 5) as reader:
         active = {each.id for each in full.log.memories() if each.status is Status.ACTIVE}
         scopes = sorted({each.scope for each in full.log.memories()})
         assert [each.content for each in reader.always_shown_memories(["user"], ["constraint"], ["coding"])] == [
@@ -69,7 +69,7 @@ def test_only_active_memories_are_found_and_always_shown_are_pinned_ones_and_the
 
 
 def test_the_texts_are_counted_without_reading_them(store):
-    with closing(sqlite3.connect(store)) as connection, closing(StoreReader(str(store), 5)) as reader:
+    with closing(sqlite3.connect(store)) as connection, StoreReader(str(store), 5) as reader:
         count = "SELECT (SELECT count(*) FROM memory_index_docsize) + (SELECT count(*) FROM turn_index_docsize)"
         count += " + (SELECT count(*) FROM reply_index_docsize)"
         assert reader.count_texts() == connection.execute(count).fetchone()[0] > 0
@@ -85,7 +85,7 @@ def test_what_always_holds_is_looked_up_and_not_sought_among_all_that_is_active(
 
 
 def test_what_was_worked_on_is_what_the_store_notes(store):
-    with SqliteStore(store) as full, closing(StoreReader(str(store), 5)) as reader:
+    with SqliteStore(store) as full, StoreReader(str(store), 5) as reader:
         start, stop = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
         noted = full.days.notes_between(start, stop)
         assert noted
@@ -103,7 +103,7 @@ def test_what_was_worked_on_is_what_the_store_notes(store):
 
 def test_a_glance_writes_nothing_and_makes_no_file(store, tmp_path):
     before = store.read_bytes()
-    with closing(StoreReader(str(store), 5)) as reader, pytest.raises(sqlite3.Error, match="readonly"):
+    with StoreReader(str(store), 5) as reader, pytest.raises(sqlite3.Error, match="readonly"):
         reader._connection.execute("DELETE FROM memories")
     assert store.read_bytes() == before
     with pytest.raises(StoreError):
@@ -113,7 +113,7 @@ def test_a_glance_writes_nothing_and_makes_no_file(store, tmp_path):
 
 def test_a_deadline_that_has_passed_ends_a_query(store):
     long = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000000) SELECT max(i) FROM n"
-    with closing(StoreReader(str(store), 0.01)) as reader:
+    with StoreReader(str(store), 0.01) as reader:
         reader._queries = {"long": long}
         with pytest.raises(StoreError, match="interrupted"):
             reader._fetch_all("long")
@@ -140,7 +140,7 @@ def test_the_hooks_know_where_the_store_lies(home):
 
 
 def test_time_that_passed_in_waiting_for_somebody_else_does_not_count(store):
-    with closing(StoreReader(str(store), 0)) as reader:
+    with StoreReader(str(store), 0) as reader:
         assert reader._late()
         reader.extend_deadline(60)
         assert not reader._late()

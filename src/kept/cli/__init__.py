@@ -8,10 +8,13 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+
+TYPE_CHECKING = False  # as in typing, which the hooks start without
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
-def main(arguments: Sequence[str] | None = None) -> NoReturn:
+def main(arguments: Sequence[str] | None = None) -> "NoReturn":
     """Run a command and exit: 0 done, 1 partly done, 2 nothing done, 130 interrupted; a hook always exits with 0."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     if os.name == "nt":  # kept needs file locks and opening files relative to an open folder, which Windows lacks

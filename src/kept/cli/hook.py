@@ -5,25 +5,24 @@ the error is a line in kept's own log. No language model is called. If kept itse
 nothing is done. A module that takes time to import is imported only by the event that needs it.
 """
 
-import json
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from datetime import tzinfo
 from functools import cache, partial
-from typing import Any
 
 from kept.core.errors import StoreError
 from kept.core.fence import FACTS, FIXES, GUARD, Context, render_block
-from kept.core.handover import is_suggestion_tool
-from kept.intake import reminders
+from kept.core.light.stdlib import Any, format_json, parse_json
+from kept.intake.triggers import has_trigger
 from kept.local import queue
 from kept.recall.context import NOTHING, TurnLookup, assemble_context, failure_marks, utc_now
 from kept.recall.nearby import ContextRequest, NearnessLookup, RecallEnvironment
 from kept.recall.relevance import parse_weights
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import tzinfo
 
 _MOST = 8_000_000  # maximum size of a payload in bytes
 _SECONDS = 0.15  # time limit for reading the store before a prompt
@@ -80,11 +79,21 @@ def _is_hooked_by_settings(client: str, event: str) -> bool:
     try:
         folder = os.environ.get(variable) or os.environ.get("HOME", "") + name
         with open(f"{folder}/{file}", encoding="utf-8") as settings:  # noqa: PTH123 - as in local/queue.py
-            called = re.search(rf'"([^"\n]{{0,300}}kept[^"\n]{{0,300}}) hook {event}\b', settings.read(_MOST))
+            called = _find_hook_command(settings.read(_MOST), event)
     except (OSError, ValueError):
         return False
-    program = called.group(1).partition(" -m kept")[0].partition(" --home")[0].replace("'", "") if called else ""
+    program = called.partition(" -m kept")[0].partition(" --home")[0].replace("'", "")
     return bool(program) and (not program.startswith("/") or os.path.isfile(program))  # noqa: PTH113 - as in local/queue.py
+
+
+def _find_hook_command(settings: str, event: str) -> str:
+    """What stands before ``hook EVENT`` in the first string of a client's settings that calls kept with it; empty if none does."""
+    for line in settings.split("\n") if f" hook {event}" in settings else ():
+        for text in line.split('"')[1:]:
+            called, _, rest = text.rpartition(f" hook {event}")
+            if "kept" in called and not (rest[:1].isalnum() or rest[:1] == "_"):
+                return called
+    return ""
 
 
 _SETTINGS = {"claude": ("/.claude", "CLAUDE_CONFIG_DIR", "settings.json"), "codex": ("/.codex", "CODEX_HOME", "hooks.json")}
@@ -94,7 +103,7 @@ def _parse_payload(raw: bytes) -> dict[str, Any] | str:
     if len(raw) > _MOST:
         return f"the payload has more than {_MOST:,} bytes"
     try:
-        body = json.loads(raw.decode("utf-8", "replace"))
+        body = parse_json(raw.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
         return f"the payload is no JSON: {error}"
     return body if isinstance(body, dict) else "the payload is no JSON object"
@@ -133,7 +142,9 @@ def _session_start(root: str, payload: Mapping[str, Any], client: str) -> str:
     if _payload_text(payload, "source") not in ("resume", "fork") and session:
         queue.reset_shown(state, session)
     failed = queue.claim_unreported_failures(state)
-    reminder = _handover_notice(root, payload, lambda: reminders.start_reminder(state, session, _payload_text(payload, "source")))
+    from kept.intake.reminders import start_reminder  # noqa: PLC0415 - most prompts need none
+
+    reminder = _handover_notice(root, payload, lambda: start_reminder(state, session, _payload_text(payload, "source")))
     return _inject_context(
         root, payload, client, "SessionStart", message="", first=queue.render_failures(failed) if failed else "", reminder=reminder
     )
@@ -156,7 +167,11 @@ def _user_prompt(root: str, payload: Mapping[str, Any], client: str) -> str:
         return ""
     state, message = queue.state_folder(root), _payload_text(payload, "prompt")
     session, transcript = _payload_text(payload, "session_id"), _payload_text(payload, "transcript_path")
-    reminder = _handover_notice(root, payload, lambda: reminders.prompt_reminder(state, session, transcript, message))
+    reminder = ""
+    if session and has_trigger(message):
+        from kept.intake.reminders import prompt_reminder  # noqa: PLC0415 - most prompts need none
+
+        reminder = _handover_notice(root, payload, lambda: prompt_reminder(state, session, transcript))
     return _inject_context(root, payload, client, "UserPromptSubmit", message=message, reminder=reminder)
 
 
@@ -208,12 +223,14 @@ def _handover_notice(root: str, payload: Mapping[str, Any], make_notice: Callabl
     """
     if not _has_store(queue.state_folder(root)):
         return ""
+    from kept.intake.reminders import OFF, is_off_the_record  # noqa: PLC0415 - most prompts need none
+
     try:
-        notice = "" if _load_settings(root).handover == reminders.OFF else make_notice()
+        notice = "" if _load_settings(root).handover == OFF else make_notice()
     except (OSError, ValueError) as error:
         _log_problem(root, "handover", str(error))
         return ""
-    off = notice and reminders.is_off_the_record(_payload_text(payload, "transcript_path"), _payload_text(payload, "prompt"))
+    off = notice and is_off_the_record(_payload_text(payload, "transcript_path"), _payload_text(payload, "prompt"))
     return "" if off else notice
 
 
@@ -234,9 +251,15 @@ def _inject_context(
     text = "\n".join(filter(None, (render_block(context.pieces, first), reminder)))
     if not text:
         return ""
-    with suppress(OSError):  # a session must not fail because of a count
-        reminders.record_added_text(state, _format_now()[:10], text)
+    _count_added_text(state, text)
     return _format_output(name, text)
+
+
+def _count_added_text(state: str, text: str) -> None:
+    try:
+        queue.record_added_text(state, _format_now()[:10], text)
+    except OSError:
+        return  # a session must not fail because of a count
 
 
 def _find_context(root: str, payload: Mapping[str, Any], client: str, message: str) -> Context:
@@ -301,7 +324,7 @@ def _record_shown(state: str, session: str, context: Context, *, begun: bool) ->
 
 
 def _format_output(event: str, text: str) -> str:
-    return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}) + "\n"
+    return format_json({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}) + "\n"
 
 
 class _Settings:
@@ -316,7 +339,7 @@ class _Settings:
         recall = body.get("recall", {})
         self.recall: dict[str, Any] = recall if isinstance(recall, dict) else {}
         self.at_end = str(body.get("at_session_end", ""))
-        self.handover = str(body.get("handover", reminders.REMIND))
+        self.handover = str(body.get("handover", ""))
         self.zone = _load_zone(str(body.get("timezone", "")))
 
 
@@ -331,7 +354,7 @@ def _load_settings(root: str) -> _Settings:
         return _Settings(tomllib.load(file))
 
 
-def _load_zone(name: str) -> tzinfo | None:
+def _load_zone(name: str) -> "tzinfo | None":
     if not name:
         return None
     from zoneinfo import ZoneInfo  # noqa: PLC0415 - only if a zone is set
@@ -345,10 +368,12 @@ def _load_zone(name: str) -> tzinfo | None:
 def _stop(root: str, payload: Mapping[str, Any], client: str) -> str:
     """After an answer: queue the transcript for the next run. If the settings say so, ask once about an open reminder."""
     _enqueue_session(root, payload)
-    asking = client == "claude" and _load_settings(root).handover == reminders.ASKING
+    from kept.intake.reminders import ASKING, stop_question  # noqa: PLC0415 - prompts have no such question
+
+    asking = client == "claude" and _load_settings(root).handover == ASKING
     state, session = queue.state_folder(root), _payload_text(payload, "session_id")
-    question = _handover_notice(root, payload, lambda: reminders.stop_question(state, session, payload, os.environ, asking=asking))
-    return json.dumps({"decision": "block", "reason": question}) + "\n" if question else ""
+    question = _handover_notice(root, payload, lambda: stop_question(state, session, payload, os.environ, asking=asking))
+    return format_json({"decision": "block", "reason": question}) + "\n" if question else ""
 
 
 def _pre_compact(root: str, payload: Mapping[str, Any], _: str) -> str:
@@ -379,12 +404,14 @@ def _session_end(root: str, payload: Mapping[str, Any], _: str, usual: str = "qu
 
 def _allow_suggestion(root: str, payload: Mapping[str, Any], _: str) -> str:
     """Allow the plugin's tool that hands over the person's words; the client decides about every other tool."""
+    from kept.core.handover import is_suggestion_tool  # noqa: PLC0415 - only this hook needs it
+
     allowed = is_suggestion_tool(_payload_text(payload, "tool_name"))
     reason = "this tool of kept only records the user's own words" if allowed else ""
     if not _handover_notice(root, payload, lambda: reason):
         return ""
     decision = {"hookEventName": "PreToolUse", "permissionDecision": "allow", "permissionDecisionReason": reason}
-    return json.dumps({"hookSpecificOutput": decision}) + "\n"
+    return format_json({"hookSpecificOutput": decision}) + "\n"
 
 
 def _enqueue_session(root: str, payload: Mapping[str, Any]) -> None:

@@ -1,10 +1,14 @@
 """Text functions: normal forms, tokens, similarity, index words, display labels, word differences. Pure code over bounded texts."""
 
-import re
-import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import groupby
+
+from kept.core.light.word_split import find_pieces, find_words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 # Scripts written without spaces between words; their text is compared by pairs of characters.
 # These are ranges because compiling a pattern for them would take a tenth of the time that a hook has.
@@ -16,12 +20,6 @@ _CJK = (
     ("\uf900", "\ufaff"),
     ("\U00020000", "\U0002fa1f"),
 )
-
-
-@cache
-def _word_pattern() -> re.Pattern[str]:
-    """A word, compound ones and paths whole. Compiled on first use, as all here: hooks import this module."""
-    return re.compile(r"[^\W_]+(?:[.'’/_-][^\W_]+)*", re.UNICODE)
 
 
 def word_set(words: str) -> frozenset[str]:
@@ -36,8 +34,7 @@ NEGATIONS = word_set(
 
 def normal_form(text: str) -> str:
     """The text without case, width, quotation marks, Markdown marks, outer punctuation and extra spaces."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(_word_pattern().findall(folded.replace("’", "'")))
+    return " ".join(find_words(_compose(text).casefold().replace("’", "'")))
 
 
 def tokenize(text: str) -> frozenset[str]:
@@ -79,16 +76,13 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-@cache
-def _piece_pattern() -> re.Pattern[str]:
-    """Letters without digits, or digits."""
-    return re.compile(r"[^\W\d_]+|\d+", re.UNICODE)
+def _compose(text: str) -> str:
+    """The NFKC form of a text."""
+    if text.isascii():
+        return text
+    import unicodedata  # noqa: PLC0415 - hooks import this module, and most texts are ASCII
 
-
-@cache
-def _hump_pattern() -> re.Pattern[str]:
-    """The places between the words of a camelCase name."""
-    return re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+    return unicodedata.normalize("NFKC", text)
 
 
 def index_words(text: str) -> str:
@@ -97,15 +91,15 @@ def index_words(text: str) -> str:
     ``getUserName`` is indexed as itself and as get, user, name; ``src/app/main.py`` also by each part.
     """
     words: list[str] = []
-    for word in _word_pattern().findall(unicodedata.normalize("NFKC", text)):
+    for word in find_words(_compose(text)):
         if not word.isascii() and any(map(is_cjk, word)):
             words.extend(word[i : i + 2] for i in range(max(1, len(word) - 1)))
             continue
-        if word.isalpha() and word[1:].islower():  # the common case: a word without pieces
+        if word.isalpha() and (word[1:].islower() or word.isupper() or word.islower()):  # the common case: a word without pieces
             words.append(word)
             continue
         words.append(word.translate(_SEPARATORS))
-        pieces = [piece for part in _hump_pattern().split(word) for piece in _piece_pattern().findall(part)]
+        pieces = find_pieces(word)
         if len(pieces) > 1:
             words.extend(pieces)
     return " ".join(words).lower()
@@ -131,8 +125,10 @@ _LONGEST_LABEL = 32  # characters; half as many if any is double-width
 
 
 @cache
-def _label_pattern() -> re.Pattern[str]:
+def _label_pattern() -> "re.Pattern[str]":
     """The first words of a name, at most four."""
+    import re  # noqa: PLC0415 - hooks import this module and rarely need it
+
     return re.compile(r"(?:[^_.-]+[_.-]*){1,4}")
 
 
@@ -141,6 +137,8 @@ def mixed_scripts(text: str) -> tuple[str, ...]:
     """The lookalike alphabets (Latin, Cyrillic, …) that the first word mixing two or more of them uses; empty if none does."""
     if text.isascii():
         return ()
+    import unicodedata  # noqa: PLC0415 - as above
+
     for word in "".join(char if char.isalpha() else " " for char in text).split():
         found = {unicodedata.name(char, "").partition(" ")[0] for char in word} & _LOOKALIKE
         if len(found) > 1:
@@ -159,6 +157,8 @@ def project_label(name: str) -> str:
 
     Anybody can name a folder, and an agent must not follow a folder's name as an instruction.
     """
+    import unicodedata  # noqa: PLC0415 - as above
+
     plain = "".join(char if char.isalnum() or char in "_.+#" or unicodedata.category(char)[0] == "M" else " " for char in name)
     whole = "-".join(plain.split()).strip("_.-")
     wide = any(unicodedata.east_asian_width(char) in "WF" for char in whole)

@@ -4,18 +4,19 @@ Hooks wait for this module, so it imports next to nothing. Each session has a sm
 there records the costs for ``kept status``.
 """
 
-import json
 import os
-import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, NamedTuple
 
 from kept.core.fence import estimate_token_count
 from kept.core.handover import ASK, OPEN, OPT_OUT, REMINDER, START, fence_text
-from kept.intake.triggers import has_trigger
+from kept.core.light.stdlib import Any, NamedTuple, format_json
 from kept.local import queue
 from kept.local.queue import queue_path, session_file_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 OFF, REMIND, ASKING = "off", "remind", "ask"  # values of the setting `handover`
 _TURN_SUFFIX, _OPEN_SUFFIX = ".turns", ".open"
@@ -25,13 +26,16 @@ _BYTES_PER_TOKEN = 12  # of a transcript: most of a record is not shown to the m
 _TAIL_BYTES = 1_000_000  # at the end of a transcript, which are searched for a hand-over
 _FILE_BYTES = 64_000  # maximum size of a state file
 _INTERACTIVE = ("cli", "claude-vscode", "claude-desktop")
+_OPTED_OUT = b"kept:"
 _GENERATIONS = 12  # ancestors of a process that are examined
 
 
-# Patterns are compiled on first use, because most prompts have no trigger.
+# Patterns are compiled, and ``re`` is imported, for a text that may match: hardly any does.
 @cache
-def _call_pattern() -> re.Pattern[bytes]:
+def _call_pattern() -> "re.Pattern[bytes]":
     """A hand-over call as transcripts write it."""
+    import re  # noqa: PLC0415 - as above
+
     return re.compile(
         rb'"name"\s*:\s*"(?:[^"\\]{0,80}[_./])?kept(?:__?|[./])(?:save_what_user_said|suggest)"'
         rb'|"(?:command|cmd)"\s*:\s*"(?:[^"\\]|\\.){0,200}?\bkept suggest '
@@ -39,20 +43,26 @@ def _call_pattern() -> re.Pattern[bytes]:
 
 
 @cache
-def _client_pattern() -> re.Pattern[str]:
+def _client_pattern() -> "re.Pattern[str]":
     """The command line of a client."""
+    import re  # noqa: PLC0415 - as above
+
     return re.compile(r"(?:^|[/\0])claude(?:[\0/. ]|$)")
 
 
 @cache
-def _printing_client_pattern() -> re.Pattern[str]:
+def _printing_client_pattern() -> "re.Pattern[str]":
     """The command line of a client that answers another program."""
+    import re  # noqa: PLC0415 - as above
+
     return re.compile(r"\0(?:-p|--print)(?:[\0=]|$)")
 
 
 @cache
-def _opt_out_pattern() -> re.Pattern[bytes]:
-    """An opt-out, as JSON writes it on a line of its own, or as Claude Code writes a command."""
+def _opt_out_pattern() -> "re.Pattern[bytes]":
+    """An opt-out, as JSON writes it on a line of its own, or as Claude Code writes a command. It contains :data:`_OPTED_OUT`."""
+    import re  # noqa: PLC0415 - as above
+
     phrases = b"|".join(re.escape(words.encode()) for words in OPT_OUT)
     return re.compile(rb'(?i)(?:"|\\n)\s*(?:' + phrases + rb')[.!]*\s*(?:"|\\n)|<command-name>\s*/?kept:off\s*</command-name>')
 
@@ -84,12 +94,8 @@ def start_reminder(state: str, session: str, source: str) -> str:
     return _count_cost(state, "start", "\n".join(lines))
 
 
-def prompt_reminder(state: str, session: str, transcript: str, prompt: str) -> str:
-    """The reminder for a prompt; empty if it has no trigger, the session's share is used up, or the agent handed over in this
-    turn.
-    """
-    if not session or not has_trigger(prompt):
-        return ""
+def prompt_reminder(state: str, session: str, transcript: str) -> str:
+    """The reminder for a prompt with a trigger; empty if the session's share is used up, or the agent handed over in this turn."""
     turn, size, text = _load_reminder_state(state, session), _file_size(transcript), fence_text(REMINDER)
     cost = estimate_token_count(text)
     if turn.spent + cost > _SHARE * (_CLIENT_TOKENS + size / _BYTES_PER_TOKEN) or _has_handed_over(transcript, turn.began, size):
@@ -121,7 +127,8 @@ def is_off_the_record(transcript: str, prompt: str) -> bool:
 
     In doubt True, which only costs a reminder. What is stored is decided when the transcript is read.
     """
-    if _opt_out_pattern().search(json.dumps(prompt).encode()):
+    raw = format_json(prompt).encode()
+    if _OPTED_OUT in raw.lower() and _opt_out_pattern().search(raw):
         return True
     try:
         with open(transcript, "rb") as file:  # noqa: PTH123 - as in local/queue.py
@@ -183,29 +190,14 @@ def _sum_tokens(path: str) -> dict[str, tuple[int, int]]:
     return totals
 
 
-def record_added_text(state: str, day: str, text: str) -> None:
-    """Record how many tokens a hook added to a session or prompt on a day. Raises OSError."""
-    _append_bounded(queue_path(state, "put"), f"{day} {estimate_token_count(text)}")
-
-
 def load_added_tokens(state: str) -> dict[str, tuple[int, int]]:
     """How often hooks added text to sessions and prompts, and its tokens, by day (UTC), in order."""
     return _sum_tokens(queue_path(state, "put"))
 
 
 def _count_cost(state: str, kind: str, text: str) -> str:
-    _append_bounded(queue_path(state, "handover"), f"{kind} {estimate_token_count(text)}")
+    queue.append_bounded(queue_path(state, "handover"), f"{kind} {estimate_token_count(text)}", _FILE_BYTES)
     return text
-
-
-def _append_bounded(path: str, line: str) -> None:
-    """Append a line; the older half of a full file is dropped first."""
-    if not queue.append_line(path, line, _FILE_BYTES):
-        kept = queue.read_lines(path)
-        queue.delete_if_present(path)
-        for old in kept[len(kept) // 2 :]:
-            queue.append_line(path, old, _FILE_BYTES)
-        queue.append_line(path, line, _FILE_BYTES)
 
 
 def _load_reminder_state(state: str, session: str) -> ReminderState:
@@ -229,7 +221,8 @@ def _has_handed_over(transcript: str, began: int, size: int) -> bool:
     try:
         with open(transcript, "rb") as file:  # noqa: PTH123 - as in local/queue.py
             file.seek(max(began, size - _TAIL_BYTES))
-            return _call_pattern().search(file.read(_TAIL_BYTES)) is not None
+            tail = file.read(_TAIL_BYTES)
+            return b"kept" in tail and _call_pattern().search(tail) is not None
     except OSError:
         return False
 

@@ -4,11 +4,11 @@ The size of each file is limited. Hooks import this module, so it imports next t
 pathlib takes longer than writing a line.
 """
 
-import json
 import os
 import time
-from contextlib import suppress
-from typing import NamedTuple
+
+from kept.core.fence import estimate_token_count
+from kept.core.light.stdlib import NamedTuple, format_json, parse_json
 
 NIGHT, SESSION = "night", "session"  # jobs whose failures are recorded: the nightly job, the run at the end of a session
 _LINE = 3_500  # at most this many bytes per line: a single append of this size is atomic on every system
@@ -18,6 +18,7 @@ _QUEUE_BYTES = 256_000
 _USES_BYTES = 1_000_000
 _SHOWN_BYTES = 64_000
 _LOG_BYTES = 128_000
+_COUNT_BYTES = 64_000
 _SHOWN_SUFFIX = ".told"
 _NAME_CHARS = 80
 
@@ -73,16 +74,21 @@ def take_lines(path: str) -> list[str]:
 
 def delete_if_present(path: str) -> None:
     """Delete a file if it exists."""
-    with suppress(OSError):
+    try:
         os.unlink(path)  # noqa: PTH108 - see above
+    except OSError:
+        return
 
 
 def delete_old_files(folder: str, ending: str) -> None:
     """Delete files in a folder with this suffix that were not written for a week; examines at most 500."""
-    with suppress(OSError), os.scandir(folder) as entries:
-        for _, entry in zip(range(_MOST_EXAMINED), entries, strict=False):
-            if entry.name.endswith(ending) and time.time() - entry.stat(follow_symlinks=False).st_mtime > _EXPIRY_SECONDS:
-                delete_if_present(entry.path)
+    try:
+        with os.scandir(folder) as entries:
+            for _, entry in zip(range(_MOST_EXAMINED), entries, strict=False):
+                if entry.name.endswith(ending) and time.time() - entry.stat(follow_symlinks=False).st_mtime > _EXPIRY_SECONDS:
+                    delete_if_present(entry.path)
+    except OSError:
+        return
 
 
 def is_state_outside_home(root: str) -> bool:
@@ -144,13 +150,22 @@ def _session_path(state: str, session: str) -> str:
 
 
 def log_hook_problem(state: str, at: str, event: str, what: str) -> None:
-    """Append a line to the hooks' log; if the log is full, its older half is deleted. Raises OSError."""
-    path = queue_path(state, "log")
-    if not append_line(path, f"{at} {event}: {what}", _LOG_BYTES):
+    """Append a line to the hooks' log. Raises OSError."""
+    append_bounded(queue_path(state, "log"), f"{at} {event}: {what}", _LOG_BYTES)
+
+
+def record_added_text(state: str, day: str, text: str) -> None:
+    """Record how many tokens a hook added to a session or prompt on a day. Raises OSError."""
+    append_bounded(queue_path(state, "put"), f"{day} {estimate_token_count(text)}", _COUNT_BYTES)
+
+
+def append_bounded(path: str, line: str, most: int) -> None:
+    """Append a line; if the file is full, its older half is deleted. Raises OSError."""
+    if not append_line(path, line, most):
         lines = read_lines(path)
         delete_if_present(path)
-        for line in (*lines[len(lines) // 2 :], f"{at} {event}: {what}"):
-            append_line(path, line, _LOG_BYTES)
+        for item in (*lines[len(lines) // 2 :], line):
+            append_line(path, item, most)
 
 
 def load_hook_log(state: str) -> list[str]:
@@ -173,7 +188,7 @@ def load_failures(state: str) -> list[JobFailure]:
     """The jobs that failed when they last ran; empty if the record cannot be read."""
     try:
         with open(f"{state}/{FAILURES_FILE}", encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes longer to import than this takes
-            return [JobFailure(str(what), str(since), str(detail)) for what, since, detail in json.load(file)]
+            return [JobFailure(str(what), str(since), str(detail)) for what, since, detail in parse_json(file.read())]
     except (OSError, ValueError, TypeError):
         return []
 
@@ -186,7 +201,7 @@ def format_failures_note(before: list[JobFailure], runner: str, errors: dict[str
     since = {item.what: item.since for item in before}
     others = [item for item in before if item.what.partition(" ")[0] != runner]
     now = [JobFailure(what, since.get(what, at), detail[:300]) for what, detail in sorted(errors.items())]
-    return json.dumps([*others, *now])
+    return format_json([*others, *now])
 
 
 def claim_unreported_failures(state: str) -> list[JobFailure]:
@@ -210,10 +225,12 @@ def _claim_failure(state: str, failure: JobFailure) -> bool:
 def forget_reported_failures(state: str) -> None:
     """Delete the markers of reported failures that no longer exist."""
     markers = {_reported_marker(failure) for failure in load_failures(state)}
-    with suppress(OSError):
+    try:
         for name in os.listdir(queue_path(state, "")):  # noqa: PTH208 - as above
             if name.startswith("failure.") and name not in markers:
                 os.unlink(queue_path(state, name))  # noqa: PTH108 - as above
+    except OSError:
+        return
 
 
 def render_failures(failures: list[JobFailure]) -> str:

@@ -7,11 +7,10 @@ words and failure fingerprints only; a caller that can compare vectors passes ``
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
-from datetime import UTC, datetime, timedelta
 
 from kept.core.errors import StoreError
 from kept.core.fence import CORE, DAYS, FACTS, FIXES, HERE, PAST, SAID, Context, ContextPiece
+from kept.core.light.stdlib import UTC, datetime, timedelta
 from kept.core.text import project_label
 from kept.recall.context_budget import fit_to_budget
 from kept.recall.nearby import (
@@ -72,7 +71,7 @@ def assemble_context(
     """
     if not os.path.isfile(place.store):  # noqa: PTH113 - pathlib takes longer to import than a search takes
         return NOTHING
-    with closing(StoreReader(place.store, place.seconds)) as reader:
+    with StoreReader(place.store, place.seconds) as reader:
         scope = scope or (reader.scope(asked.directory) if asked.directory else "")
         look = ContextLookup(reader, place, asked, now, ["user", *([scope] if scope not in ("", "user") else [])], missed)
         read_nearness = nearest(look.scopes) if nearest is not None and asked.message else dict

@@ -5,11 +5,10 @@ topic and, if the caller can compare vectors, its meaning; and from that the fac
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime, tzinfo
 from time import monotonic
-from typing import NamedTuple
 
 from kept.core.fence import FACTS, PAST, ContextPiece
+from kept.core.light.stdlib import NamedTuple, datetime
 from kept.core.text import index_words, jaccard_similarity, tokenize
 from kept.recall.question import telling_words
 from kept.recall.relevance import (
@@ -37,6 +36,10 @@ from kept.recall.relevance import (
 )
 from kept.recall.topics import NO_INTENT, Intent, Topic, count_topic_phrases, detect_intent, topic_phrases
 from kept.store.reader import RecallMemory, StoreReader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import tzinfo
 
 CORE_CATEGORIES = ("identity", "person", "preference", "preferences", "constraint")  # in the user's scope, these are always shown
 SECONDS = 0.5  # default time limit for reading the store; hooks set a lower one
@@ -85,7 +88,7 @@ class RecallEnvironment(NamedTuple):
     store: str
     user: str
     profiles: tuple[str, ...] = ("coding",)
-    zone: tzinfo | None = None
+    zone: "tzinfo | None" = None
     seconds: float = SECONDS
     weights: RecallWeights = DEFAULT_WEIGHTS
 

@@ -1,7 +1,6 @@
 """Preview the context that a session would get, for a person, an agent over MCP, or a program. Read-only."""
 
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 
@@ -98,7 +97,7 @@ def _rank_by_search(workspace: Workspace, message: str, scopes: Sequence[str]) -
 def list_foreign_memories(workspace: Workspace, directory: str, client: str) -> list[Memory]:
     """The memories of other projects in the files that a client in this directory loads. Raises StoreError."""
     asked = ContextRequest(directory=directory, client=client)
-    with closing(StoreReader(str(workspace.paths.store), _SECONDS)) as reader:
+    with StoreReader(str(workspace.paths.store), _SECONDS) as reader:
         keys, _ = find_already_read(reader, asked, str(workspace.paths.user))
     here = (USER_SCOPE, workspace.scope(directory) if directory else USER_SCOPE)
     return [memory for memory in map(workspace.store.log.memory, sorted(keys)) if memory is not None and memory.scope not in here]

@@ -6,11 +6,10 @@ message they make up. A common word says nothing, so a message that shares only 
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime, timedelta
 from functools import lru_cache
 from math import exp, log, log1p
-from typing import NamedTuple
 
+from kept.core.light.stdlib import NamedTuple, datetime, timedelta
 from kept.core.text import tokenize
 
 _MANNER = frozenset(
@@ -79,10 +78,7 @@ _MANY = 50  # number of uses at which the boost reaches its maximum
 
 
 class RecallWeights(NamedTuple):
-    """The weights and limits of the score, named as in :class:`kept.local.recall_settings.RecallSettings`.
-
-    It is a named tuple because importing dataclasses takes too long for a hook.
-    """
+    """The weights and limits of the score, named as in :class:`kept.local.recall_settings.RecallSettings`."""
 
     floor: float = 0.3
     most: int = 15

@@ -4,13 +4,11 @@ The words of each topic are in ``profiles/topics.json``, in all languages togeth
 from its text and not stored. A hook waits for this, so it imports next to nothing.
 """
 
-import json
 import os
-import re
 from collections.abc import Iterable
 from functools import cache
-from typing import NamedTuple
 
+from kept.core.light.stdlib import NamedTuple, parse_json
 from kept.core.text import index_words, is_cjk
 from kept.recall.question import telling_words
 
@@ -18,6 +16,10 @@ LONGEST = 240  # maximum length of a short prompt in characters
 _FILE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "profiles", "topics.json")  # noqa: PTH118, PTH120
 _REST = 2  # maximum number of other words in a prompt that is taken to ask for a topic alone
 _BESIDE = 1  # the same for a clause of a longer prompt
+_MARKS, _MARKS_SPACELESS = ".,;:!?", "\n、。，！？；："  # they end a clause: before a space; anywhere
+_JOINING = frozenset({"and", "then", "und", "dann", "danach", "et", "puis", "y", "luego", "e", "depois"})
+_JOINING_SPACELESS = ("然后", "并且", "再")
+_OPENINGS = frozenset([*_MARKS, *_MARKS_SPACELESS, *(word[0] for word in (*_JOINING, *_JOINING_SPACELESS))])
 _REST_SPACELESS = 3  # the same in characters, for scripts without spaces
 
 
@@ -72,15 +74,40 @@ def detect_intent(message: str) -> Intent:
     intent = NO_INTENT if len(message) > LONGEST else _detect_in_clause(message)
     if intent.bare or intent.recent:
         return intent
-    parts = (_detect_in_clause(part) for part in _clause_pattern().split(message[-LONGEST:])[len(message) > LONGEST :])
+    parts = (_detect_in_clause(part) for part in _split_clauses(message[-LONGEST:])[len(message) > LONGEST :])
     asked = dict.fromkeys(topic for part in parts if part.rest <= _BESIDE for topic in part.topics)
     return Intent(tuple(asked)) if asked else intent
 
 
-@cache
-def _clause_pattern() -> re.Pattern[str]:
-    """The pattern for what separates clauses, compiled when it is first needed."""
-    return re.compile(r"[.,;:!?](?=\s|$)|[\n、。，！？；：]|\b(?:and|then|und|dann|danach|et|puis|y|luego|e|depois)\b|然后|并且|再")
+def _split_clauses(text: str) -> list[str]:
+    """The parts of a text between punctuation that ends a clause and words that join clauses."""
+    clauses, start = [], 0
+    for place, char in enumerate(text):
+        length = _separator_length(text, place) if place >= start and char in _OPENINGS else 0
+        if length:
+            clauses.append(text[start:place])
+            start = place + length
+    return [*clauses, text[start:]]
+
+
+def _separator_length(text: str, place: int) -> int:
+    """The length of the separator of clauses that begins at a place of a text; 0 if none does."""
+    char, following = text[place], text[place + 1 : place + 2]
+    if char in _MARKS_SPACELESS:
+        return 1
+    if char in _MARKS:
+        return int(not following.strip())
+    for word in _JOINING_SPACELESS:
+        if text.startswith(word, place):
+            return len(word)
+    if place and _is_word_character(text[place - 1]):
+        return 0
+    end = next((end for end in range(place, len(text)) if not _is_word_character(text[end])), len(text))
+    return end - place if text[place:end] in _JOINING else 0
+
+
+def _is_word_character(char: str) -> bool:
+    return char.isalnum() or char == "_"
 
 
 def _detect_in_clause(message: str) -> Intent:
@@ -126,7 +153,7 @@ def _split_text(text: str) -> _TextWords:
 @cache
 def _load_topics() -> tuple[tuple[Topic, ...], tuple[str, ...], frozenset[str], tuple[str, ...]]:
     with open(_FILE, encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes longer to import than a search takes
-        body = json.load(file)
+        body = parse_json(file.read())
     topics = tuple(
         Topic(name, *(tuple(fields[part].split()) for part in ("ask", "about", "more"))) for name, fields in body["topics"].items()
     )

@@ -4,15 +4,22 @@ It queries the store's tables directly, never writes or creates anything, and wa
 it returns the same data as the store itself.
 """
 
-import json
 import os
-import sqlite3
 import time
-import zlib
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
 
 from kept.core.errors import StoreError
+from kept.core.light.stdlib import Any, NamedTuple, format_json, parse_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from typing import Self
+else:
+    try:
+        import _sqlite3 as sqlite3  # without the adapters of the public module, which import datetime
+    except ImportError:
+        import sqlite3
 
 _HERE = os.path.dirname(__file__)  # noqa: PTH120 - pathlib takes longer to import than a search takes
 _STEPS = 2_000  # steps of SQLite's virtual machine between two checks of the deadline
@@ -120,8 +127,10 @@ class StoreReader:
     def _late(self) -> bool:
         return time.monotonic() > self._until
 
-    def close(self) -> None:
-        """Close the file."""
+    def __enter__(self) -> "Self":
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._connection.close()
 
     def scope(self, directory: str) -> str:
@@ -139,7 +148,7 @@ class StoreReader:
 
     def project_names(self, scopes: list[str]) -> dict[str, str]:
         """The names of projects, by scope."""
-        return {row[0]: row[1] for row in self._fetch_all("project_names", scopes=json.dumps(scopes))}
+        return {row[0]: row[1] for row in self._fetch_all("project_names", scopes=format_json(scopes))}
 
     def count_texts(self) -> int:
         """The number of indexed memories and turns."""
@@ -154,7 +163,7 @@ class StoreReader:
         return [
             row[0]
             for row in self._fetch_all(
-                "memories_with_word", word=_quote_word(word), scopes=json.dumps(scopes), profiles=json.dumps(profiles)
+                "memories_with_word", word=_quote_word(word), scopes=format_json(scopes), profiles=format_json(profiles)
             )
         ]
 
@@ -162,14 +171,14 @@ class StoreReader:
         """The rows of the active memories in these scopes and profiles that contain any of the phrases: the ``most`` best ones."""
         words = " OR ".join(map(_quote_word, phrases))
         rows = self._fetch_all(
-            "memories_with_phrases", words=words, scopes=json.dumps(scopes), profiles=json.dumps(profiles), most=most
+            "memories_with_phrases", words=words, scopes=format_json(scopes), profiles=format_json(profiles), most=most
         )
         return [row[0] for row in rows]
 
     def memory_rows_by_id(self, ids: list[str], scopes: list[str], profiles: list[str]) -> list[int]:
         """The rows of the memories with these ids that are active and in these scopes and profiles."""
         found = (
-            self._fetch_all("memories_by_id", ids=json.dumps(ids), scopes=json.dumps(scopes), profiles=json.dumps(profiles))
+            self._fetch_all("memories_by_id", ids=format_json(ids), scopes=format_json(scopes), profiles=format_json(profiles))
             if ids
             else []
         )
@@ -177,15 +186,15 @@ class StoreReader:
 
     def note_rows_with_word(self, word: str, scopes: list[str]) -> list[int]:
         """The rows of the notes in these scopes that contain a word."""
-        return [row[0] for row in self._fetch_all("notes_with_word", word=_quote_word(word), scopes=json.dumps(scopes))]
+        return [row[0] for row in self._fetch_all("notes_with_word", word=_quote_word(word), scopes=format_json(scopes))]
 
     def count_notes(self, scopes: list[str]) -> int:
         """The number of notes in these scopes."""
-        return int(self._fetch_all("count_notes", scopes=json.dumps(scopes))[0][0])
+        return int(self._fetch_all("count_notes", scopes=format_json(scopes))[0][0])
 
     def memories(self, rows: list[int]) -> list[RecallMemory]:
         """The memories in these rows."""
-        return [_memory_from_row(row) for row in self._fetch_all("memories", rows=json.dumps(rows))]
+        return [_memory_from_row(row) for row in self._fetch_all("memories", rows=format_json(rows))]
 
     def always_shown_memories(
         self, scopes: list[str], categories: list[str], profiles: list[str], rules: Sequence[str] | None = ()
@@ -195,27 +204,27 @@ class StoreReader:
         """
         lists = {"scopes": scopes, "categories": categories, "profiles": profiles, "rules": rules}
         found = self._fetch_all(
-            "always_shown", **{name: None if values is None else json.dumps(values) for name, values in lists.items()}
+            "always_shown", **{name: None if values is None else format_json(values) for name, values in lists.items()}
         )
         return [_memory_from_row(row) for row in found]
 
     def memories_by_fingerprint(self, marks: list[str]) -> list[RecallMemory]:
         """The active memories with one of these error fingerprints, in any scope."""
         return (
-            [_memory_from_row(row) for row in self._fetch_all("memories_by_fingerprint", marks=json.dumps(marks))] if marks else []
+            [_memory_from_row(row) for row in self._fetch_all("memories_by_fingerprint", marks=format_json(marks))] if marks else []
         )
 
     def notes(self, rows: list[int]) -> list[RecallNote]:
         """The notes in these rows."""
-        return [_note_from_row(row) for row in self._fetch_all("notes", rows=json.dumps(rows))]
+        return [_note_from_row(row) for row in self._fetch_all("notes", rows=format_json(rows))]
 
     def notes_between(self, start: str, stop: str, scopes: list[str]) -> list[RecallNote]:
         """The notes in these scopes with times in [start, stop) (instants as text), latest first."""
-        return [_note_from_row(row) for row in self._fetch_all("notes_between", start=start, stop=stop, scopes=json.dumps(scopes))]
+        return [_note_from_row(row) for row in self._fetch_all("notes_between", start=start, stop=stop, scopes=format_json(scopes))]
 
     def passages_of_days(self, first: str, last: str, scopes: list[str]) -> list[RecallPassage]:
         """The passages about the days from ``first`` to ``last`` (ISO dates) in these scopes, latest first."""
-        return [_passage_from_row(row) for row in self._fetch_all("passages", first=first, last=last, scopes=json.dumps(scopes))]
+        return [_passage_from_row(row) for row in self._fetch_all("passages", first=first, last=last, scopes=format_json(scopes))]
 
     def turn(self, key: str) -> RecallTurn | None:
         """The prompt with this event key; None if it is gone or its session opted out."""
@@ -258,7 +267,7 @@ class StoreReader:
     def outputs(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """What was last written to each file: its path, and key and text of every line (:class:`kept.core.document.Line`)."""
         return [
-            (path, [(load.get("key", ""), load.get("text", "")) for load in json.loads(lines)])
+            (path, [(load.get("key", ""), load.get("text", "")) for load in parse_json(lines)])
             for path, lines in self._fetch_all("outputs")
         ]
 
@@ -271,7 +280,7 @@ class StoreReader:
 
 def _memory_from_row(row: Any) -> RecallMemory:
     try:
-        body = json.loads(row[4])
+        body = parse_json(row[4])
         approved = str(body.get("reason", "")).startswith(_APPROVED)
         return RecallMemory(
             row[0],
@@ -296,8 +305,10 @@ def _memory_from_row(row: Any) -> RecallMemory:
 
 
 def _note_from_row(row: Any) -> RecallNote:
+    import zlib  # noqa: PLC0415 - few prompts have notes
+
     try:
-        text, body = json.loads(zlib.decompress(row[4]))
+        text, body = parse_json(zlib.decompress(row[4]).decode("utf-8", "surrogatepass"))
         told = [str(body.get("outcome", "")), *map(str, body.get("commits", ()))]
         result = " ".join([*told, *map(str, body.get("names", ()))])
         return RecallNote(
@@ -309,7 +320,7 @@ def _note_from_row(row: Any) -> RecallNote:
 
 def _passage_from_row(row: Any) -> RecallPassage:
     try:
-        body = json.loads(row[3])
+        body = parse_json(row[3])
         sessions = frozenset(map(str, body.get("sessions", ())))
         return RecallPassage(
             row[0],
