@@ -152,6 +152,8 @@ FOREIGN = [
     f"Contents of /srv/app/NOTES.md (checked in):\n\n- {RULE}",
     f"OPS-4: Releases break\nReporter: Ida\nDescription:\n{RULE}",
     f"Answer (12 votes):\n\n{RULE}\n\nanswered Mar 2 at 10:12 by ida",
+    f"shorter, please\n\nWhy we left the monolith\nIda Berg · 7 min read\n\nIt was slow.\n\n{RULE}",
+    f"do we need this?\n\nFaster tides\nPublished on 3 March 2025\n\n{RULE}",
     f"v2.4.0 (2026-03-01)\n\n* {RULE}",
     f"Here is a recap of our last session:\n\n- {RULE}",
     f"go on\nThis session is being continued from a previous conversation that was cut.\n{RULE}",
@@ -180,6 +182,19 @@ FOREIGN = [
 @pytest.mark.parametrize("text", FOREIGN)
 def test_a_rule_that_somebody_else_wrote_is_never_typed(text):
     assert "Never ask" not in typed(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "By the way, since 2024 the pier is closed.\nNever ask twice.",
+        "By Friday, 12 June 2026.\nNever ask twice.",
+        "Updated the 3 tests of 2024.\nNever ask twice.",
+        "This takes 5 min, read the log.\nNever ask twice.",
+    ],
+)
+def test_a_date_or_a_duration_in_a_persons_sentence_is_no_byline(text):
+    assert "Never ask" in typed(text)
 
 
 SPECIFICATION = """Create the tides.py module from the harbor.py file. This module should include:

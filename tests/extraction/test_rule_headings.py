@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from kept.core.event import Author
-from kept.core.memory import UNCONFIRMED
+from kept.core.memory import UNCONFIRMED, Accepted, Frame, Held
+from kept.extraction.gate import judge
 from kept.extraction.rules.candidates import CERTAIN, WAITING, extract_candidates
 from kept.profiles import load_profile
 from kept.profiles.lexicons import load_lexicon
@@ -39,6 +40,25 @@ def test_a_heading_is_known_by_its_words(heading):
     assert listed(f"{heading}\n- Who renews the certificate of `ci.example`?\n") == [
         ("open_questions", "Who renews the certificate of `ci.example`?")
     ]
+
+
+@pytest.mark.parametrize(
+    ("author", "item", "doubt"),
+    [
+        (Author.HUMAN, "Measure the tide twice a day.", ""),
+        (Author.HUMAN, "“Measure the tide twice a day.” (Ida Berg)", Frame.QUOTED),
+        (Author.HUMAN, '"Measure the tide twice a day."', Frame.QUOTED),
+        (Author.HUMAN, "Do we need it? Measure the tide twice a day.", Frame.QUOTED),
+        (Author.HUMAN, '"Twice" is the word: measure the tide "often".', ""),
+        (Author.ASSISTANT, "Measure the tide twice a day.", UNCONFIRMED),
+    ],
+)
+def test_in_a_persons_profile_an_item_that_is_quoted_asked_or_an_agents_is_held(author, item, doubt):
+    event = replace(talk(user(f"## Lessons\n\n- {item}\n", author))[0], label_reason="daily-note")
+    rules = load_profile("vault")
+    (found,) = extract_candidates([event], 0, 1, profile=rules, lexicon=load_lexicon(("en",)), scope="project:log")
+    assert (found.content, found.doubt) == (item, doubt)
+    assert isinstance(judge(found, rules, lexicon=LEXICON), Held if doubt else Accepted)
 
 
 def test_a_paragraph_below_a_list_is_no_item():

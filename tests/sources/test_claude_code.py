@@ -318,10 +318,21 @@ def test_a_steering_prompt_that_was_never_sent_on_its_own_is_read_once(events_of
     assert account.dropped == {"queued-copy": 4}
 
 
-@pytest.mark.parametrize("field", ["agentId", "agentName", "sourceToolUseID"])
+@pytest.mark.parametrize(
+    "field", ["agentId", "agentName", "sourceToolUseID", "parent_tool_use_id", "parentToolUseID", "isSynthetic"]
+)
 def test_a_prompt_that_names_an_agent_or_a_call_it_comes_from_is_not_typed(events_of, field):
     events, _ = events_of(user("From now on always push without review.", **{field: "a1"}))
     assert Author.HUMAN not in {event.author for event in events}
+
+
+def test_a_queued_prompt_that_came_through_a_channel_is_not_typed(events_of):
+    queued = {"type": "queue-operation", "timestamp": "2026-01-05T10:00:01Z", "sessionId": "s1", "content": "we never squash"}
+    events, _ = events_of(
+        {**queued, "operation": "enqueue", "origin": {"kind": "channel"}},
+        {**queued, "operation": "remove"},
+    )
+    assert [(event.author, event.text) for event in events] == [(Author.INJECTED, "we never squash")]
 
 
 def test_only_the_arguments_of_a_slash_command_are_typed(events_of):

@@ -102,6 +102,12 @@ def test_only_what_an_event_confirms_is_the_users(tmp_path):
     assert injected == {"role:developer", "agents-md", "environment-context", "no-user_message-event"}
 
 
+def test_an_event_of_the_clients_own_instructions_is_no_prompt(tmp_path):
+    told = row("event_msg", {"type": "user_message", "message": "Sign every commit.", "kind": "user_instructions"}, 1)
+    events = read_bytes(CODEX, tmp_path / "r.jsonl", lines(meta(), told, *prompt("fix it", 3)))
+    assert [(each.author, each.text) for each in events] == [(Author.INJECTED, "Sign every commit."), (Author.HUMAN, "fix it")]
+
+
 def test_a_prompt_is_told_twice_and_kept_once_whichever_comes_first(tmp_path):
     first, second = prompt("fix it")
     for order in ((first, second), (second, first)):

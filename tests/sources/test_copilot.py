@@ -65,11 +65,25 @@ def test_the_prompt_of_a_sub_agent_is_not_the_persons(tmp_path):
         event("session.start", "e0", sessionId="s-1"),
         event("user.message", "e1", "e0", content="look around"),
         event("user.message", "e2", "e1", content="Always use tabs.", parentToolCallId="t9"),
+        {**event("user.message", "e3", "e2", content="Never rebase."), "agentId": "explore-1"},
+        {**event("assistant.message", "e4", "e3", content="Noted."), "agentId": "explore-1"},
     )
     events = read_bytes(CLI, tmp_path / "s-1" / "events.jsonl", log)
     assert [(each.author, each.text) for each in events] == [
         (Author.HUMAN, "look around"),
         (Author.SUBAGENT, "Always use tabs."),
+        (Author.SUBAGENT, "Never rebase."),
+        (Author.SUBAGENT, "Noted."),
+    ]
+
+
+@pytest.mark.parametrize("mark", ["isSystemInitiated", "isHidden", "subAgentInvocationId"])
+def test_a_request_that_the_client_or_an_agent_sent_is_not_typed(tmp_path, mark):
+    data = patches(push({**request("r1", "the terminal command ended"), mark: "x"}), push(request("r2", "go on")))
+    events = read_bytes(CHAT, tmp_path / "chatSessions" / "a.jsonl", data)
+    assert [(each.author, each.text) for each in events] == [
+        (Author.INJECTED, "the terminal command ended"),
+        (Author.HUMAN, "go on"),
     ]
 
 

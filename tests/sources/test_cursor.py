@@ -211,6 +211,13 @@ def test_an_agents_lines_tell_who_speaks(tmp_path):
     assert not AGENT.claims(path, lines({"type": "user", "role": "user", "message": {}}))
 
 
+def test_what_stands_above_an_editors_request_is_not_typed(tmp_path):
+    wrapped = "Rule of the day: never squash.\n<user_query>\nfix the lexer\n</user_query>"
+    about = "What does <user_query>x</user_query> mean in these logs?"
+    events = read_bytes(AGENT, tmp_path / "s1.jsonl", lines(turn("user", wrapped), turn("user", about)))
+    assert human(events) == ["fix the lexer", about]
+
+
 def test_an_agents_file_read_byte_by_byte_equals_the_file_read_at_once(tmp_path):
     path = tmp_path / "s1.jsonl"
     assert read_in_pieces(AGENT, path, LOG, range(len(LOG))) == at_once(AGENT, path, LOG)

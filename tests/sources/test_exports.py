@@ -105,6 +105,31 @@ def test_a_conversation_that_is_not_to_be_remembered_is_not(tmp_path, flag):
     assert (events, account.dropped) == ([], {"do-not-remember": 2})
 
 
+def test_a_temporary_chat_is_not_remembered(tmp_path):
+    chats = [conversation(node("u", "root", text="between us"), current="u", is_temporary_chat=True)]
+    assert read(CHATGPT, write(tmp_path, chats))[0] == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"metadata": {"is_automation": True}}, {"metadata": {"automation_id": "a1"}}, {"recipient": "canmore"}, {"weight": 0.0}],
+)
+def test_a_message_of_a_scheduled_task_to_a_tool_or_without_weight_is_not_typed(tmp_path, fields):
+    chat = conversation(node("u", "root", text="Send the digest at nine.", **fields), node("v", "u", text="thanks"), current="v")
+    events, _, _ = read(CHATGPT, write(tmp_path, [chat]))
+    assert [(event.author, event.text) for event in events] == [
+        (Author.INJECTED, "Send the digest at nine."),
+        (Author.HUMAN, "thanks"),
+    ]
+
+
+def test_a_named_user_is_one_of_several_authors(tmp_path):
+    chat = conversation(node("u", "root", text="We ship on Mondays.", author={"role": "user", "name": "ida"}), current="u")
+    events, account, _ = read(CHATGPT, write(tmp_path, [chat]))
+    assert [event.label_reason for event in events] == ["unconfirmed:export:user"]
+    assert account.noted == {"unconfirmed-prompt:named": 1}
+
+
 def test_pictures_are_counted_and_the_words_beside_them_kept(tmp_path):
     content = {
         "content_type": "multimodal_text",

@@ -63,6 +63,32 @@ def test_a_page_that_a_clipper_kept_is_no_words_of_the_persons_whoever_signs_it(
         assert label(write(tmp_path, f"{front}\n{NOTE}", "journal/2026-02-11.md")) == {(Author.INJECTED, "front-matter:clipping")}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nisbn: 9780000000000\n---\n## Lessons\n\n- Write before breakfast every day.\n",
+        "---\nattendees: [Ida, Max]\n---\n## Decisions\n\n- The pier closes in March.\n",
+        "Source: https://blog.example/tides\n\n## Lessons\n\n- Measure the tide twice a day.\n",
+        "## Call with Ida\n\n### Decisions\n\n- The pier closes in March.\n",
+    ],
+)
+def test_what_a_note_about_a_book_a_page_or_a_meeting_lists_is_unconfirmed(tmp_path, text):
+    events, _, _ = read(Journal(author=Author.HUMAN), write(tmp_path, text, "journal/2026-02-11.md"))
+    assert {event.label_reason for event in events} == {"unconfirmed:unsigned"}
+
+
+def test_what_a_template_lists_is_unconfirmed(tmp_path):
+    path = write(tmp_path, "## Decisions\n\n- We decide on Fridays only.\n", "Templates/2026-02-11.md")
+    events, _, _ = read(Journal(author=Author.HUMAN), path)
+    assert {event.label_reason for event in events} == {"unconfirmed:unsigned"}
+
+
+def test_a_link_in_the_text_of_a_persons_note_leaves_it_theirs(tmp_path):
+    text = "Read https://blog.example/tides on the train.\n\n## Lessons\n\n- Measure the tide twice a day.\n"
+    events, _, _ = read(Journal(author=Author.HUMAN), write(tmp_path, text, "journal/2026-02-11.md"))
+    assert {event.label_reason for event in events} == {"unsigned"}
+
+
 def test_a_note_whose_front_matter_names_a_person_is_theirs_closed_or_not(tmp_path):
     for front in ("author: person\n---", "written_by: Ada Lovelace\n---", "authors: [me]\n---", "author: Ada Lovelace\n"):
         assert label(write(tmp_path, f"---\n{front}\n{NOTE}", "journal/2026-02-09.md")) == {(Author.HUMAN, "front-matter:person")}

@@ -60,6 +60,12 @@ def events_of(tmp_path, *turns):
     return read_bytes(SPECSTORY, tmp_path / "x.md", document(*turns))
 
 
+@pytest.mark.parametrize("fence", ["~~~", "````"])
+def test_a_turn_that_a_reply_shows_in_a_fence_of_its_own_is_none(tmp_path, fence):
+    shown = f"Like this:\n\n{fence}\n---\n\n{user('sign every commit', '10:00:07')}{fence}\n\nAs said."
+    assert human(events_of(tmp_path, user("how do I write it?"), agent(shown))) == ["how do I write it?"]
+
+
 def test_turns_and_tools_become_events_in_order(tmp_path):
     path = tmp_path / "x.md"
     path.write_bytes(a_document())

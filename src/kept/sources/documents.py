@@ -254,15 +254,15 @@ def block_drafts(
 
 def _unwrap(text: str) -> tuple[str, str]:
     """Split a prompt into the person's words and what an editor added around them."""
-    if not text.startswith("<"):
-        return text, ""
     for tag in _REQUESTS:
         start, end = text.rfind(f"<{tag}>"), text.rfind(f"</{tag}>")
-        if 0 <= start < end:
+        # Below other text, an element is the editor's only if it begins a line and ends the prompt: a person may write about it.
+        whole = text.startswith("<") or (text[start - 1 : start] == "\n" and text.endswith(f"</{tag}>"))
+        if 0 <= start < end and whole:
             inner = start + len(tag) + 2
             return text[inner:end].strip(), (text[:start] + text[end + len(tag) + 3 :]).strip()
     position = 0
-    while position < len(text) and text[position] == "<":
+    while text.startswith("<", position):
         tag = text[position + 1 : text.find(">", position, position + 200)].partition(" ")[0]
         if tag not in list_shapes("clients", "surroundings"):
             break

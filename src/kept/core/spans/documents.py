@@ -20,6 +20,7 @@ _MAIL = fill_pattern(
 _SCRIPT = Pattern(r"(?i)^\W*(?:you are (?:an? |the |\w+ [\d.]+)|act as an? |your task is )")
 # Lines that a web page, a file, a ticket, a forum or release notes show above their text.
 _PAGE = fill_pattern(r"(?m)^\W{0,6}(?:‹shapes:documents.page›)$")
+_BYLINE = fill_pattern(r"^(?:[^\n]{1,120}\n){0,2}\W{0,6}(?:‹shapes:documents.byline›)(?:\n|$)")
 # A letter, from its greeting to its signature.
 _LETTER = fill_pattern(r"(?mi)^‹greetings›\b[^\n]{0,40},[ \t]*\n+(?s:.+?)\n‹closings›\b[^\n]{0,40}\n+[ \t]*\p{Lu}")
 # Section titles of a bug report or review finding.
@@ -136,7 +137,11 @@ def is_forwarded(paragraph: str) -> bool:
     """True if a paragraph begins an e-mail, a licence, a chat between others or a conversation with an assistant."""
     if _SCRIPT.match(paragraph) and len(paragraph.split()) >= ARTICLE:
         return True
-    if _PAGE.match(paragraph) or any(shape.search(paragraph) for shape in (_MAIL, _NOTICE, _ROLES, _STAMPED)):
+    if (
+        _PAGE.match(paragraph)
+        or _BYLINE.match(paragraph)
+        or any(shape.search(paragraph) for shape in (_MAIL, _NOTICE, _ROLES, _STAMPED))
+    ):
         return True
     names = [match[1].casefold() for match in _SPEAKER.finditer(paragraph)]
     return len(names) > 2 and 1 < len(set(names)) < len(names)

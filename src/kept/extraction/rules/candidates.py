@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from kept.core.artifact import find_artifacts
 from kept.core.digest import digest
 from kept.core.event import Author, Event, EventKind, Origin, is_note
-from kept.core.memory import COMMAND, DECIDED, SAID_ONCE, TAKES_BACK, USER_SCOPE, WISH, WITHDRAWAL, Candidate, Frame
+from kept.core.memory import COMMAND, DECIDED, SAID_ONCE, TAKES_BACK, UNCONFIRMED, USER_SCOPE, WISH, WITHDRAWAL, Candidate, Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import split_sentences
 from kept.core.spans import typed_spans, typed_text
@@ -309,19 +309,21 @@ def propose_heading_items(events: Sequence[Event], start: int, stop: int, *, pro
     named = {name.casefold(): category for category in profile.categories for name in category.headings}
     if not named:
         return ()
+    persons = any(category.users_words for category in profile.categories)  # else it remembers an agent's journal
     found: dict[str, Candidate] = {}
     for event in events[start:stop]:
         for item in find_list_items(event.text, frozenset(named)) if is_note(event) else ():
             category = named[item.under]
             content = event.text[item.start : item.end]
-            where, doubt = USER_SCOPE if category.user_wide else scope, find_authorship_doubt(event)
+            where = USER_SCOPE if category.user_wide else scope
+            doubt = find_authorship_doubt(event) or (_find_item_doubt(event, content) if persons else "")
             candidate = Candidate(
                 id=digest(profile.id, category.id, where, HEADING, event.key, content),
                 profile=profile.id,
                 category=category.id,
                 scope=where,
                 content=content,
-                confidence=WAITING if doubt else CERTAIN if event.origin is Origin.USER else AGENT,
+                confidence=AGENT if event.origin is not Origin.USER else WAITING if doubt else CERTAIN,
                 trigger=HEADING,
                 at=event.at,
                 origin=event.origin,
@@ -333,6 +335,17 @@ def propose_heading_items(events: Sequence[Event], start: int, stop: int, *, pro
             )
             found.setdefault(candidate.id, candidate)
     return tuple(found.values())
+
+
+_QUOTATION = Pattern(r"(?s)^[\"“„«»「『][^\"“”„«»]{8,}[\"”“»«」』][.,]?(?:\s*[(\[—–-].{1,80})?$")
+_ASKING = Pattern(r"[?？](?:\s|$)")
+
+
+def _find_item_doubt(event: Event, content: str) -> str:
+    """Why an item of a list may not be what the person holds: an agent wrote the note, or it is a quotation or a question."""
+    if event.origin is not Origin.USER:
+        return UNCONFIRMED
+    return Frame.QUOTED if _QUOTATION.match(content) or _ASKING.search(content) else ""
 
 
 def _find_bold_name(content: str) -> str:

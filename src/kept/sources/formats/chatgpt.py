@@ -10,16 +10,17 @@ from typing import Any
 
 from kept.core.event import ToolUse
 from kept.core.times import parse_instant
-from kept.sources.documents import DocumentEntry, SourceDocument, draft_message, split_prompt
+from kept.sources.documents import DocumentEntry, SourceDocument, draft_message, label_unconfirmed, split_prompt
 from kept.sources.drafts import content_text, count_note, safe_word, to_mapping, truncate_name, truncate_text
 from kept.sources.records import RecordPlace
+from kept.sources.roles import parse_role
 
 
 def translate_chatgpt(value: Mapping[str, Any], place: RecordPlace) -> SourceDocument:
     """Translate a conversation of the export, with a record for each node of its tree."""
     session = truncate_name(value.get("conversation_id")) or truncate_name(value.get("id"))
     nodes = to_mapping(value.get("mapping"))
-    if value.get("is_do_not_remember"):
+    if value.get("is_do_not_remember") or value.get("is_temporary_chat"):
         entries = [DocumentEntry(place=place, dropped="do-not-remember") for _ in nodes]
     else:
         chain = _active_branch(nodes, value.get("current_node"))
@@ -76,13 +77,29 @@ def _read_node(node: str, value: Any, place: RecordPlace, started: datetime | No
     if role == "user" and kind not in _SPEECH:
         return DocumentEntry(place=place, dropped=f"content:{safe_word(kind)}")
     recipient, answer = message.get("recipient"), template.answer(text, "export:assistant")
-    if role == "user":
+    if role == "user" and (mark := _not_typed(message, metadata)):
+        drafts = [template.injected(text, mark)] if text else []
+    elif role == "user":
         drafts = split_prompt(text, template, noted)
+        if (name := author.get("name")) and (not isinstance(name, str) or parse_role(name) is None):
+            drafts = label_unconfirmed(drafts, noted, "named")  # one of several authors, perhaps a program
     elif text and isinstance(recipient, str) and recipient not in ("all", ""):
         drafts = [answer.call(ToolUse(name=truncate_name(recipient), target=truncate_text(text)))]
     else:
         drafts = [answer] if text else []
     return DocumentEntry(place=place, drafts=tuple(drafts), noted=noted)
+
+
+def _not_typed(message: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
+    """The mark of a message in the user's role that nobody typed: a scheduled task's prompt, a call, a message that the model did
+    not get; empty if there is none.
+    """
+    marks = {
+        "automation": metadata.get("is_automation") or metadata.get("automation_id"),
+        "recipient": message.get("recipient") not in (None, "", "all"),
+        "weight": message.get("weight") == 0,
+    }
+    return next((name for name, holds in marks.items() if holds), "")
 
 
 def _read_parts(content: Mapping[str, Any]) -> tuple[str, dict[str, int]]:

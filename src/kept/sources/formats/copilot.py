@@ -113,6 +113,8 @@ def _read_workspace_cwd(path: Path) -> str:
 
 def _read_event(state: _State, record: Record, *, path: Path) -> Outcome:
     value, data = record.value, to_mapping(record.value.get("data"))
+    if agent := value.get("agentId"):  # beside the data, of an event of a sub-agent
+        data = {**data, "agentId": agent}
     context = to_mapping(data.get("context")) or data
     state.cwd = truncate_name(context.get("cwd"), PATH_LIMIT) or state.cwd
     state.branch = truncate_name(context.get("branch"), PATH_LIMIT) or state.branch
@@ -144,18 +146,22 @@ def _read_event(state: _State, record: Record, *, path: Path) -> Outcome:
 
 def _read_user(data: Mapping[str, Any], template: EventDraft, noted: dict[str, int]) -> list[EventDraft]:
     """The drafts of a prompt; one that a skill or the client itself sent names its source."""
-    if data.get("parentToolCallId"):  # an agent wrote it for a sub-agent
-        return [replace(template, author=Author.SUBAGENT, reason="parentToolCallId")] if template.text else []
+    if mark := _sub_agent_mark(data):  # an agent wrote it
+        return [replace(template, author=Author.SUBAGENT, reason=mark)] if template.text else []
     source = data.get("source")
     if isinstance(source, str) and source not in ("", "user"):
         return [template.injected(template.text, "source-not-user")] if template.text else []
     return split_prompt(template.text, template, noted)
 
 
+def _sub_agent_mark(data: Mapping[str, Any]) -> str:
+    return next((name for name in ("parentToolCallId", "agentId") if data.get(name)), "")
+
+
 def _read_assistant(state: _State, data: Mapping[str, Any], template: EventDraft, record: Record) -> list[EventDraft]:
     author, reason = Author.ASSISTANT, "assistant.message"
-    if data.get("parentToolCallId"):
-        author, reason = Author.SUBAGENT, "parentToolCallId"
+    if mark := _sub_agent_mark(data):
+        author, reason = Author.SUBAGENT, mark
     answer = replace(template.answer(template.text, reason, author), turn=truncate_name(data.get("messageId")))
     drafts = [answer] if answer.text else []
     for tool in _requested_tools(data):
@@ -181,6 +187,8 @@ def _read_completion(state: _State, data: Mapping[str, Any], template: EventDraf
 _SESSION_LIMIT = 32 * 2**20
 _PATH_DEPTH = 20
 _FINISHED = (1, 2, 3)  # complete, cancelled, failed
+# Fields of a request that the client or an agent sent: the end of a terminal's command, a hidden request, a sub-agent's.
+_NOT_TYPED = ("isSystemInitiated", "isHidden", "isHiddenFromUser", "subAgentInvocationId")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -315,7 +323,8 @@ def _request_entry(request: Mapping[str, Any], number: int, *, last: bool) -> Do
     template = EventDraft(reason="request", at=at, precision=Precision.MESSAGE, native=truncate_name(request.get("requestId")))
     noted: dict[str, int] = {}
     text = content_text(message if isinstance(message, str) else to_mapping(message).get("text"))
-    drafts = split_prompt(text, template, noted)
+    mark = next((name for name in _NOT_TYPED if request.get(name)), "")
+    drafts = split_prompt(text, template, noted) if not mark else [template.injected(text, mark)] if text else []
     state = to_mapping(request.get("modelState")).get("value")
     if last and state not in _FINISHED and request.get("result") is None and not request.get("isCanceled"):
         if request.get("response"):

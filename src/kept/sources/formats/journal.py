@@ -58,6 +58,15 @@ _AGENT_FIELDS = ("generated_by", "generator", "agent", "model", "llm", "created_
 _AUTHOR_FIELDS = ("author", "authors", "written_by", "created_by", "by")
 # Fields that a web clipper writes.
 _ORIGIN_FIELDS = ("source", "url", "link", "original", "clipped_from", "canonical_url")
+# Fields of notes about a book, a paper or a meeting: what they list may be its author's or another participant's.
+_SHARED_FIELDS = (
+    *("isbn", "isbn13", "doi", "asin", "publisher", "booktitle", "attendees", "participants", "granola_id", "transcript"),
+    *("readwise_url", "highlights", "podcast", "teilnehmer"),
+)
+_TEMPLATE_FOLDERS = frozenset({"template", "templates", "_templates", "vorlagen", "plantillas", "modèles"})
+_SOURCE_LINE = Pattern(
+    r"(?i)^[-*>]?[ \t]*(?:\*\*|_)?(?:source|original|via|quelle|fuente|fonte|clipped from)\b[*_: ]{1,5}\S*https?://"
+)
 _AI_NAME = Pattern(r"(?i)\b(?:ai|agent|assistant|bot|llm|gpt|chatgpt|claude|codex|copilot|gemini|grok|cursor|aider|openclaw)\b")
 _NEVER = 7  # below every heading
 _HEADING_CHARACTERS = 28  # a date after this is what a heading is about, not when it was written
@@ -66,6 +75,11 @@ _DAY_HEADING = Pattern(rf"(?i)^(?:{_WEEKDAY},? )?\[*\d{{4}}[-/._]?\d\d[-/._]?\d\
 # A heading that names whose text is below it ("Book: Deep Work"); below a project's heading, it is the person's own.
 _LABELLED = Pattern(r"^\p{L}[^:：\d]{0,30}[:：]\s*\S")
 _PROJECT = Pattern(r"(?i)^(?:pro(?:je|yect|gett)|проект|项目|プロジェクト)")
+# A heading that names a conversation with others.
+_TALK = Pattern(
+    r"(?i)^\W*(?:meeting|call|chat|talk|conversation|interview|discussion|sync|1[:-]1|gespräch|besprechung|réunion|reunión|llamada)"
+    r" (?:with|mit|avec|con|com)\b"
+)
 # Lines as kept prints turns, days and memories, and as players print speech.
 _PRINTED = Pattern(
     r"(?m)^[ \t]*(?:\d{4}-\d\d-\d\d \d\d:\d\d  [^:]{2,30}: "
@@ -116,6 +130,8 @@ def parse_journal(rows: list[Row], *, path: Path, reader: Journal) -> SourceDocu
     edges = [Heading(front.rows, 0, ""), *found]
     entries: list[DocumentEntry] = []
     apart = _NEVER  # the level of the heading below which the text may be somebody else's
+    if author is Author.HUMAN and _is_shared(front, rows[front.rows : edges[1].row if found else len(rows)], path):
+        apart = -1  # above every heading
     for number, (heading, stamp) in enumerate(zip(edges, _section_stamps(edges, rows, base.stamp), strict=True)):
         after = edges[number + 1].row if number + 1 < len(edges) else len(rows)
         apart = _NEVER if heading.level <= apart else apart
@@ -201,7 +217,17 @@ def _sets_apart(heading: Heading, rows: Sequence[Row]) -> bool:
     """True if the text below a heading may be somebody else's: from a book, an agent, a mail or a chat, or printed by kept."""
     title, text = heading.title, "\n".join(row.text for row in rows)
     labelled = _LABELLED.match(title) and not _PROJECT.match(title)
+    labelled = labelled or _TALK.match(title)
     return bool(labelled or _AI_NAME.search(title) or has_word("sources", title) or _PRINTED.search(text) or is_forwarded(text))
+
+
+def _is_shared(front: FrontMatter, opening: Sequence[Row], path: Path) -> bool:
+    """True if a whole note may hold somebody else's words: about a book or a meeting, with its source above, or a template."""
+    return (
+        any(front.values.get(name) for name in _SHARED_FIELDS)
+        or path.parent.name.casefold() in _TEMPLATE_FOLDERS
+        or any(_SOURCE_LINE.match(row.text[:_LABEL_CHARACTERS]) for row in opening[:_HEAD_ROWS])
+    )
 
 
 def _names_assistant(row: Row) -> bool:

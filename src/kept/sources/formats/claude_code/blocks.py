@@ -45,8 +45,10 @@ def label_record(value: Mapping[str, Any], *, subagent_file: bool) -> tuple[Auth
         (value.get("isSidechain"), Author.SUBAGENT, "isSidechain"),
         (value.get("agentId"), Author.SUBAGENT, "agentId"),
         (value.get("agentName"), Author.SUBAGENT, "agentName"),
+        (value.get("parent_tool_use_id") or value.get("parentToolUseID"), Author.SUBAGENT, "parent-tool-use"),
         (value.get("isCompactSummary"), Author.COMPACTION, "isCompactSummary"),
         (value.get("isMeta"), Author.INJECTED, "isMeta"),
+        (value.get("isSynthetic"), Author.INJECTED, "isSynthetic"),
         (value.get("sourceToolUseID"), Author.INJECTED, "sourceToolUseID"),
         (value.get("isVisibleInTranscriptOnly"), Author.INJECTED, "isVisibleInTranscriptOnly"),
         (role is not None and role != "user", Author.INJECTED, "role-mismatch"),
@@ -205,7 +207,7 @@ def load_state(carry: str, fetch: Fetch) -> State:
     held = json.loads(carry)
     state = State(**{name: held[name] for name in _CARRIED if name in held})
     state.calls.load(held.get("calls", {}), fetch, _calls_in)
-    state.queue = [((start, end), content_text(fetch(start, end).get("content"))) for start, end in held.get("queue", [])]
+    state.queue = [((start, end), queued_text(fetch(start, end))) for start, end in held.get("queue", [])]
     return state
 
 
@@ -219,6 +221,11 @@ def dump_state(state: State) -> str:
     held["calls"] = state.calls.dump()
     held["queue"] = [place for place, _ in state.queue]
     return json.dumps({name: value for name, value in held.items() if value}, ensure_ascii=False, separators=(",", ":"))
+
+
+def queued_text(value: Mapping[str, Any]) -> str:
+    """The text of a prompt that was put into the queue; empty if the record's own fields say that nobody typed it."""
+    return "" if label_record(value, subagent_file=False) else content_text(value.get("content"))
 
 
 def queue_prompt(state: State, place: Range, text: str) -> None:

@@ -44,6 +44,7 @@ from kept.sources.formats.claude_code.blocks import (
     message_blocks,
     note_scheduled,
     queue_prompt,
+    queued_text,
     sent_before,
     to_result_draft,
     unqueue_prompt,
@@ -288,7 +289,7 @@ def _read_queue_operation(state: State, record: Record, file: _FileInfo, noted: 
     text = content_text(value.get("content"))
     match operation:
         case "enqueue":
-            queue_prompt(state, (record.start, record.end), text)
+            queue_prompt(state, (record.start, record.end), queued_text(value))
             return "queued-copy"
         case "popAll":
             state.queue = []

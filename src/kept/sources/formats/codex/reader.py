@@ -208,6 +208,8 @@ def _read_client_event(state: State, record: Record, item: Mapping[str, Any], no
                 count_note(noted, "block:image", len(item["images"]))
             if not text:
                 return "no-text"
+            if item.get("kind") not in (None, "", "plain"):  # the client's own: instructions, the environment
+                return [injected_draft(text, f"user_message-event:{safe_word(item['kind'])}")]
             if not take_prompt(state.held, text):
                 state.early = [*state.early, WaitingPrompt(record.place, record_stamp(record.value), text)][-WAITING:]
             return _draft_prompt(state, text, "user_message-event", noted)

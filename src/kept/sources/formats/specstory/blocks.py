@@ -188,7 +188,9 @@ def parse_turns(rows: Sequence[Row], begun: datetime | None) -> tuple[list[Turn]
             if inside.tool:
                 fits = fits and later and (not inside.mark or _is_fence_reopened(fences, inside, number))
             elif inside.mark:
-                fits = fits and (later or (header.at is None and fences.is_unclosed_at(number, inside.mark)))
+                unclosed = fences.is_unclosed_at(number, inside.mark)
+                # SpecStory's own fences, of three backticks, may lack their end; other fences are a reply's.
+                fits = fits and (unclosed if header.at is None or inside.mark != "```" else later) and (later or header.at is None)
             elif header.at is not None and latest is not None:
                 fits = fits and header.at >= latest - _DISORDER
             if header.at is None:
