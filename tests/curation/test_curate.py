@@ -622,6 +622,40 @@ def test_two_wishes_that_agree_with_a_third_but_not_with_each_other_are_not_the_
     assert active_of([wish(text, day) for day, text in enumerate(texts)]) == []
 
 
+ENDED = (
+    ("We decided to use Postgres because we need transactions.", "We decided against Postgres, SQLite it is."),
+    ("We decided to send letters with Mailchimp because sales has it.", "We no longer use Mailchimp, letters go out with Brevo."),
+    ("We decided to set the flyer with LaTeX because it looks best.", "We scrap the plan with LaTeX and go with Typst."),
+    ("We chose to host the shop on Heroku because it is cheap.", "We've switched from Heroku to Fly."),
+    ("We decided to write the importer in Go because it is fast.", "We decided to drop Go for the importer, it stays in Python."),
+    ("Wir haben entschieden, Postgres zu nehmen, weil es da ist.", "Wir haben uns gegen Postgres entschieden, es wird SQLite."),
+    ("Nous avons choisi Kafka parce que l'équipe le connaît.", "Nous n'utilisons plus Kafka, les messages passent par NATS."),
+    ("Hemos decidido usar Trello porque el cliente lo tiene.", "Ya no usamos Trello, las tareas están en Linear."),
+)
+BOTH_HOLD = (
+    ("We decided to use Postgres for the orders because it is safe.", "We decided against Postgres for the search index."),
+    ("We decided to use Stripe because it is quick.", "We decided to stop using Stripe Radar."),
+    ("We decided to replace Jest with Vitest because it is faster.", "We decided against Jest because it is slow."),
+    ("We decided to test with Playwright because it is fast.", "We decided not to test the admin pages with Playwright."),
+    ("We decided to use Postgres 16 because of its slots.", "We no longer use Postgres 12."),
+    ("We decided against MongoDB because it loses data.", "We decided to use Postgres because it is safe."),
+)
+
+
+@pytest.mark.parametrize(("earlier", "later"), ENDED)
+def test_a_decision_that_a_later_one_ends_waits_beside_it(earlier, later):
+    state = {}
+    for operation in curate([proposal(earlier, 0), proposal(later, 5)], ()):
+        state.update(apply_operation(state, operation, Actor.MACHINE))
+    status = {memory.content: memory.status for memory in state.values()}
+    assert (status[earlier] in (Status.HELD, Status.SUPERSEDED), status[later]) == (True, Status.ACTIVE)
+
+
+@pytest.mark.parametrize(("earlier", "later"), BOTH_HOLD)
+def test_a_decision_about_another_thing_of_the_same_name_ends_nothing(earlier, later):
+    assert sorted(active_of([proposal(earlier, 0), proposal(later, 5)])) == sorted((earlier, later))
+
+
 SAME_DECISION = (
     "We decided to cache results in Redis for an hour.",
     "Results shall be cached in Redis with a TTL of one hour.",

@@ -262,6 +262,10 @@ LINKS = {
     "with its reason": [told("Keep answers short.", 1), told("Keep answers short, because I read them on a phone.", 2)],
     "without its reason": [told("Keep answers short, because I read them on a phone.", 1), told("Keep answers short.", 2)],
     "another value": [told("The orders service listens on port 8000.", 1), told("The orders service listens on port 8443.", 2)],
+    "a decision that ends another": [
+        told("We decided to set the flyer with LaTeX.", 1, category="decision"),
+        told("The plan with LaTeX is dropped, Typst it is.", 2, category="decision"),
+    ],
     "an earlier value, told later": [
         told("The orders service now listens on port 8443.", 9),
         told("The orders service listens on port 8000.", 2),

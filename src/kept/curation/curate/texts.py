@@ -182,5 +182,6 @@ def _is_of_one_thing(left: ValueStatement, right: ValueStatement) -> bool:
 
 
 def choices_of(saying: ValueStatement) -> frozenset[str]:
-    """The words that a statement says to use or not to use, by which it is indexed."""
-    return saying.says.chosen | saying.says.refused if saying.filed_keys else frozenset()
+    """The words that a statement says to use or not to use, and what it decides for or leaves, by which it is indexed."""
+    chosen = saying.says.chosen | saying.says.refused | saying.left_names | saying.taken_names
+    return chosen if saying.filed_keys else frozenset()

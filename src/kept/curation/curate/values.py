@@ -30,6 +30,7 @@ from kept.core.statement import (
 )
 from kept.core.text import is_cjk
 from kept.core.value import dataclass
+from kept.curation.curate.endings import ends_choice, find_left, find_taken
 from kept.profiles.lexicons import common_words, join_alternatives, load_telling_patterns, number_words, word_list
 
 Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None]
@@ -141,7 +142,17 @@ class ValueStatement:
     @cached_property
     def may_begin_otherwise(self) -> bool:
         """True if it may be about the same as a statement with a different opening."""
-        return bool(self.once or self.home or self.sole or self.says.chosen)
+        return bool(self.once or self.home or self.sole or self.says.chosen or self.left_names)
+
+    @cached_property
+    def left_names(self) -> frozenset[str]:
+        """The names that it leaves; an earlier decision for one of them may end."""
+        return find_left(self.text).names
+
+    @cached_property
+    def taken_names(self) -> frozenset[str]:
+        """The names that it decides for."""
+        return find_taken(self.text).names
 
     @cached_property
     def forms(self) -> Mapping[str, frozenset[str]]:
@@ -337,6 +348,15 @@ def _find_slots(
 
 def find_relation(earlier: ValueStatement, later: ValueStatement) -> Relation:
     """The relation of a later statement to an earlier one."""
+    found = _relate(earlier, later)
+    return Relation.MAY_REPLACE if found is Relation.APART and _ends(earlier, later) else found
+
+
+def _ends(earlier: ValueStatement, later: ValueStatement) -> bool:
+    return not later.left_names.isdisjoint(earlier.taken_names) and ends_choice(earlier.text, later.text)
+
+
+def _relate(earlier: ValueStatement, later: ValueStatement) -> Relation:
     frame = _align(earlier, later)
     if is_choice_reversed(later.says, earlier.says):
         return Relation.REPLACES
@@ -422,7 +442,7 @@ def is_comparable(earlier: ValueStatement, later: ValueStatement) -> bool:
     """True if two statements may be related at all, judged cheaply by the first letters of their words."""
     if later.once or earlier.says.form == later.says.form or (later.open_ended and not earlier.once):
         return False
-    if earlier.once or earlier.says.chosen or (earlier.home and later.home):
+    if earlier.once or earlier.says.chosen or (earlier.home and later.home) or _ends(earlier, later):
         return True
     is_other = later.starts.isdisjoint(earlier.keys) and earlier.starts.isdisjoint(later.keys)
     if earlier.open_ended or (is_other and not (earlier.sole and later.sole and later.tells_change)):
