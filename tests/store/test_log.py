@@ -12,7 +12,7 @@ from kept.core.erasure import ErasureWords
 from kept.core.errors import DamagedError
 from kept.core.event import NOTED, Author, Cursor, EventKind, Origin, RecordAccount, ToolUse
 from kept.core.memory import Actor, Evidence, Refused
-from kept.core.operation import Add, Forget, Retire
+from kept.core.operation import Add, Forget, Reaffirm, Retire, Revise, to_facts
 from kept.core.project import Project
 from kept.store.check import check_fingerprints, check_quotes, citations, fingerprints_of
 from kept.store.log import Log
@@ -493,3 +493,24 @@ def test_an_index_is_made_anew_from_whole_blocks(store, monkeypatch):
     store.archive.reindex()
     assert not store.archive.find_mentions("first", DAWN)
     assert store.archive.find_mentions("answer", DAWN) == before["answer"]
+
+
+def test_a_memory_that_an_earlier_version_left_with_an_undone_edit_is_mended_once(store):
+    commit(store, add("m1", "words before the edit"))
+    before = store.log.memory("m1")
+    edited = replace(to_facts(before), content="words of the edit")
+    commit(store, Revise(memory="m1", at=AT, reason="edited", facts=edited))
+    commit(store, Reaffirm(memory="m1", at=AT, reason="seen again", facts=replace(edited, observations=2)))
+    commit(store, add("m2"))
+    commit(store, stage="undo", undoes=(2,))
+    left = replace(store.log.memory("m1"), content="words of the edit")  # as the fold of that version has it
+    with store.transaction():
+        store.log._update_memories({"m1": left})
+    assert store.find_damage() == ("memory m1: differs from what the log adds up to",)
+    store.upgrade_memories()
+    assert (store.log.memory("m1").content, store.log.memory("m1").observations) == ("words before the edit", 2)
+    assert store.find_damage() == ()
+    with store.transaction():
+        store.log._update_memories({"m1": left})
+    store.upgrade_memories()
+    assert store.log.memory("m1") == left

@@ -106,6 +106,7 @@ def run_pipeline(
     with hold_lock(workspace.paths.lock), ExitStack() as at_end:
         unreached = () if options.dry else reach_server(workspace)
         at_end.enter_context(workspace.store.trial_transaction() if options.dry else nullcontext())
+        workspace.store.upgrade_memories()
         report = _run_steps(workspace, paths, options, progress, at_end)
     report.written.problems += unreached
     report.sample = sample

@@ -167,11 +167,23 @@ class Log(Memories):
         switched, off = (*draft.undoes, *draft.redoes), find_undone_passes(self.undo_redo_passes())
         self._database.run("recompute_live", undone=json_list(off), switched=json_list(switched))
         clear_texts(self._database)
-        related = self.related_passes(switched)
+        self._refold(switched, off)
+
+    def _refold(self, passes: Iterable[int], off: Collection[int]) -> None:
+        """Compute the memories again that some passes affect, and all linked to those; the passes in ``off`` are undone."""
+        related = self.related_passes(passes)
         after: dict[str, Memory | None] = {
             number: None for pass_ in related for operation in pass_.operations for number in affected_memory_ids(operation)
         }
         self._update_memories(after | fold(pass_ for pass_ in related if pass_.id not in off))
+
+    def refold_undone(self) -> None:
+        """Compute the memories again that undone passes affected: earlier versions of kept let some of the undone words come back.
+        Raises DamagedError.
+        """
+        off = find_undone_passes(self.undo_redo_passes())
+        with self._database.transaction():
+            self._refold(off, off)
 
     def undo_redo_passes(self) -> tuple[Pass, ...]:
         """The passes that undo or redo other passes, without operations."""

@@ -26,6 +26,7 @@ from kept.store.rows import UNREADABLE
 from kept.store.values import VERSION, EventRow, FileRow, OptedOut, Output, Row, StoreRow, ThreadRow
 
 _REINDEXING = "reindexing"  # setting that a migration leaves: data derived from the archive must be rebuilt
+_FOLD = "2"  # how memories are derived from the log; raise it when that changes what an old log gives
 _TAKEN = 500  # rows loaded at a time; events of one such batch form an archive block
 
 
@@ -119,6 +120,13 @@ class SqliteStore:
     def save_note(self, name: str, text: str) -> None:
         """Store a note under a name, on this machine only."""
         self._database.run("put_setting", name=f"note:{name}", value=text)
+
+    def upgrade_memories(self) -> None:
+        """Compute the memories again, once, that an earlier version derived from the log in another way. What is damaged stays."""
+        if self.note("fold") != _FOLD:
+            with suppress(DamagedError), self.transaction():
+                self.log.refold_undone()
+                self.save_note("fold", _FOLD)
 
     def output_states(self, path: str) -> tuple[Output, ...]:
         """What was last written to a file and, if a write was interrupted, what was to be written; empty if nothing was written.
