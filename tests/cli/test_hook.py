@@ -13,7 +13,7 @@ from socket import AF_UNIX, SOCK_STREAM, socket
 import pytest
 
 from cli_world import RULE, kept, memory_file, told, transcript
-from hook_world import SESSION, harbor, hook, injected, log_of, payload
+from hook_world import SESSION, harbor, hook, hook_process, injected, log_of, payload
 from kept.cli.hook import EVENTS
 from kept.core.fence import GUARD, NOTICE, TAG
 from kept.install.background_run import is_run_active
@@ -137,13 +137,23 @@ def test_hostile_prompts_are_answered_within_the_form_or_with_nothing(rememberin
         assert len(json.loads(out)["hookSpecificOutput"]["additionalContext"]) < 10_000
 
 
-@pytest.mark.parametrize("event", EVENTS)
-@pytest.mark.parametrize(
-    "raw",
-    [b"", b"not json", b"[1, 2]", b'{"prompt": \xff\xfe}', b"[" * 100_000, b'{"session_id": 5, "cwd": [], "transcript_path": {}}'],
+GARBAGE = (
+    b"",
+    b"not json",
+    b"[1, 2]",
+    b'{"prompt": \xff\xfe}',
+    b"[" * 100_000,
+    b'{"session_id": 5, "cwd": [], "transcript_path": {}}',
 )
-def test_garbage_on_stdin_ends_well_and_silently(remembering, event, raw):
-    code, out, err = hook(event, raw, "--client", "claude")
+
+
+@pytest.mark.parametrize(
+    ("raw", "event", "call"),
+    [(b"", "stop", hook_process), (b'{"prompt": \xff\xfe}', "user-prompt", hook_process)]
+    + [(raw, event, hook) for raw in GARBAGE for event in EVENTS],
+)
+def test_garbage_on_stdin_ends_well_and_silently(remembering, raw, event, call):
+    code, out, err = call(event, raw, "--client", "claude")
     assert (code, err) == (0, "")
     if not raw.startswith(b'{"session_id'):
         assert out == ""
@@ -185,7 +195,7 @@ def test_a_hook_answers_while_another_process_writes(remembering):
     writer = sqlite3.connect(remembering / ".local" / "share" / "kept" / "kept.db", isolation_level=None)
     writer.execute("BEGIN EXCLUSIVE")
     try:
-        assert hook("user-prompt", prompt("InvoiceWriter invoices export"), "--client", "codex") == (0, "", "")
+        assert hook_process("user-prompt", prompt("InvoiceWriter invoices export"), "--client", "codex") == (0, "", "")
     finally:
         writer.close()
     assert "nothing was recalled" in log_of(remembering)[-1]
@@ -233,7 +243,7 @@ def test_where_the_person_wants_it_meaning_brings_what_words_alone_would_not(rem
     assert kept(capsys, "config", "set", "recall.embeddings", "hashing")[0] == 0
     assert kept(capsys, "config", "set", "context_meaning", "true")[0] == 0
     assert kept(capsys, "run")[0] == 0
-    text = injected("user-prompt", prompt(words, session_id="meant"), "--client", "codex")
+    text = injected("user-prompt", prompt(words, session_id="meant"), "--client", "codex", call=hook_process)
     assert FACT in text
     assert log_of(remembering) == []
 
@@ -325,7 +335,7 @@ def test_the_context_command_tells_what_was_considered_with_its_score_and_what_k
 def test_at_the_end_of_a_session_a_run_is_started_where_the_settings_say_so(remembering, capsys):
     path = transcript(remembering / ".claude" / "projects" / "elsewhere" / "s9.jsonl", RULE)
     assert kept(capsys, "config", "set", "at_session_end", "run")[0] == 0
-    assert hook("session-end", payload("SessionEnd", reason="clear", transcript_path=str(path))) == (0, "", "")
+    assert hook_process("session-end", payload("SessionEnd", reason="clear", transcript_path=str(path))) == (0, "", "")
     until(lambda: RULE.rstrip(".") in memory_file(remembering).read_text(encoding="utf-8") and not is_run_active(str(remembering)))
 
 
@@ -414,10 +424,8 @@ def test_two_sessions_that_start_at_once_are_told_of_a_failure_once(remembering)
     state = remembering / ".local" / "share" / "kept"
     (state / "failures.json").write_text(json.dumps(FAILED[:1]), encoding="utf-8")
     told = []
-    starts = [
-        threading.Thread(target=lambda: told.append(injected("session-start", payload("SessionStart", source="startup"))))
-        for _ in range(4)
-    ]
+    body = payload("SessionStart", source="startup")
+    starts = [threading.Thread(target=lambda: told.append(injected("session-start", body, call=hook_process))) for _ in range(4)]
     for each in starts:
         each.start()
     for each in starts:

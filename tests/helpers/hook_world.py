@@ -1,9 +1,14 @@
-"""A home with memories, and calls of ``kept hook`` in a separate process, as an agent makes them."""
+"""Payloads of agents' hooks, and calls of ``kept hook`` with them, in this process or in one of its own."""
 
 import json
 import os
 import subprocess
 import sys
+from io import BytesIO, TextIOWrapper
+
+import pytest
+
+from kept.cli import hook as hooks
 
 SESSION = "11111111-1111-4111-8111-111111111111"
 
@@ -25,16 +30,29 @@ def payload(event, **fields):
     }
 
 
-# A hook whose time limit for reading the store does not fail on a busy machine; its other limits are unchanged.
-_PATIENT = "import sys; from kept.cli import hook, main; hook._SECONDS = 600.0; main(sys.argv[1:])"
-
-
 def hook(event, body, *options, env=None):
-    """Run a hook in a separate process; ``body`` is a payload or raw bytes. Returns exit code, stdout and stderr."""
-    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    """Answer a hook in this process; ``body`` is a payload or raw bytes. Returns exit code, stdout and stderr.
+
+    A process for each call takes ten times as long. The time limit for reading the store is long, so that no test fails on a busy
+    machine.
+    """
+    out, err = (TextIOWrapper(BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (env or {}).items():
+            patch.setenv(name, value)
+        for name, stream in (("stdin", TextIOWrapper(BytesIO(_encoded(body)))), ("stdout", out), ("stderr", err)):
+            patch.setattr(sys, name, stream)
+        patch.setattr(hooks, "_SECONDS", _PATIENCE)
+        hooks._load_settings.cache_clear()  # a process of a client reads them anew
+        code = hooks.answer_event([event, *options])
+    return code, *(each.buffer.getvalue().decode() for each in (out, err))
+
+
+def hook_process(event, body, *options, env=None):
+    """Run a hook in a separate process, as clients do; otherwise as ``hook``."""
     done = subprocess.run(
         [sys.executable, "-c", _PATIENT, "hook", event, *options],
-        input=raw,
+        input=_encoded(body),
         capture_output=True,
         check=False,
         env={**os.environ, **(env or {})},
@@ -42,9 +60,17 @@ def hook(event, body, *options, env=None):
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
-def injected(event, body, *options, env=None):
+_PATIENCE = 600.0
+_PATIENT = f"import sys; from kept.cli import hook, main; hook._SECONDS = {_PATIENCE}; main(sys.argv[1:])"
+
+
+def _encoded(body):
+    return body if isinstance(body, bytes) else json.dumps(body).encode()
+
+
+def injected(event, body, *options, env=None, call=hook):
     """The text that a hook adds; empty if it adds nothing."""
-    code, out, err = hook(event, body, *options, env=env)
+    code, out, err = call(event, body, *options, env=env)
     assert (code, err) == (0, "")
     return json.loads(out)["hookSpecificOutput"]["additionalContext"] if out else ""
 

@@ -8,8 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hook_world import hook as hook_process
-from hook_world import payload
+from hook_world import hook_process, payload
 from kept.cli import hook as hooks
 from kept.install import background_run
 from kept.install.background_run import FIRST, is_run_active
