@@ -17,7 +17,7 @@ ODD = (
     "التواريخ تُكتب دائمًا وفق ISO 8601 في `dates.py`.",
     "日付は必ず ISO 8601 で書き、`dates.py` の関数だけを使うこと。",
     "我们决定把所有日期都写成 ISO 8601，永远不用本地时间。",
-    "A single_word_without_any_place_to_break_" + "x" * 400,
+    "A single_word_without_any_place_to_break_" + "x" * 400 + ", `and_another_in_code_" + "x" * 100 + ".py`.",
     "Long, with " + "many words that go on and on " * 690,
 )
 

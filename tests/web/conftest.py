@@ -154,14 +154,14 @@ def served(home):
 
 @pytest.fixture(scope="session")
 def crowded(tmp_path_factory):
-    """A page with a thousand memories."""
+    """A page with a thousand memories, and some that are held."""
     home = tmp_path_factory.mktemp("crowded")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
         patch.setenv("KEPT_HOME", str(home))
         with serving(home) as served:
             with served.workspace() as workspace:
-                crowd.fill(workspace, 1_000)
+                crowd.fill(workspace, 1_000, waiting=6)
             yield served
 
 
