@@ -10,7 +10,7 @@ from kept.core.errors import MissingError, StaleError
 from kept.core.memory import Status
 from kept.core.value import replace
 from kept.extraction.score import compute_features, score
-from kept.memories import decisions, person
+from kept.memories import decisions, person, waiting
 from kept.memories.browse import memory_revision
 from kept.memories.history import memories_at, undo
 from kept.memories.waiting import (
@@ -50,6 +50,21 @@ def workspace(desk_at, home):
     with desk_at(home) as opened:
         run_pipeline(opened, [], RunOptions(model=False))
         yield opened
+
+
+def test_what_is_decided_while_proposals_are_counted_is_not_counted_from_then_on(workspace, monkeypatch):
+    first, *_ = list_pending_proposals(workspace)
+    every, _ = count_pending_proposals(workspace)
+    counted = waiting._count_decided_today
+
+    def decide_meanwhile(opened):
+        monkeypatch.setattr(waiting, "_count_decided_today", counted)
+        decisions.reject(opened, first.memory.id)
+        return counted(opened)
+
+    monkeypatch.setattr(waiting, "_count_decided_today", decide_meanwhile)
+    list_pending_proposals(workspace)
+    assert count_pending_proposals(workspace)[0] == len(list_pending_proposals(workspace)) == every - 1
 
 
 def test_what_a_run_set_aside_tells_wishes_from_what_was_refused():

@@ -59,6 +59,7 @@ def list_pending_proposals(workspace: Workspace) -> tuple[PendingProposal, ...]:
     """All pending proposals by scope; both scopes and proposals are ordered best first. Raises StoreError, DamagedError."""
     from kept.extraction.score import compute_features, score  # noqa: PLC0415 - its word lists are slow to load, and counts are cached
 
+    stamp = _stamp_store(workspace)  # before reading: the counts of what another process changes meanwhile must not be cached
     pool: dict[str, list[tuple[Memory, bool, Score]]] = defaultdict(list)
     for memory, stored in collect_pending(workspace):
         pool[memory.scope].append((memory, stored, score(compute_features(memory.content, trigger=memory.trigger))))
@@ -71,7 +72,7 @@ def list_pending_proposals(workspace: Workspace) -> tuple[PendingProposal, ...]:
         for members in ranked
         for rank, (memory, stored, value) in enumerate(members, 1)
     )
-    _save_counts(workspace, proposals)
+    _save_counts(workspace, stamp, proposals)
     return proposals
 
 
@@ -145,8 +146,8 @@ def _stamp_store(workspace: Workspace) -> list[int | str]:
     return []
 
 
-def _save_counts(workspace: Workspace, proposals: Sequence[PendingProposal]) -> None:
-    path, stamp = workspace.paths.state / COUNTS, _stamp_store(workspace)
+def _save_counts(workspace: Workspace, stamp: list[int | str], proposals: Sequence[PendingProposal]) -> None:
+    path = workspace.paths.state / COUNTS
     before = files.read_file(path)
     data = json.dumps([stamp, len(proposals), len(best_of_each_scope(proposals))]).encode()
     if stamp and data != before.data:
