@@ -90,19 +90,20 @@ def index_words(text: str) -> str:
 
     ``getUserName`` is indexed as itself and as get, user, name; ``src/app/main.py`` also by each part.
     """
-    words: list[str] = []
-    for word in find_words(_compose(text)):
-        if not word.isascii() and any(map(is_cjk, word)):
-            words.extend(word[i : i + 2] for i in range(max(1, len(word) - 1)))
-            continue
-        if word.isalpha() and (word[1:].islower() or word.isupper() or word.islower()):  # the common case: a word without pieces
-            words.append(word)
-            continue
-        words.append(word.translate(_SEPARATORS))
-        pieces = find_pieces(word)
-        if len(pieces) > 1:
-            words.extend(pieces)
-    return " ".join(words).lower()
+    words = find_words(_compose(text))
+    short = max(map(len, words), default=0) <= _SHORT_WORD
+    return " ".join(map(_index_word if short else _index_word.__wrapped__, words)).lower()
+
+
+@lru_cache(maxsize=4096)
+def _index_word(word: str) -> str:
+    """The words to index one word by. Cached, because texts repeat their words."""
+    if not word.isascii() and any(map(is_cjk, word)):
+        return " ".join([word[i : i + 2] for i in range(max(1, len(word) - 1))])
+    if word.isalpha() and (word[1:].islower() or word.isupper() or word.islower()):  # the common case: a word without pieces
+        return word
+    pieces = find_pieces(word)
+    return " ".join([word.translate(_SEPARATORS), *(pieces if len(pieces) > 1 else ())])
 
 
 def phrase_words(name: str) -> str:
@@ -111,6 +112,7 @@ def phrase_words(name: str) -> str:
     return " ".join(words[1:] if len(words) > 1 and len(name.split()) == 1 else words)
 
 
+_SHORT_WORD = 40  # characters; the words of a text with a longer one are not cached
 _SEPARATORS = str.maketrans("", "", ".'’/_-")
 
 

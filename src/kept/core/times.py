@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from kept.core.pattern import compile_late
@@ -66,6 +67,7 @@ def _from_text(text: str) -> datetime | None:
     return instant if EARLIEST <= instant < LATEST and abs(offset) < _LEAST_WRONG_OFFSET else None
 
 
+@lru_cache(maxsize=4096)  # an event's time is formatted when it is read, packed, and entered in its thread
 def format_instant(instant: datetime) -> str:
     """Format an instant as ``2026-01-05T14:12:12.091Z`` (UTC, milliseconds); such texts sort in time order."""
     if instant.tzinfo is not UTC:

@@ -187,8 +187,10 @@ def success_of(is_error: Any) -> bool | None:
 
 def call_target(arguments: Mapping[str, Any], names: Iterable[str] = _TARGETS) -> str:
     """The target of a call, truncated: the first of the named arguments, else all arguments as JSON."""
-    named = next((target for name in names if (target := command_line(arguments.get(name)).strip())), "")
-    return truncate_text(named or (json.dumps(arguments, ensure_ascii=False) if arguments else ""))
+    for name in names:
+        if (given := arguments.get(name)) and (target := command_line(given).strip()):
+            return truncate_text(target)
+    return truncate_text(json.dumps(arguments, ensure_ascii=False) if arguments else "")
 
 
 def call_detail(arguments: Mapping[str, Any], names: Iterable[str] = ("content",)) -> str:
@@ -238,10 +240,10 @@ def to_event(
 
     If two tools recorded a conversation with the same times, the events of one have the same twins as those of the other.
     """
-    call = draft.tool.call if draft.tool else ""
+    stamp = format_instant(at) if at and precision is Precision.MESSAGE else ""
     return Event(
         key=key,
-        twin=twin_of(draft.kind, format_instant(at) if at and precision is Precision.MESSAGE else "", call, draft.text),
+        twin=twin_of(draft.kind, stamp, draft.tool.call if draft.tool else "", draft.text) if stamp else "",
         session=session,
         record=record,
         parent=parent,
@@ -275,6 +277,8 @@ def strip_leading_blocks(texts: Iterable[str], tag: str) -> tuple[str, str]:
 def list_parts(content: Any) -> list[Mapping[str, Any]]:
     """A message's content as parts; a plain string is one text part."""
     listed = content if isinstance(content, list) else [content]
+    if not [part for part in listed if type(part) is not dict]:
+        return listed
     parts = ({"type": "text", "text": part} if isinstance(part, str) else part for part in listed)
     return [part for part in parts if isinstance(part, dict)]
 

@@ -83,19 +83,19 @@ def read_file_slices(path: Path, file: BinaryIO, cursor: Cursor, reader: RecordR
 
     first, stop = place.offset, ReadStop(end=place.offset, lines=place.line)
     for piece in read_records(file, offset=place.offset, lines=place.line):
-        match piece:
-            case Record():
-                outcome = reader.step(state, piece)
-                outcomes.append(outcome)
-                events += len(outcome.events)
-            case Reject():
-                outcomes.append(piece)
-            case ReadStop() as stop:
-                if stop.blank:
-                    noted["blank-line"] += 1
-                if stop.end - first >= SLICE_BYTES or events >= SLICE_EVENTS:
-                    yield cut(stop)
-                    outcomes, noted, events, first = [], Counter(), 0, stop.end
+        if isinstance(piece, Record):
+            outcome = reader.step(state, piece)
+            outcomes.append(outcome)
+            events += len(outcome.events)
+        elif isinstance(piece, ReadStop):
+            stop = piece
+            if stop.blank:
+                noted["blank-line"] += 1
+            if stop.end - first >= SLICE_BYTES or events >= SLICE_EVENTS:
+                yield cut(stop)
+                outcomes, noted, events, first = [], Counter(), 0, stop.end
+        else:
+            outcomes.append(piece)
     if stop.end > first or stop.pending or (rewritten and first == 0):
         reached = stop.end > place.offset or rewritten
         yield cut(stop) if reached else make_slice(path, outcomes, place, noted=noted, pending=stop.pending)
@@ -116,21 +116,20 @@ def make_slice(
     problems: list[RecordProblem] = []
     for outcome in outcomes:
         records += 1
-        match outcome:
-            case Reject():
-                malformed += 1
-                dropped[outcome.fault.value] += 1
-                if len(problems) < PROBLEMS_KEPT:
-                    place = RecordProblem(
-                        path=str(path), line=outcome.line, reason=outcome.fault.value, start=outcome.start, end=outcome.end
-                    )
-                    problems.append(place)
-                continue
-            case Outcome(events=()):
-                dropped[outcome.dropped] += 1
-            case Outcome():
-                kept += 1
-                events.extend(outcome.events)
+        if isinstance(outcome, Reject):
+            malformed += 1
+            dropped[outcome.fault.value] += 1
+            if len(problems) < PROBLEMS_KEPT:
+                place = RecordProblem(
+                    path=str(path), line=outcome.line, reason=outcome.fault.value, start=outcome.start, end=outcome.end
+                )
+                problems.append(place)
+            continue
+        if outcome.events:
+            kept += 1
+            events.extend(outcome.events)
+        else:
+            dropped[outcome.dropped] += 1
         if outcome.noted:
             counted.update(outcome.noted)
     account = RecordAccount(

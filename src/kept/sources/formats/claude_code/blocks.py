@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kept.core.digest import hash_texts
-from kept.core.event import CHOICE, Author, ToolUse
+from kept.core.event import CHOICE, Author, EventKind, ToolUse
 from kept.core.pattern import compile_late
-from kept.core.value import dataclass, field, replace
+from kept.core.value import dataclass, field
 from kept.core.words import list_shapes
 from kept.sources.documents import PRINTED, is_program, is_unattended
 from kept.sources.drafts import (
@@ -23,6 +23,7 @@ from kept.sources.drafts import (
     exit_code_of,
     hold_newest,
     list_parts,
+    shorten_text,
     to_mapping,
     truncate_name,
 )
@@ -34,31 +35,39 @@ def label_record(value: Mapping[str, Any], *, subagent_file: bool) -> tuple[Auth
 
     The fields are checked from the least to the most trusted interpretation: a record with two claims gets the less trusted one.
     """
-    origin = value.get("origin")
-    kind = origin.get("kind") if isinstance(origin, dict) else None
-    message = value.get("message")
-    role = message.get("role") if isinstance(message, dict) else None
+    if subagent_file:
+        return Author.SUBAGENT, "subagent-file"
+    for name, author, reason in _CLAIMS:
+        if value.get(name):
+            return author, reason
+    role = to_mapping(value.get("message")).get("role")
+    if role is not None and role != "user":
+        return Author.INJECTED, "role-mismatch"
+    if value.get("planContent"):
+        return Author.INJECTED, "planContent"
+    kind = to_mapping(value.get("origin")).get("kind")
+    if kind is not None:
+        return (Author.INJECTED, "origin-not-human") if kind != "human" else None
     entry, source = value.get("entrypoint"), value.get("promptSource")
     printed = entry == PRINTED and not is_unattended(value.get("cwd"))
-    rules: tuple[tuple[Any, Author, str], ...] = (
-        (subagent_file, Author.SUBAGENT, "subagent-file"),
-        (value.get("isSidechain"), Author.SUBAGENT, "isSidechain"),
-        (value.get("agentId"), Author.SUBAGENT, "agentId"),
-        (value.get("agentName"), Author.SUBAGENT, "agentName"),
-        (value.get("parent_tool_use_id") or value.get("parentToolUseID"), Author.SUBAGENT, "parent-tool-use"),
-        (value.get("isCompactSummary"), Author.COMPACTION, "isCompactSummary"),
-        (value.get("isMeta"), Author.INJECTED, "isMeta"),
-        (value.get("isSynthetic"), Author.INJECTED, "isSynthetic"),
-        (value.get("sourceToolUseID"), Author.INJECTED, "sourceToolUseID"),
-        (value.get("isVisibleInTranscriptOnly"), Author.INJECTED, "isVisibleInTranscriptOnly"),
-        (role is not None and role != "user", Author.INJECTED, "role-mismatch"),
-        (value.get("planContent"), Author.INJECTED, "planContent"),
-        (kind is not None and kind != "human", Author.INJECTED, "origin-not-human"),
-        (kind is None and (is_program(entry) or (entry == PRINTED and not printed)), Author.INJECTED, "entrypoint-sdk"),
-        (kind is None and source == "sdk" and not printed, Author.INJECTED, "promptSource-machine"),
-        (kind is None and source == "system", Author.INJECTED, "promptSource-machine"),
-    )
-    return next(((author, reason) for holds, author, reason in rules if holds), None)
+    if is_program(entry) or (entry == PRINTED and not printed):
+        return Author.INJECTED, "entrypoint-sdk"
+    return (Author.INJECTED, "promptSource-machine") if source == "system" or (source == "sdk" and not printed) else None
+
+
+# Fields whose value, if true, says who the author is, with the reason: the least trusted first.
+_CLAIMS = (
+    ("isSidechain", Author.SUBAGENT, "isSidechain"),
+    ("agentId", Author.SUBAGENT, "agentId"),
+    ("agentName", Author.SUBAGENT, "agentName"),
+    ("parent_tool_use_id", Author.SUBAGENT, "parent-tool-use"),
+    ("parentToolUseID", Author.SUBAGENT, "parent-tool-use"),
+    ("isCompactSummary", Author.COMPACTION, "isCompactSummary"),
+    ("isMeta", Author.INJECTED, "isMeta"),
+    ("isSynthetic", Author.INJECTED, "isSynthetic"),
+    ("sourceToolUseID", Author.INJECTED, "sourceToolUseID"),
+    ("isVisibleInTranscriptOnly", Author.INJECTED, "isVisibleInTranscriptOnly"),
+)
 
 
 CALLS = ("tool_use", "server_tool_use")
@@ -81,17 +90,28 @@ def to_result_draft(block: Mapping[str, Any], result: Any, tool: ToolUse, *, ind
     """Convert a tool_result block to an output of ``tool``; ``result``, the record's ``toolUseResult``, also tells how the call
     ended.
     """
-    for part in list_parts(block.get("content")):
+    content = block.get("content")
+    for part in list_parts(content) if isinstance(content, list) else ():
         if part.get("type") in ("image", "document"):
             count_note(noted, f"block:{part['type']}")
     if not tool.name:
         count_note(noted, "output-without-call")
-    text = content_text(block.get("content"))
-    draft = EventDraft(index=index)
-    if text.startswith(list_shapes("clients", "not_run")):
-        return replace(draft.output(text, replace(tool, detail=""), noted), reason="tool-result:not-run")
-    ok, exit_code = _call_success(block.get("is_error"), result), _stated_exit_code(text, result)
-    return draft.output(text, replace(tool, detail="", ok=ok, exit_code=exit_code), noted)
+    text = content_text(content)
+    ran = not text.startswith(list_shapes("clients", "not_run"))
+    return EventDraft(
+        kind=EventKind.TOOL_OUTPUT,
+        author=Author.TOOL,
+        reason="tool-result" if ran else "tool-result:not-run",
+        text=shorten_text(text, noted),
+        index=index,
+        tool=ToolUse(
+            name=tool.name,
+            call=tool.call,
+            target=tool.target,
+            ok=_call_success(block.get("is_error"), result) if ran else tool.ok,
+            exit_code=_stated_exit_code(text, result) if ran else tool.exit_code,
+        ),
+    )
 
 
 def _call_success(is_error: Any, result: Any) -> bool | None:
@@ -112,10 +132,12 @@ _EXIT_CODE = compile_late(r"Exit code ([0-9]{1,3})(?![0-9])")
 
 
 def _stated_exit_code(text: str, result: Any) -> int | None:
-    codes = (exit_code_of(to_mapping(result).get(key)) for key in ("exitCode", "exit_code", "code"))
-    stated = next((code for code in codes if code is not None), None)
-    printed = _EXIT_CODE.match(text)
-    return int(printed[1]) if stated is None and printed else stated
+    if isinstance(result, dict):
+        for key in ("exitCode", "exit_code", "code"):
+            if key in result and (code := exit_code_of(result[key])) is not None:
+                return code
+    printed = _EXIT_CODE.match(text) if text.startswith("Exit code") else None
+    return int(printed[1]) if printed else None
 
 
 _REFUSED = "The user doesn't want to proceed with this tool use"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.digest import hash_texts
-from kept.core.event import Author, Cursor, Event, Precision, Slice
+from kept.core.event import Author, Cursor, Event, EventKind, Precision, Slice
 from kept.core.text import one_line, word_set
 from kept.core.times import format_instant, parse_instant
 from kept.core.value import dataclass
@@ -121,9 +121,12 @@ class _FileInfo:
 
 def _read_record(state: State, record: Record, *, file: _FileInfo) -> Outcome:
     value = record.value
-    state.session = truncate_name(value.get("sessionId")) or state.session or truncate_name(file.stem)
-    state.cwd = truncate_name(value.get("cwd"), PATH_LIMIT) or state.cwd
-    state.branch = truncate_name(value.get("gitBranch"), PATH_LIMIT) or state.branch
+    if not state.session or value.get("sessionId") != state.session:
+        state.session = truncate_name(value.get("sessionId")) or state.session or truncate_name(file.stem)
+    if value.get("cwd") != state.cwd:
+        state.cwd = truncate_name(value.get("cwd"), PATH_LIMIT) or state.cwd
+    if value.get("gitBranch") != state.branch:
+        state.branch = truncate_name(value.get("gitBranch"), PATH_LIMIT) or state.branch
     noted: dict[str, int] = {}
     match value.get("type"):
         case "user":
@@ -162,7 +165,7 @@ def _read_user(state: State, value: Mapping[str, Any], file: _FileInfo, noted: d
     if label is None and sent_before(state, alone):
         return "queued-copy"
     drafts: list[EventDraft] = []
-    results = sum(1 for block in content if block.get("type") == "tool_result")
+    results = len([block for block in content if block.get("type") == "tool_result"])
     result = value.get("toolUseResult") if results == 1 else None
     for index, block in enumerate(content):
         match block.get("type"):
@@ -182,8 +185,7 @@ def _read_user(state: State, value: Mapping[str, Any], file: _FileInfo, noted: d
 def _label_command_body(state: State, value: Mapping[str, Any], content: list[Mapping[str, Any]]) -> tuple[Author, str] | None:
     """The label of the client's expansion of a slash command: the record after the command, with a list as its content."""
     command, state.command = state.command, ""
-    texts = [content_text(block.get("text")) for block in content if block.get("type") == "text"]
-    if any("<command-name>" in text for text in texts):
+    if [block for block in content if block.get("type") == "text" and "<command-name>" in content_text(block.get("text"))]:
         state.command = truncate_name(value.get("uuid"))
     is_list = not isinstance(value["message"].get("content"), str)
     return (Author.INJECTED, "command-body") if command and is_list and value.get("parentUuid") == command else None
@@ -233,14 +235,15 @@ def _read_assistant(state: State, record: Record, file: _FileInfo, noted: dict[s
         kinds.add(kind if isinstance(kind, str) else "")
         match kind:
             case "text" if text := shorten_text(content_text(block.get("text")), noted):
-                drafts.append(EventDraft(index=index).answer(text, reason, author))
+                drafts.append(EventDraft(kind=EventKind.RESPONSE, author=author, reason=reason, text=text, index=index))
             case "text":
                 pass
             case str() if kind in CALLS:
                 tool = called_tool(block)
                 state.calls.add_call(tool, record)
                 note_scheduled(state, block)
-                drafts.append(EventDraft(author=author, reason=reason, index=index).call(tool))
+                said = tool.target or tool.name
+                drafts.append(EventDraft(kind=EventKind.TOOL_CALL, author=author, reason=reason, text=said, index=index, tool=tool))
             case "thinking" | "redacted_thinking":
                 count_note(noted, "thinking")
             case _:
@@ -318,8 +321,9 @@ def _to_events(state: State, record: Record, drafts: list[EventDraft], parent: s
     message = value.get("message")
     turn = truncate_name(message.get("id")) if isinstance(message, dict) and value.get("type") == "assistant" else ""
     for draft in drafts:
-        moment = format_instant(at) if at and not native else str(record.start)
-        key = native or hash_texts(state.session, draft.kind, moment, one_line(draft.text))
+        key = native
+        if not native:
+            key = hash_texts(state.session, draft.kind, format_instant(at) if at else str(record.start), one_line(draft.text))
         yield to_event(
             draft,
             key=key + draft.suffix,
