@@ -1,4 +1,4 @@
-"""Forgetting and deciding in a real browser, on one store with journals, backups and 1,000 memories."""
+"""Forgetting and deciding in a real browser, on one store with journals, backups and 100 memories."""
 
 import re
 import sqlite3
@@ -30,12 +30,12 @@ ALMONDS = "Ship the almonds by sea and never by air, whatever the board says."
 NEAR_PRICES = "Don't round prices of walnuts, the auditors add them up again."
 
 
-def add_thousand(workspace):
-    """Remember a thousand sentences that a person told."""
+def add_hundred(workspace):
+    """Remember a hundred sentences that a person told."""
     now = workspace.clock()
     told = {"profile": "coding", "category": "decision", "scope": "user", "status": Status.ACTIVE, "confidence": 1.0}
     told |= {"origin": Origin.USER, "first_seen": now, "last_seen": now, "artifacts": (), "owned": True, "trigger": "told"}
-    contents = [f"Warehouse {number} keeps its walnuts in crate {number * 7} of hall {number % 13}." for number in range(1_000)]
+    contents = [f"Warehouse {number} keeps its walnuts in crate {number * 7} of hall {number % 13}." for number in range(100)]
     memories = [Memory(id=f"{number:010x}", content=content, **told) for number, content in enumerate(contents)]
     adds = tuple(Add(memory=each.id, at=now, reason="told", value=each) for each in memories)
     number = workspace.store.log.start_run("import", now)
@@ -45,7 +45,7 @@ def add_thousand(workspace):
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """A store of 1,000 memories, with a journal entry, a daily backup and one made by hand. Each test takes its own memories."""
+    """A store of 100 memories, with a journal entry, a daily backup and one made by hand. Each test takes its own memories."""
     home = tmp_path_factory.mktemp("large")
     say(home, "a", SAID, "Please rewrite the tide reader in `tides.py` so that it reads all gauges.", PRICES, day=DAY.isoformat())
     say(home, "b", f"As I said: {SAID.upper()} So wait.", day="2026-01-06")
@@ -56,7 +56,7 @@ def large(tmp_path_factory):
             with served.workspace() as workspace:
                 run_pipeline(workspace, [], RunOptions())
                 assert {SAID, PRICES} <= {each.content for each in workspace.store.log.memories()}
-                add_thousand(workspace)
+                add_hundred(workspace)
                 for each in (NEAR, NEAR_PRICES, ALMONDS):
                     person.create_memory(workspace, each, "decision")
                 for each in ("Never ship walnuts on a Friday.", "Always count the crates twice."):
@@ -138,7 +138,7 @@ def test_a_memory_that_backups_and_entries_hold_is_forgotten_with_the_copy_that_
     assert "none has the words" in dialog.inner_text()
     assert held(large.home, "tide crew is away") == []
     with large.workspace() as workspace:
-        assert len([each for each in workspace.store.log.memories() if "Warehouse" in each.content]) == 1_000
+        assert len([each for each in workspace.store.log.memories() if "Warehouse" in each.content]) == 100
         assert workspace.store.find_damage() == ()
 
 
