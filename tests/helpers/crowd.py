@@ -1,4 +1,4 @@
-"""A large store: the runs, days and files of the bundled sample, and memories as they accumulate over years, some of them odd."""
+"""Large stores: the runs, days and files of the bundled sample with memories of years, some of them odd; or plain sentences."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from kept.core.event import Origin
 from kept.core.memory import Actor, Candidate, Evidence, Memory, Status
 from kept.core.operation import Add
+from kept.memories.person import make_memory
 from kept.pipeline.run import RunOptions, run_pipeline, sample_files
 from kept.store.values import Draft
 
@@ -35,6 +36,29 @@ def fill(workspace, size, *, waiting=25, sample=True):
     for start in range(0, len(adds), 500):
         workspace.store.log.commit(replace(base, operations=adds[start : start + 500]))
     workspace.store.log.end_run(run, SINCE, {})
+
+
+def tell(workspace, contents, category="decision", *, scopes=("user",)):
+    """Remember sentences as a person tells them, in one commit: adding one looks for it among all others before."""
+    profile, kind = workspace.kind(category)
+    now = workspace.clock()
+    values = [
+        make_memory(
+            f"{number:010x}",
+            content,
+            now,
+            profile=profile.id,
+            category=kind.id,
+            scope=scopes[number % len(scopes)],
+            trusted=True,
+            trigger="told",
+        )
+        for number, content in enumerate(contents)
+    ]
+    adds = tuple(Add(memory=each.id, at=now, reason="told by the user", value=each) for each in values)
+    run = workspace.store.log.start_run("add", now)
+    workspace.store.log.commit(Draft(run=run, stage="person", subject="", actor=Actor.PERSON, recorded_at=now, operations=adds))
+    workspace.store.log.end_run(run, now, {})
 
 
 def _sentence(number):

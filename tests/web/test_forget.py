@@ -8,10 +8,9 @@ from datetime import date
 
 import pytest
 
+import crowd
 from conftest import PATIENCE, serving
-from kept.core.event import Origin
-from kept.core.memory import Actor, Memory, Status
-from kept.core.operation import Add
+from kept.core.memory import Status
 from kept.memories import person
 from kept.memories.backups import create_backup, make_daily_backup
 from kept.pipeline.erase import forget
@@ -19,7 +18,6 @@ from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.write_journal import make_entry_options, write_journal_entry
 from kept.store.archive import blocks
 from kept.store.packing import unpack
-from kept.store.values import Draft
 from talking import say
 
 DAY = date(2026, 1, 5)
@@ -28,19 +26,6 @@ NEAR = "Don't deploy the harbour service on a Friday, the tide crew is away."
 PRICES = "Never round the prices of walnuts, because the auditors add them up again."
 ALMONDS = "Ship the almonds by sea and never by air, whatever the board says."
 NEAR_PRICES = "Don't round prices of walnuts, the auditors add them up again."
-
-
-def add_hundred(workspace):
-    """Remember a hundred sentences that a person told."""
-    now = workspace.clock()
-    told = {"profile": "coding", "category": "decision", "scope": "user", "status": Status.ACTIVE, "confidence": 1.0}
-    told |= {"origin": Origin.USER, "first_seen": now, "last_seen": now, "artifacts": (), "owned": True, "trigger": "told"}
-    contents = [f"Warehouse {number} keeps its walnuts in crate {number * 7} of hall {number % 13}." for number in range(100)]
-    memories = [Memory(id=f"{number:010x}", content=content, **told) for number, content in enumerate(contents)]
-    adds = tuple(Add(memory=each.id, at=now, reason="told", value=each) for each in memories)
-    number = workspace.store.log.start_run("import", now)
-    workspace.store.log.commit(Draft(run=number, stage="import", subject="", actor=Actor.PERSON, recorded_at=now, operations=adds))
-    workspace.store.log.end_run(number, now, {})
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +41,10 @@ def large(tmp_path_factory):
             with served.workspace() as workspace:
                 run_pipeline(workspace, [], RunOptions())
                 assert {SAID, PRICES} <= {each.content for each in workspace.store.log.memories()}
-                add_hundred(workspace)
+                crowd.tell(
+                    workspace,
+                    [f"Warehouse {each} keeps its walnuts in crate {each * 7} of hall {each % 13}." for each in range(100)],
+                )
                 for each in (NEAR, NEAR_PRICES, ALMONDS):
                     person.create_memory(workspace, each, "decision")
                 for each in ("Never ship walnuts on a Friday.", "Always count the crates twice."):

@@ -1,19 +1,7 @@
 """The knowledge graph in the browser: listed and, where chosen, drawn, searched by key, a click away from memories and pages."""
 
+import crowd
 from kept.pipeline.run import RunOptions, run_pipeline
-
-
-def many(served, count):
-    with served.workspace() as workspace, workspace.store.transaction():  # one commit for all of them
-        from kept.memories.person import create_memory  # noqa: PLC0415 - only this test fills a store
-
-        for number in range(count):
-            create_memory(
-                workspace,
-                f"Step {number} uses `module_{number % 40}.py` with `tool_{number % 25}`.",
-                "decision",
-                scope=f"project:p{number % 12}-abc",
-            )
 
 
 def test_a_node_leads_to_its_memories(browse, served):
@@ -53,7 +41,9 @@ def test_it_is_found_by_keys_alone(browse, served):
 
 
 def test_of_a_thousand_memories_each_thing_is_named(browse, served):
-    many(served, 1_100)
+    steps = [f"Step {number} uses `module_{number % 40}.py` with `tool_{number % 25}`." for number in range(1_100)]
+    with served.workspace() as workspace:
+        crowd.tell(workspace, steps, scopes=[f"project:p{number}-abc" for number in range(12)])
     page = browse("/graph")
     page.wait_for_selector("#graph[data-nodes]")
     page.get_by_text("left out").wait_for()

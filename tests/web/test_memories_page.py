@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+import crowd
 from kept.core.memory import Status
 from kept.local.files import hold_lock
 from kept.memories import person
@@ -367,8 +368,8 @@ def test_what_nobody_sees_is_not_in_a_page(served, browse):
 
 
 def test_a_search_with_a_filter_finds_what_ranks_low(served):
-    for number in range(110):
-        served.add(f"The widget number {number} is a widget.")
+    with served.workspace() as workspace:
+        crowd.tell(workspace, [f"The widget number {number} is a widget." for number in range(110)])
     kept_last = served.add("On some days of the year there may also be a widget, besides all else that is made and sold here.")
     with served.workspace() as workspace:
         person.pin(workspace, kept_last.id)

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+import crowd
 from kept.core.memory import Status
 from kept.memories import person
 from kept.memories.waiting import best_of_each_scope, list_pending_proposals
@@ -17,7 +18,7 @@ from kept.web.pages.review import _describe_budget
 from talking import say
 
 WORDS = ("Never ship walnuts on a Friday.", "Always count the crates twice.", "Never store almonds in the barn.")
-
+CRATES = [f"Crate {number} of the northern warehouse is for walnuts, and never for almonds or dates." for number in range(200)]
 TOTALS = "Our reports should show the totals without any rounding, so that the auditors can compare all with the lists of the bank."
 
 
@@ -244,8 +245,8 @@ def test_what_was_refused_is_listed_by_project_the_latest_first_and_says_so(serv
 
 
 def test_what_a_keep_pushes_out_of_the_full_file_is_named(served, browse):
-    for number in range(200):
-        served.add(f"Crate {number} of the northern warehouse is for walnuts, and never for almonds or dates.", "project_fact")
+    with served.workspace() as workspace:
+        crowd.tell(workspace, CRATES, "project_fact")
     served.hold(WORDS[0], "constraint")
     page = browse("/review")
     row = page.locator(".decide", has_text=WORDS[0])
@@ -386,8 +387,8 @@ def test_beside_a_proposal_stands_what_was_said_later_of_the_same_and_was_so_end
 
 
 def test_a_row_says_whether_what_was_kept_reaches_a_session_and_one_project_is_reviewed_alone(served, home, browse):
-    for number in range(200):
-        served.add(f"Crate {number} of the northern warehouse is for walnuts, and never for almonds or dates.", "project_fact")
+    with served.workspace() as workspace:
+        crowd.tell(workspace, CRATES, "project_fact")
     say(home, "a", "hello there", TOTALS)
     with served.workspace() as workspace:
         run_pipeline(workspace, [], RunOptions(model=False))
