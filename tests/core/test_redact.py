@@ -1,6 +1,7 @@
 """Secrets of the publicly documented shapes disappear whole; what only looks like one stays."""
 
 import base64
+import hashlib
 import importlib.util
 import json
 import random
@@ -451,6 +452,11 @@ def test_a_secret_split_by_what_cannot_be_seen_is_found_after_stripping(disguise
             assert gone(hidden, secret) == gone(text, secret)
 
 
+def hex_dump(data: bytes, group: int = 1) -> str:
+    rows = (data[at : at + 16] for at in range(0, len(data), 16))
+    return "\n".join(f"{place * 16:08x}: {row.hex(' ', group):<48}  {row!r}" for place, row in enumerate(rows))
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -463,14 +469,68 @@ def test_a_secret_split_by_what_cannot_be_seen_is_found_after_stripping(disguise
         f'"out":"A=1\\nGITHUB_TOKEN={token()}\\nB=2"',
         f"token=3D{token()[:10]}=\n{token()[10:]}",
         f"token=3D{token()[:10]}=\r\n{token()[10:]}",
+        f"   41→next={token()[:22]}\n   42→{token()[22:]}\n   43→end",
+        f"│ {token()[:22]} │\n│ {token()[22:]} │\n│ end │",
+        f"| {token()[:22]} |\n| {token()[22:]} |\n",
+        f"seen {token().encode().hex()} there",
+        f"seen {token().encode().hex().upper()} there",
+        hex_dump(f"A=1\nGITHUB={token()}\n".encode()),
+        hex_dump(f"GITHUB={token()}".encode(), 2),
     ],
-    ids=["wrapped", "continued", "cited", "base64", "percent", "json in json", "escaped newline", "quoted-printable", "mail"],
+    ids=[
+        *("wrapped", "continued", "cited", "base64", "percent", "json in json", "escaped newline", "quoted-printable", "mail"),
+        *("numbered lines", "boxed", "in a cell", "hexadecimal", "upper case", "hexdump", "xxd"),
+    ],
 )
 def test_a_disguised_secret_is_found(text: str) -> None:
     done = redact(text, key=KEY)
     assert done.found
     assert not leftover(token(), done.text)
     assert "Xk29fj0qLm" not in done.text
+
+
+def test_digits_that_are_no_secret_in_hexadecimal_stay() -> None:
+    for text in (
+        hashlib.sha512(b"7").hexdigest(),
+        b"ghp_ is the prefix of a token".hex(),
+        hex_dump(b"ghp_ is the prefix of a token"),
+    ):
+        assert redact(text, key=KEY).text == text
+
+
+PLACED = "Xk29fj0qLm"
+COLUMNS = "`id` int,\n  `mail` varchar(90),\n  `password` varchar(90),\n  PRIMARY KEY (`id`)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"INSERT INTO staff (id, mail, password) VALUES (1, 'a@b.example', '{PLACED}');",
+        f"insert into s.staff (id, passwd, mail) values (1, 'short', 'x'), (2, '{PLACED}', 'it''s, (mine)');",
+        f"CREATE TABLE `staff` (\n  {COLUMNS}\n) ENGINE=InnoDB;\nINSERT INTO `staff` VALUES (1,'a, b',NULL),(2,'c','{PLACED}');",
+        f"COPY public.staff (id, mail, password) FROM stdin;\n1\ta@b.example\tshort\n2\tc@d.example\t{PLACED}\n\\.\n",
+        f":password => '{PLACED}'",
+        f"Authorization: Bearer\n      {PLACED}{PLACED[::-1]}",
+    ],
+)
+def test_a_password_in_a_dump_of_a_database_or_behind_a_symbol_is_gone(text: str) -> None:
+    done = redact(text, key=KEY)
+    assert PLACED not in done.text
+    assert [done.text[: each.start] for each in done.found] == [text[: text.index(PLACED)]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT INTO staff (id, mail, password_hash_kind) VALUES (1, 'Xk29fj0qLm', 'bcrypt');",
+        "INSERT INTO staff (id, password) VALUES (1, crypt('x', gen_salt('bf')));",
+        "UPDATE staff SET mail = 'x' WHERE password = :password",
+        "INSERT INTO staff (id, password) VALUES (?, ?);",
+        "COPY staff (id, password) FROM stdin;\n1\t\\N\n\\.\nXk29fj0qLm\tXk29fj0qLm\n",
+    ],
+)
+def test_of_a_dump_what_is_no_password_stays(text: str) -> None:
+    assert redact(text, key=KEY).text == text
 
 
 @pytest.mark.parametrize("width", [72, 80])

@@ -9,7 +9,7 @@ from typing import Any
 
 from kept.core.codec import load_table
 from kept.core.pattern import latin1_options, load_engine
-from kept.core.redact.lookalikes import LOOKALIKES, SPLIT
+from kept.core.redact.lookalikes import HEX_DUMP, LINE_BREAK, LOOKALIKES, SPLIT
 from kept.core.redact.shape import compile_re2
 from kept.core.redact.values import Setting
 from kept.core.value import dataclass
@@ -32,7 +32,7 @@ class Rule:
 class Finder:
     """Numbers of finders that an anchor can call for; rules are called for by their (non-negative) index."""
 
-    TABLES, SPLIT, LOOKALIKES, BROKEN, ENCODED, MANIFESTS, PRIVATE_BLOCKS, PRIVATE_KEYS, ASSIGNMENTS = range(-9, 0)
+    HEX, TABLES, SPLIT, LOOKALIKES, BROKEN, ENCODED, MANIFESTS, PRIVATE_BLOCKS, PRIVATE_KEYS, ASSIGNMENTS = range(-10, 0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +61,8 @@ _HIDDEN_NAMES = tuple(
     b"password,Password,PASSWORD,passwd,secret,SECRET,api_key,API_KEY,apikey,apiKey,access_key,ACCESS_KEY,token=,TOKEN=,"
     b"Authorization:,authorization:,Bearer ,curl -".split(b",")
 )
-_DISGUISES = {LOOKALIKES: {Finder.LOOKALIKES}, SPLIT: {Finder.SPLIT}}
+_DISGUISES = {LOOKALIKES: {Finder.LOOKALIKES}, SPLIT: {Finder.SPLIT}, HEX_DUMP: {Finder.HEX}}
+_LEAST_HEX = 4  # bytes of an anchor that is searched in hexadecimal form
 
 
 @cache
@@ -84,6 +85,8 @@ def load_rule_book() -> RuleBook:
     for word in (*(anchor for anchor in long if len(anchor) > 3), *_HIDDEN, *_HIDDEN_NAMES):
         for encoded in _base64_forms(word):
             exact.setdefault(encoded, set()).add(Finder.ENCODED)
+        if len(word) >= _LEAST_HEX:
+            folded.setdefault(word.hex().encode(), set()).add(Finder.HEX)
     anchors = load_engine().Set.SearchSet(latin1_options())
     for word in exact:
         anchors.Add(re.escape(word))
@@ -96,7 +99,7 @@ def load_rule_book() -> RuleBook:
         rules=tuple(rules),
         anchors=anchors._set.Match,  # noqa: SLF001 - what the engine's own method calls
         calls=tuple(frozenset(called) for table in (exact, folded, _DISGUISES) for called in table.values()),
-        broken=compile_re2(rb"(?:" + b"|".join(map(re.escape, long)) + rb")[\w+/=.-]*(?:\\?\r?\n[ \t>]*[\w+/=.-]+)+"),
+        broken=compile_re2(rb"(?:" + b"|".join(map(re.escape, long)) + rb")[\w+/=.-]*(?:" + LINE_BREAK + rb"[\w+/=.-]+)+"),
     )
 
 

@@ -9,7 +9,7 @@ from string import ascii_letters, digits
 
 from kept.core.pattern import Pattern
 from kept.core.redact.book import Finder, load_rule_book
-from kept.core.redact.lookalikes import JOINT, PLAIN
+from kept.core.redact.lookalikes import HEX_ROW, JOINT, LINE_BREAK, PLAIN
 from kept.core.redact.places import SecretSpan, apply_rule, scan_secrets
 from kept.core.redact.shape import compile_re2
 from kept.core.redact.values import decode_base64
@@ -21,7 +21,8 @@ _OCTETS = {b"%02x" % number: bytes([number]) for number in range(256)}
 _RUN64 = compile_re2(rb"(?:[A-Za-z0-9+/]{60,}\r?\n)+[A-Za-z0-9+/]+={0,2}|[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9_-]{16,}={0,2}")
 _CONTINUATION = bytes(range(0x80, 0xC0))  # the bytes of a UTF-8 character after its first
 _JOINT = compile_re2(JOINT)
-_LINE_END = compile_re2(rb"\\?\r?\n[ \t>]*")
+_LINE_END = compile_re2(LINE_BREAK)
+_BORDER = compile_re2(rb"[ \t]*(?:\||\xe2\x94\x82|\xe2\x94\x83)\z")
 _ODD = compile_re2(rb"[0-9]|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _WORD = frozenset(char.encode() for char in ascii_letters + digits + "_-&\\<")
 
@@ -49,6 +50,8 @@ def find_disguised(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
         yield from _find_broken_tokens(data, called)
     if Finder.ENCODED in called:
         yield from _find_encoded(data)
+    if Finder.HEX in called:
+        yield from _find_hexadecimal(data)
     if Finder.LOOKALIKES in called:
         yield from _find_lookalikes(data)
     if Finder.SPLIT in called:
@@ -147,8 +150,27 @@ def _find_broken_tokens(data: bytes, called: frozenset[int]) -> Iterator[SecretS
 def _broken_token_end(data: bytes, start: int, end: int) -> int:
     """The end of a broken token, without trailing lines that do not look like a part of it."""
     while (last := data.rfind(b"\n", start, end)) >= 0 and not _ODD.search(data, last + 1, end):
-        end = last
+        end = last - (data.endswith(b"\r", start, last))
+        border = _BORDER.search(data[start:end])
+        end = start + border.start() if border else end
     return end
+
+
+_HEX_RUN = compile_re2(rb"(?i)(?:[0-9a-f]{2}){16,}")
+_HEX_ROWS = compile_re2(rb"(?m)(?:^[ \t]*" + HEX_ROW + rb"[^\n]*\n?)+")
+_HEX_ROW = compile_re2(HEX_ROW)
+
+
+def _find_hexadecimal(data: bytes) -> Iterator[SecretSpan]:
+    """Runs of hexadecimal digits and rows of hex dumps that hold a secret when decoded."""
+    runs = [(run, run.group()) for run in _HEX_RUN.finditer(data)]
+    runs += [(rows, b"".join(row.group(1) for row in _HEX_ROW.finditer(rows.group()))) for rows in _HEX_ROWS.finditer(data)]
+    for run, written in runs:
+        plain = bytes.fromhex(b"".join(written.split()).decode())
+        if inner := list(scan_secrets(plain, load_rule_book().match_anchors(plain))):
+            best = min(inner, key=lambda span: span.order)
+            end = run.end() - data[run.start() : run.end()].endswith(b"\n")
+            yield SecretSpan(start=run.start(), end=end, order=best.order, kind=best.kind, secret=best.secret)
 
 
 def _find_encoded(data: bytes) -> Iterator[SecretSpan]:

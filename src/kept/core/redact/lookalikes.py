@@ -39,6 +39,15 @@ _UNSEEN = (
     rb"\*\*|``?|\x27\x27|\"\"|</?[A-Za-z]{1,10} ?/?>|<!--[^>\n]{0,40}-->|[\"\x27] ?\+ ?[\"\x27]"
     rb"|(?:\xcc[\x80-\xbf]|\xcd[\x80-\xaf]|\xe2\x80[\x80-\x8a]|\xe2\xa0\x80)+"
 )
+#: Matches a line end inside of a token: behind a backslash, with the mark of a quotation, a line's number or the border of a box.
+LINE_BREAK = (
+    rb"(?:[ \t]*(?:\||\xe2\x94\x82|\xe2\x94\x83))?\\?\r?\n[ \t]*(?:\d{1,6}(?:\t|:[ \t]?|\xe2\x86\x92))?"
+    rb"(?:[ \t>]|\||\xe2\x94\x82|\xe2\x94\x83)*"
+)
+#: Matches a row of a hex dump (``xxd``, ``hexdump -C``): an offset and bytes in pairs of digits, which are the first group.
+HEX_ROW = rb"\b[0-9a-f]{7,8}:? {1,3}((?:[0-9a-f]{2} {0,2}){1,16})"
+#: Matches where a text may hold a hex dump.
+HEX_DUMP = rb"\b[0-9a-f]{7,8}:? {1,3}(?:[0-9a-f]{2} {0,2}){16}"
 _DIGITS = rb"(?:2[dD]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9aA]|5[fF])"  # the hex code of a letter, a digit, a hyphen or an underscore
 _WRITTEN = (
     rb"&#[xX]"

@@ -6,6 +6,7 @@ from typing import Any, assert_never
 
 from kept.core.redact.book import Finder, Rule, load_rule_book
 from kept.core.redact.shape import compile_re2, looks_mixed, looks_placeholder, looks_random
+from kept.core.redact.sql_dumps import find_dumped_values
 from kept.core.redact.values import (
     Setting,
     find_cookie_values,
@@ -52,7 +53,7 @@ def scan_secrets(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
             case Finder.MANIFESTS:
                 yield from _find_manifest_secrets(data, last)
             case Finder.TABLES:
-                for start, end in find_table_values(data):
+                for start, end in (*find_table_values(data), *find_dumped_values(data)):
                     yield SecretSpan(start=start, end=end, order=last, kind="password", secret=data[start:end])
 
 
@@ -182,7 +183,8 @@ def _find_assignments(data: bytes, order: int) -> Iterator[SecretSpan]:
         name = data[left : match.start(_GAP)]
         rank = rank_name(name)
         start = match.end()
-        if not rank or (before == b":" and name[:1] != b"_" and data[:left][-5:].lower() != b"$env:"):
+        paired = match.group(_SEP) == b"=>" and match.group(_OPEN)  # a symbol of Ruby; elsewhere, a colon begins a parameter
+        if not rank or (before == b":" and name[:1] != b"_" and data[:left][-5:].lower() != b"$env:" and not paired):
             continue
         setting, end = _find_value_end(data, match, name, before, ends)
         value = data[start:end]
