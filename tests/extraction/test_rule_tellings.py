@@ -131,6 +131,20 @@ def test_a_rule_below_a_heading_that_the_person_asks_about_waits():
     assert [verdict for verdict, _ in told(f"so this is it.\n\n{rules}")] == ["active"]
 
 
+@pytest.mark.parametrize(
+    ("prompt", "scope"),
+    [
+        ("non, pas de bouées partout svp. désormais on lève un drapeau rouge", "project:shop"),
+        ("not buoys everywhere please. from now on we raise the red flag", "project:shop"),
+        ("from now on we raise the red flag. That holds everywhere.", USER_SCOPE),
+    ],
+)
+def test_what_is_too_much_everywhere_gives_a_rule_no_scope(prompt, scope):
+    events = talk(user(prompt))
+    candidates = extract_candidates(events, 0, 1, profile=PROFILE, lexicon=load_lexicon(("en", "fr")), scope="project:shop")
+    assert [candidate.scope for candidate in candidates if candidate.trigger == "from_now_on"] == [scope]
+
+
 def test_every_point_of_a_list_below_a_memory_verb_is_a_memory():
     text = "Please remember:\n- the broker is NATS\n- topics are named team.event.v1\n"
     assert told(text) == [("active", "the broker is NATS"), ("active", "topics are named team.event.v1")]

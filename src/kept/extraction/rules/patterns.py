@@ -7,9 +7,9 @@ from kept.core.artifact import find_artifacts
 from kept.core.event import Author, Event, EventKind, is_choice, is_unconfirmed
 from kept.core.memory import CHOSEN, UNCONFIRMED, USER_SCOPE, Evidence
 from kept.core.pattern import Pattern, PatternSet
-from kept.core.sentences import SentenceSpan, split_sentences
+from kept.core.sentences import SentenceSpan, sentence_texts, split_sentences
 from kept.core.spans import quote_origin
-from kept.core.text import is_cjk
+from kept.core.text import NEGATIONS, is_cjk, tokenize
 from kept.profiles.lexicons import TellingPatterns, join_alternatives, load_telling_patterns
 from kept.profiles.profile import Category
 
@@ -146,7 +146,9 @@ def choose_scope(
     ``around`` is the prompt that contains the passage; its words count as well if the passage is at least half of it. A passage
     that says "this project" or names one of its files belongs to the project in any category.
     """
-    passage = around if around and len(around) < 2 * len(content) else content
+    passage = content
+    if around and len(around) < 2 * len(content):  # "not everywhere" says where something is too much, not where the passage holds
+        passage = " ".join((content, *(words for words in sentence_texts(around) if NEGATIONS.isdisjoint(tokenize(words)))))
     if any(has_match(patterns.everywhere, passage) for patterns in spoken):
         return USER_SCOPE
     local = any(has_match(patterns.here, content) for patterns in spoken) or any(

@@ -317,7 +317,7 @@ def _find_rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, s
     describes = has_match(patterns.describes, rest)
     ban = has_match(patterns.never, ordered) and not has_match(patterns.no_ban, ordered)
     always = has_match(patterns.always, ordered)
-    decided = has_match(patterns.decided, rest)
+    decided = has_match(patterns.decided, rest) or _is_decided_in_clause(words, head, patterns)
     checks = (
         (has_match(patterns.from_now_on, rest), FROM_NOW_ON, ""),
         (here and (ban or always or has_match(patterns.must, rest) or has_match(patterns.ours, rest)), RULE, ""),
@@ -337,6 +337,12 @@ def _find_rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, s
         if holds:
             return trigger, doubt or (UNSURE if asks else "")
     return "", ""
+
+
+def _is_decided_in_clause(words: str, head: int, patterns: TellingPatterns) -> bool:
+    """True if a later clause tells a decision and its reason ("no more sqlmesh, we decided to stay on dbt because …")."""
+    clauses = (words[start:] for start in _find_clauses(words, head, patterns)[1:])
+    return any(has_match(patterns.decided, clause) and has_match(patterns.reason, clause) for clause in clauses)
 
 
 def _is_reminder(words: str, head: int, patterns: TellingPatterns) -> bool:
