@@ -467,8 +467,9 @@ def test_a_run_with_a_forget_is_not_undone_and_stays_whole(workspace):
     run = commit(workspace, add("m1"), add("m2")).run
     commit(workspace, Forget(memory="m1", at=MAR, reason="x", fingerprints=()), run=run)
     for what in ("", f"r{run}"):
-        with pytest.raises(UsageError, match="a forget cannot be undone: the words are gone"):
+        with pytest.raises(UsageError, match="a forget cannot be undone: the words are gone") as refused:
             undo(workspace, what)
+        assert "kept log" in refused.value.hint
     assert {each.id for each in workspace.store.log.memories() if each.content} == {"m2"}
     assert [*undo(workspace, "1").changed] == ["m1", "m2"]
     moment = workspace.clock()

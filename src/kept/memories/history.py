@@ -139,7 +139,7 @@ def undo_in_scopes(workspace: Workspace, scopes: Collection[str]) -> UndoResult:
 def _undo_passes(workspace: Workspace, wanted: Sequence[Pass], undone: frozenset[int]) -> UndoResult:
     chosen = [pass_.id for pass_ in wanted if pass_.id not in undone]
     if any(isinstance(operation, Forget) for pass_ in workspace.store.log.passes(only=chosen) for operation in pass_.operations):
-        raise UsageError("a forget cannot be undone: the words are gone")
+        raise UsageError("a forget cannot be undone: the words are gone", hint="`kept log` lists the runs before it: kept undo RUN")
     if not chosen:
         raise UsageError("there is nothing to undo", hint="see `kept log`")
     return _commit_undo_redo(workspace, undoes=tuple(chosen), redoes=())
