@@ -63,9 +63,11 @@ def test_only_active_memories_are_found_and_always_shown_are_pinned_ones_and_the
             "Releases go out on Tuesdays only."
         ]
         for word in ("tuesdays", "ansible", "node", "the", "dates"):
-            found = {each.id for each in reader.memories(reader.memory_rows_with_word(word, scopes, ["coding"]))}
-            assert found <= active
-        assert reader.memories(reader.memory_rows_with_word("ansible", scopes, ["coding"])) == []
+            rows = reader.memory_rows_with_word(word)
+            found = {each.id for each in reader.memories(reader.active_rows(rows, scopes, ["coding"]))}
+            assert found == {each.id for each in reader.memories(rows)} & active
+        assert reader.active_rows(reader.memory_rows_with_word("ansible"), scopes, ["coding"]) == []
+        assert reader.active_rows(reader.memory_rows_with_word("tuesdays"), ["project:other"], ["coding"]) == []
 
 
 def test_the_texts_are_counted_without_reading_them(store):
@@ -75,10 +77,10 @@ def test_the_texts_are_counted_without_reading_them(store):
         assert reader.count_texts() == connection.execute(count).fetchone()[0] > 0
 
 
-@pytest.mark.parametrize("name", ["always_shown", "memories_by_fingerprint", "memories_by_id"])
+@pytest.mark.parametrize("name", ["always_shown", "memories_by_fingerprint", "memories_by_id", "active_memories"])
 def test_what_always_holds_is_looked_up_and_not_sought_among_all_that_is_active(store, name):
     with closing(sqlite3.connect(store)) as connection:
-        values = dict.fromkeys(("profiles", "scopes", "categories", "rules", "marks", "ids"), "[]")
+        values = dict.fromkeys(("profiles", "scopes", "categories", "rules", "marks", "ids", "rows"), "[]")
         plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {_load_queries()[name]}", values)]
     assert any("memories" in step for step in plan)
     assert not any("memories_status" in step or step == "SCAN memories" for step in plan)

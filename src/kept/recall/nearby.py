@@ -4,7 +4,8 @@ A hook waits for this, so it imports next to nothing. :mod:`kept.recall.relevanc
 topic and, if the caller can compare vectors, its meaning; and from that the fact's score. Texts come from the store alone.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from time import monotonic
 
 from kept.core.fence import FACTS, PAST, ContextPiece
@@ -132,13 +133,15 @@ def parse_store_instant(text: str) -> datetime | None:
 class MessageTerms(NamedTuple):
     """The names in a message. A name is a word, an identifier or a path, given as the words under which it is indexed.
 
-    ``said`` are all names, ``names`` those of them that are telling. ``worth`` is the weight of each word, ``notes`` maps a word to
-    the rows of the project's notes that contain it. ``intent`` is what a short message asks for.
+    ``said`` are all names, ``names`` those of them that are telling. ``worth`` is the weight of each word. ``memories`` maps a word
+    to the rows of the memories that contain it, ``notes`` to those of the project's notes. ``intent`` is what a short message asks
+    for.
     """
 
     names: tuple[tuple[str, ...], ...]
     worth: dict[str, float]
     said: tuple[tuple[str, ...], ...]
+    memories: dict[str, list[int]]
     notes: dict[str, list[int]]
     intent: Intent = NO_INTENT
 
@@ -150,10 +153,12 @@ class MessageTerms(NamedTuple):
 def parse_message_terms(look: ContextLookup) -> MessageTerms:
     """The names in the message of a lookup, weighed by how rare they are in its store."""
     names = extract_names(look.asked.message)
+    words = list(dict.fromkeys(word for name in names for word in name))[:_WORDS]
+    memories = {word: look.reader.memory_rows_with_word(word) for word in words}
     notes: dict[str, list[int]] = {}
-    worth = _weigh_words(look, names, notes)
+    worth = _weigh_words(look, memories, notes)
     telling = tuple(found for name in names if (found := tuple(word for word in name if worth.get(word, 0.0) >= TELLING)))
-    return MessageTerms(telling, worth, names, notes, detect_intent(look.asked.message))
+    return MessageTerms(telling, worth, names, memories, notes, detect_intent(look.asked.message))
 
 
 def find_nearby(look: ContextLookup, message: MessageTerms, read_nearness: NearnessReader) -> dict[str, list[ContextPiece]]:
@@ -173,14 +178,14 @@ def shared_terms(message: MessageTerms, text: str) -> dict[str, float]:
     return shared
 
 
-def _weigh_words(look: ContextLookup, names: tuple[tuple[str, ...], ...], notes: dict[str, list[int]]) -> dict[str, float]:
+def _weigh_words(look: ContextLookup, memories: Mapping[str, list[int]], notes: dict[str, list[int]]) -> dict[str, float]:
     """The weight of each word: its rarity in the person's texts or in the project's notes, whichever is less. Fills ``notes``."""
-    words = list(dict.fromkeys(word for name in names for word in name))[:_WORDS]
-    worth = word_weights({word: look.reader.count_texts_with_word(word) for word in words}, look.reader.count_texts())
+    counts = {word: len(rows) + look.reader.count_turns_with_word(word) for word, rows in memories.items()}
+    worth = word_weights(counts, look.reader.count_texts())
     of_project = look.scopes[1:]
     count = look.reader.count_notes(of_project) if of_project else 0
     if count:
-        notes |= {word: look.reader.note_rows_with_word(word, of_project) for word in words if worth[word] >= TELLING}
+        notes |= {word: look.reader.note_rows_with_word(word, of_project) for word in memories if worth[word] >= TELLING}
     return {word: min(each, word_weight(len(notes.get(word, ())), count, PROJECT)) for word, each in worth.items()}
 
 
@@ -192,34 +197,50 @@ def extract_names(text: str) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys(item for item in found if item))
 
 
-def _rank_rows(rows_of: Callable[[str], list[int]], message: MessageTerms, least: int, most: int) -> dict[int, dict[str, float]]:
+def _rank_rows(
+    rows_of: Mapping[str, list[int]], message: MessageTerms, least: int, most: int, select: Callable[[list[int]], list[int]]
+) -> dict[int, dict[str, float]]:
     """The rows that share at least ``least`` names with the message, each with its shared words and their weights.
 
-    At most ``most`` rows, those with the greatest shared weight first.
+    At most ``most`` rows that ``select`` does not drop, those with the greatest shared weight first.
     """
-    shared: dict[int, dict[str, float]] = {}
+    found: list[dict[int, str]] = []  # for each name, its heaviest word in each row
+    weights: dict[int, float] = {}
     seen: set[str] = set()
     for name in message.names:
         best: dict[int, str] = {}
         for word in sorted(name, key=lambda each: -message.worth[each]):
-            if stem(word) in seen:
-                continue  # another form of a word that is already counted
-            seen.add(stem(word))
-            for row in rows_of(word):
-                best.setdefault(row, word)
+            if stem(word) not in seen:  # else it is another form of a word that is already counted
+                seen.add(stem(word))
+                best = dict.fromkeys(rows_of.get(word, ()), word) | best
+        found.append(best)
         for row, word in best.items():
-            shared.setdefault(row, {})[word] = message.worth[word]
-    several = [(sum(words.values()), row) for row, words in shared.items() if len(words) >= least]
-    return {row: shared[row] for _, row in sorted(several, key=lambda each: (-each[0], each[1]))[:most]}
+            weights[row] = weights.get(row, 0.0) + message.worth[word]
+    ranked = (row for row in _sort_by_weight(weights) if least == 1 or sum(row in best for best in found) >= least)
+    rows: list[int] = []
+    several = most
+    while len(rows) < most and (candidates := list(islice(ranked, several))):
+        rows += select(candidates)
+        several *= 2
+    return {row: {best[row]: message.worth[best[row]] for best in found if row in best} for row in rows[:most]}
+
+
+def _sort_by_weight(weights: Mapping[int, float]) -> Iterator[int]:
+    """The rows in descending order of weight; rows of the same weight, of which there are many, in ascending order."""
+    alike: dict[float, list[int]] = {}
+    for row, weight in weights.items():
+        alike.setdefault(weight, []).append(row)
+    for weight in sorted(alike, reverse=True):
+        yield from sorted(alike[weight])
 
 
 def _find_facts(look: ContextLookup, message: MessageTerms, read_nearness: NearnessReader) -> list[ContextPiece]:
     profiles, use = list(look.place.profiles), look.place.weights
 
-    def rows_of(word: str) -> list[int]:
-        return look.reader.memory_rows_with_word(word, look.scopes, profiles)
+    def select(rows: list[int]) -> list[int]:
+        return look.reader.active_rows(rows, look.scopes, profiles)
 
-    shared = _rank_rows(rows_of, message, 1, _CANDIDATES)
+    shared = _rank_rows(message.memories, message, 1, _CANDIDATES, select)
     topics = message.intent.topics
     topical = look.reader.memory_rows_with_phrases(topic_phrases(topics), look.scopes, profiles, _TOPICAL) if topics else []
     asked = message.asked()
@@ -341,7 +362,7 @@ def _find_past_work(look: ContextLookup, message: MessageTerms) -> list[ContextP
 
     Left out are work without an outcome, work on the same request as the message, and work with an outcome that is already listed.
     """
-    shared = _rank_rows(lambda word: message.notes.get(word, []), message, _SHARED, _NOTES)
+    shared = _rank_rows(message.notes, message, _SHARED, _NOTES, list)
     asked = message.asked()
     pieces: list[ContextPiece] = []
     results: list[frozenset[str]] = []

@@ -154,18 +154,19 @@ class StoreReader:
         """The number of indexed memories and turns."""
         return sum(_parse_varint(row[0]) for row in self._fetch_all("index_heads"))
 
-    def count_texts_with_word(self, word: str) -> int:
-        """The number of indexed memories and turns that contain a word."""
-        return sum(int(self._fetch_all(name, word=_quote_word(word))[0][0]) for name in ("count_memories_with", "count_turns_with"))
+    def count_turns_with_word(self, word: str) -> int:
+        """The number of indexed prompts and replies that contain a word."""
+        return int(self._fetch_all("count_turns_with", word=_quote_word(word))[0][0])
 
-    def memory_rows_with_word(self, word: str, scopes: list[str], profiles: list[str]) -> list[int]:
-        """The rows of the active memories in these scopes and profiles that contain a word."""
-        return [
-            row[0]
-            for row in self._fetch_all(
-                "memories_with_word", word=_quote_word(word), scopes=format_json(scopes), profiles=format_json(profiles)
-            )
-        ]
+    def memory_rows_with_word(self, word: str) -> list[int]:
+        """The rows of the indexed memories that contain a word, of any status and scope."""
+        return [row for (row,) in self._fetch_all("memories_with_word", word=_quote_word(word))]
+
+    def active_rows(self, rows: Sequence[int], scopes: list[str], profiles: list[str]) -> list[int]:
+        """Those of some rows, in their order, that hold active memories in these scopes and profiles."""
+        lists = {"rows": format_json(rows), "scopes": format_json(scopes), "profiles": format_json(profiles)}
+        active = {row for (row,) in self._fetch_all("active_memories", **lists)} if rows else set()
+        return [row for row in rows if row in active]
 
     def memory_rows_with_phrases(self, phrases: Sequence[str], scopes: list[str], profiles: list[str], most: int) -> list[int]:
         """The rows of the active memories in these scopes and profiles that contain any of the phrases: the ``most`` best ones."""

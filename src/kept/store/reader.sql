@@ -15,18 +15,18 @@ SELECT scope, name FROM projects WHERE scope IN (SELECT value FROM json_each(:sc
 SELECT block FROM memory_index_data WHERE id = 1 UNION ALL SELECT block FROM turn_index_data WHERE id = 1
 UNION ALL SELECT block FROM reply_index_data WHERE id = 1;
 
--- name: count_memories_with
--- The number of memories that contain a word.
-SELECT count(*) AS count FROM memory_index WHERE memory_index MATCH :word;
-
 -- name: count_turns_with
 -- The number of prompts and replies that contain a word.
 SELECT (SELECT count(*) FROM turn_index WHERE turn_index MATCH :word) + (SELECT count(*) FROM reply_index WHERE reply_index MATCH :word) AS count;
 
 -- name: memories_with_word
--- The rows of the active memories of some scopes and profiles that contain a word.
-SELECT m.rowid AS row FROM memory_index CROSS JOIN memories AS m ON m.rowid = memory_index.rowid
-WHERE memory_index MATCH :word AND m.status = 'active' AND m.profile IN (SELECT value FROM json_each(:profiles)) AND m.scope IN (SELECT value FROM json_each(:scopes));
+-- The rows of the memories that contain a word.
+SELECT rowid AS row FROM memory_index WHERE memory_index MATCH :word;
+
+-- name: active_memories
+-- The rows, of some, that hold active memories of some scopes and profiles.
+SELECT rowid AS row FROM memories WHERE rowid IN (SELECT value FROM json_each(:rows)) AND +status = 'active'
+      AND +profile IN (SELECT value FROM json_each(:profiles)) AND +scope IN (SELECT value FROM json_each(:scopes));
 
 -- name: memories_with_phrases
 -- The rows of the `most` active memories of some scopes and profiles that best match some words.
@@ -68,7 +68,11 @@ WHERE instr(body, '"pinned":true') > 0 AND profile IN (SELECT value FROM json_ea
 UNION ALL
 SELECT rowid AS row, id, category, scope, body, 0 AS uses FROM memories
 WHERE profile IN (SELECT value FROM json_each(:profiles)) AND scope IN (SELECT value FROM json_each(:scopes)) AND scope <> 'user'
-      AND +status = 'active' AND (:rules IS NULL OR category IN (SELECT value FROM json_each(:rules))) AND instr(body, '"pinned":true') = 0;
+      AND +status = 'active' AND category IN (SELECT value FROM json_each(:rules)) AND instr(body, '"pinned":true') = 0
+UNION ALL
+SELECT rowid AS row, id, category, scope, body, 0 AS uses FROM memories
+WHERE :rules IS NULL AND profile IN (SELECT value FROM json_each(:profiles)) AND scope IN (SELECT value FROM json_each(:scopes))
+      AND scope <> 'user' AND +status = 'active' AND instr(body, '"pinned":true') = 0;
 
 -- name: memories_by_fingerprint
 -- The active memories with one of some error fingerprints.
