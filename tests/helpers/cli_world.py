@@ -20,6 +20,13 @@ def kept(capsys, *arguments):
     return ended.value.code, out, err
 
 
+def uninstall(monkeypatch, library, room):
+    """Have a library missing, for a room of kept that imports it."""
+    for name in [each for each in sys.modules if each == room or each.startswith((f"{room}.", f"{library}."))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, library, None)
+
+
 def told(capsys, *arguments):
     """Make a call that must succeed; returns its JSON document."""
     code, out, err = kept(capsys, *arguments, "--json")

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import subprocess
 import sys
 import urllib.error
 import urllib.request
@@ -17,7 +16,8 @@ import httpx2
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ListRootsResult, Root
 
-from cli_world import RULE, kept, told, transcript
+from cli_world import RULE, kept, told, transcript, uninstall
+from kept.cli.serve import load_mcp_key
 from kept.core.fence import NOTICE, TAG
 from kept.local import settings
 from kept.mcp import create_server, server
@@ -40,12 +40,9 @@ TOOLS = {
 }
 
 
-def test_without_the_extra_it_says_how_to_get_it(home, tmp_path):
-    (tmp_path / "mcp.py").write_text("raise ImportError('not here')\n")
-    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-m", "kept", "mcp"], check=False, capture_output=True, text=True, env=env)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "kept: `kept mcp` needs the extra mcp → pip install 'kept[mcp]'\n"
+def test_without_the_extra_it_says_how_to_get_it(home, capsys, monkeypatch):
+    uninstall(monkeypatch, "mcp", "kept.mcp")
+    assert kept(capsys, "mcp") == (2, "", "kept: `kept mcp` needs the extra mcp → pip install 'kept[mcp]'\n")
 
 
 def remember(home):
@@ -382,8 +379,7 @@ def test_over_http_it_serves_who_has_the_key_on_this_machine_and_no_page_from_el
         assert _status(url, Authorization="Bearer wrong") == 401
         assert _status(url, Host=f"evil.example:{port}", **key) == 421
         assert _status(url, Origin="http://evil.example", **key) == 403
-    with serving():
-        assert file.read_text(encoding="utf-8").strip() == key["Authorization"].removeprefix("Bearer ")
+    assert key == {"Authorization": f"Bearer {load_mcp_key(find_paths(str(remembering), {}))}"}  # of the next start
 
 
 @asynccontextmanager

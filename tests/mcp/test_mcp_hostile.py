@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -26,6 +27,18 @@ GREETING = {
 def remembering(home):
     do("add", FACT, "--type", "project_fact")
     return home
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory):
+    """The port of a server that no test changes; HOME and KEPT_HOME are those of the server."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("HOME", "KEPT_HOME"):
+            patch.setenv(name, str(home))
+        do("add", FACT, "--type", "project_fact")
+        with serving() as port:
+            yield port
 
 
 def called(number, method, **params):
@@ -106,49 +119,47 @@ TAKES = "Accept: application/json, text/event-stream"
 JSON = "Content-Type: application/json"
 
 
-def key_of(home):
+def load_key():
     """The header with the key that the server wrote for clients of this user."""
-    file = home / ".local" / "share" / "kept" / "mcp.key"
+    file = Path(os.environ["HOME"]) / ".local" / "share" / "kept" / "mcp.key"
     return f"Authorization: Bearer {file.read_text(encoding='utf-8').strip()}"
 
 
-def test_what_comes_from_elsewhere_over_http_is_refused_and_what_comes_from_here_is_served(remembering, capsys):
+def test_what_comes_from_elsewhere_over_http_is_refused_and_what_comes_from_here_is_served(port, capsys):
     before = told(capsys, "list", "--all")
-    with serving() as port:
-        key = key_of(remembering)
-        foreign = (
-            ("Host: evil.example:$PORT", JSON, TAKES),
-            ("Host: 127.0.0.1.evil.example", JSON, TAKES),
-            ("Host: 127.0.0.1", JSON, TAKES),  # another port's page
-            ("Host: [::ffff:127.0.0.1]:$PORT", JSON, TAKES),
-            ("Host: ", JSON, TAKES),
-            (JSON, TAKES),
-            (HOST, "Host: evil.example", JSON, TAKES),
-            ("Host: evil.example", HOST, JSON, TAKES),
-            (HOST, "Origin: https://evil.example", JSON, TAKES),
-            (HOST, "Origin: null", JSON, TAKES),
-            (HOST, "Origin: http://127.0.0.1.evil.example", JSON, TAKES),
-            (HOST, "Content-Type: text/plain", TAKES),
-            (HOST, "Content-Type: application/x-www-form-urlencoded", TAKES),
-        )
-        for headers in foreign:
-            assert not 200 <= status_of(port, request(port, key, *headers)) < 400, headers
-        preflight = (
-            "Origin: https://evil.example",
-            "Access-Control-Request-Method: POST",
-            "Access-Control-Request-Private-Network: true",
-        )
-        assert not 200 <= status_of(port, request(port, HOST, *preflight, method="OPTIONS", body=b"")) < 400
-        assert status_of(port, request(port, HOST, key, method="GET", target="/..%2f..%2fetc%2fpasswd", body=b"")) == 404
-        assert status_of(port, request(port, HOST, key, JSON, TAKES)) == 200
+    key = load_key()
+    foreign = (
+        ("Host: evil.example:$PORT", JSON, TAKES),
+        ("Host: 127.0.0.1.evil.example", JSON, TAKES),
+        ("Host: 127.0.0.1", JSON, TAKES),  # another port's page
+        ("Host: [::ffff:127.0.0.1]:$PORT", JSON, TAKES),
+        ("Host: ", JSON, TAKES),
+        (JSON, TAKES),
+        (HOST, "Host: evil.example", JSON, TAKES),
+        ("Host: evil.example", HOST, JSON, TAKES),
+        (HOST, "Origin: https://evil.example", JSON, TAKES),
+        (HOST, "Origin: null", JSON, TAKES),
+        (HOST, "Origin: http://127.0.0.1.evil.example", JSON, TAKES),
+        (HOST, "Content-Type: text/plain", TAKES),
+        (HOST, "Content-Type: application/x-www-form-urlencoded", TAKES),
+    )
+    for headers in foreign:
+        assert not 200 <= status_of(port, request(port, key, *headers)) < 400, headers
+    preflight = (
+        "Origin: https://evil.example",
+        "Access-Control-Request-Method: POST",
+        "Access-Control-Request-Private-Network: true",
+    )
+    assert not 200 <= status_of(port, request(port, HOST, *preflight, method="OPTIONS", body=b"")) < 400
+    assert status_of(port, request(port, HOST, key, method="GET", target="/..%2f..%2fetc%2fpasswd", body=b"")) == 404
+    assert status_of(port, request(port, HOST, key, JSON, TAKES)) == 200
     assert told(capsys, "list", "--all") == before
 
 
-def test_the_shared_attacks_on_a_port_are_refused(shared, remembering):
+def test_the_shared_attacks_on_a_port_are_refused(shared, port):
     rows = json.loads((shared / "hostile" / "http" / "attacks.json").read_text(encoding="utf-8"))
-    with serving() as port:
-        for row in rows:
-            raw = row["req"].replace("/api/memory", "/mcp").replace("127.0.0.1:8765", f"127.0.0.1:{port}").replace("$T", "token")
-            if "Content-Length: 99999999999" not in raw:
-                assert not 200 <= status_of(port, raw.encode()) < 400, row["why"]
-        assert status_of(port, request(port, HOST, key_of(remembering), JSON, TAKES)) == 200
+    for row in rows:
+        raw = row["req"].replace("/api/memory", "/mcp").replace("127.0.0.1:8765", f"127.0.0.1:{port}").replace("$T", "token")
+        if "Content-Length: 99999999999" not in raw:
+            assert not 200 <= status_of(port, raw.encode()) < 400, row["why"]
+    assert status_of(port, request(port, HOST, load_key(), JSON, TAKES)) == 200

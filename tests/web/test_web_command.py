@@ -9,12 +9,14 @@ import urllib.request
 
 import pytest
 
+from cli_world import kept, uninstall
+
 
 @pytest.fixture
 def start(home):
     started = []
 
-    def begin(*arguments, **env):
+    def begin(*arguments):
         process = subprocess.Popen(
             [sys.executable, "-m", "kept", "web", *arguments],
             stdout=subprocess.PIPE,
@@ -24,7 +26,6 @@ def start(home):
                 **{name: value for name, value in os.environ.items() if "DISPLAY" not in name},
                 "HOME": str(home),
                 "KEPT_HOME": str(home),
-                **env,
             },
         )
         started.append(process)
@@ -73,18 +74,13 @@ def test_a_key_that_a_killed_process_left_opens_nothing_and_the_next_start_makes
     stop(second, signal.SIGTERM)
 
 
-def test_without_the_extra_it_says_how_to_get_it(start, tmp_path):
-    (tmp_path / "without").mkdir()
-    (tmp_path / "without" / "fastapi.py").write_text("raise ImportError('not here')\n")
-    process = start(PYTHONPATH=str(tmp_path / "without"))
-    out, err = process.communicate()
-    assert (process.returncode, out) == (2, "")
-    assert err == "kept: `kept web` needs the extra web → pip install 'kept[web]'\n"
+def test_without_the_extra_it_says_how_to_get_it(home, capsys, monkeypatch):
+    uninstall(monkeypatch, "fastapi", "kept.web")
+    assert kept(capsys, "web") == (2, "", "kept: `kept web` needs the extra web → pip install 'kept[web]'\n")
 
 
-def test_a_port_that_is_taken_is_told_in_one_line(start, served):
-    process = start("--home", str(served.home / "other"), "--port", str(served.port))
-    out, err = process.communicate()
-    assert (process.returncode, out) == (2, "")
+def test_a_port_that_is_taken_is_told_in_one_line(served, capsys):
+    code, out, err = kept(capsys, "web", "--home", served.home / "other", "--port", served.port)
+    assert (code, out) == (2, "")
     assert err.startswith(f"kept: port {served.port} cannot be taken: ")
     assert err.count("\n") == 1
