@@ -176,3 +176,14 @@ def test_what_is_installed_from_the_wheel_runs_searches_and_serves(installed, tm
     assert json.loads(kept("search", "parquet", "--json"))["hits"]
     assert "streamable" in kept("mcp", "--help").lower() or "--http" in kept("mcp", "--help")
     assert "extraction" in kept("prompt", "show").lower()
+
+
+@pytest.mark.slow
+def test_uninstalling_leaves_nothing_of_the_package(installed, tmp_path):
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("KEPT_", "PYTHON"))} | {"HOME": str(tmp_path)}
+    subprocess.run([installed / "kept", "run", "--sample", "--no-llm"], env=env, cwd=tmp_path, capture_output=True, check=False)
+    (package,) = installed.parent.glob("lib/*/site-packages/kept")
+    assert list(package.rglob("*.toml.*.pyc")) != []
+    pip = [installed / "python", "-m", "pip", "-q", "uninstall", "-y", "kept"]
+    subprocess.run(pip, env=env, check=True, capture_output=True)
+    assert [each.name for each in package.rglob("*")] == []

@@ -218,7 +218,7 @@ def to_canonical_json(body: Any) -> str:
 
 # Parsing TOML takes fifty times as long as loading byte code, and the lexicons alone are 190 KB. So a table is
 # compiled as a literal, and Python caches its byte code in ``__pycache__`` as it does for modules, if it may write there.
-_CACHED_AS = ".table"  # replaced in the name of the cached file, so that ``words.toml`` and ``words.py`` have different ones
+_CACHED_AS = ".table"  # becomes the suffix of the cached file: words.toml.cpython-311.pyc, apart from that of words.py
 
 
 class _TableLoader(SourceFileLoader):
