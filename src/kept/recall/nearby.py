@@ -192,9 +192,16 @@ def _weigh_words(look: ContextLookup, memories: Mapping[str, list[int]], notes: 
 def extract_names(text: str) -> tuple[tuple[str, ...], ...]:
     """The distinct names in a text: words, and identifiers or paths with their parts. Of a long text only both ends are read."""
     whole = text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}"
-    known = {word for half in (whole[:_ENDS], whole[_ENDS:]) for word in telling_words(half) if is_telling_word(word)}
-    found = (tuple(word for word in dict.fromkeys(index_words(part).split()) if word in known) for part in whole.split())
+    known = {word for half in (whole[:_ENDS], whole[_ENDS:]) if half for word in telling_words(half) if is_telling_word(word)}
+    found = (tuple(word for word in _split_part(part) if word in known) for part in whole.split())
     return tuple(dict.fromkeys(item for item in found if item))
+
+
+def _split_part(part: str) -> Iterable[str]:
+    """The distinct index words of a text without spaces."""
+    bare = part.strip(",.;:!?()'\"")
+    plain = bare.isascii() and bare.isalpha() and (bare[1:].islower() or bare.islower())  # the common case, quickly
+    return (bare.lower(),) if plain else dict.fromkeys(index_words(part).split())
 
 
 def _rank_rows(
@@ -254,12 +261,8 @@ def _find_facts(look: ContextLookup, message: MessageTerms, read_nearness: Nearn
     most = max(belonging.values(), default=0)
     pieces = []
     for memory in memories:
-        if (
-            not look.is_valid(memory)
-            or memory.sessions == {look.asked.session}
-            or is_already_said(look.asked.message, memory.content)
-        ):
-            continue  # the model already has it: it was said in this session, or the message says it
+        if not look.is_valid(memory) or memory.sessions == {look.asked.session}:
+            continue  # the model already has it: it was said in this session
         words, needed = _split_shared_words(message, memory, shared.get(memory.row, {}))
         worded = _score_nearness(words, set(index_words(" ".join(memory.artifacts)).split()), memory.content, asked)
         words_of_topic = belonging.get(memory.row, 0)
@@ -279,6 +282,8 @@ def _find_facts(look: ContextLookup, message: MessageTerms, read_nearness: Nearn
             needed,
         )
         close = parts.relevance(words_alone=alone)
+        if (close < use.floor and look.missed is None) or is_already_said(look.asked.message, memory.content):
+            continue  # or the message says it
         if close < use.floor:
             if look.missed is not None:
                 look.missed.append(_missed_piece(look, memory, words, parts))

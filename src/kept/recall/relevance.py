@@ -123,6 +123,8 @@ def is_telling_word(word: str) -> bool:
         return True
     if word in _MANNER:
         return False
+    if word.isalpha():
+        return len(word) > 2
     letters = sum(map(str.isalpha, word))
     return len(word) > 2 and letters > 1 and not (letters < len(word) and len(word) > 5 and set(word) <= _HEX)
 
@@ -254,7 +256,10 @@ def is_related_recent_work(shared: Sequence[float]) -> bool:
 def is_already_said(message: str, text: str) -> bool:
     """Whether a message already says a text: it contains nearly all of its words."""
     words = tokenize(text)
-    return len(words & tokenize(message)) >= _TOLD * max(1, len(words))
+    return len(words & _tokenize_message(message)) >= _TOLD * max(1, len(words))
+
+
+_tokenize_message = lru_cache(maxsize=1)(tokenize)  # one message is compared with many memories
 
 
 def is_similar_request(message: str, request: str) -> bool:

@@ -54,6 +54,14 @@ class Intent(NamedTuple):
 NO_INTENT = Intent()
 
 
+class _Phrases(NamedTuple):
+    """Phrases by what is compared: single words, sets of words, and parts of a text in a script without spaces."""
+
+    words: frozenset[str]
+    sets: tuple[frozenset[str], ...]
+    spaceless: tuple[str, ...]
+
+
 class _TextWords(NamedTuple):
     """A text as a set of words and, for scripts without spaces, as a string."""
 
@@ -65,6 +73,12 @@ class _TextWords(NamedTuple):
         if not phrase.isascii() and is_cjk(phrase[0]):
             return phrase in self.text
         return all(word in self.spaced for word in phrase.split("+"))
+
+    def has_any(self, phrases: _Phrases) -> bool:
+        """Whether the text contains any of some phrases."""
+        if not phrases.words.isdisjoint(self.spaced) or any(words <= self.spaced for words in phrases.sets):
+            return True
+        return not self.text.isascii() and any(phrase in self.text for phrase in phrases.spaceless)
 
 
 def detect_intent(message: str) -> Intent:
@@ -113,8 +127,9 @@ def _is_word_character(char: str) -> bool:
 def _detect_in_clause(message: str) -> Intent:
     """The topics that a short message, or one clause, asks for."""
     words, (topics, recent, filler, spaceless) = _split_text(message), _load_topics()
-    named = tuple(topic for topic in topics if any(map(words.has_phrase, topic.ask)))
-    lately = any(map(words.has_phrase, recent))
+    asking, of_recent = _index_phrases()
+    named = tuple(topic for topic, phrases in zip(topics, asking, strict=True) if words.has_any(phrases))
+    lately = words.has_any(of_recent)
     if not (named or lately):
         return NO_INTENT
     used = {word for phrase in (*recent, *(item for topic in named for item in topic.ask)) for word in phrase.split("+")}
@@ -158,3 +173,17 @@ def _load_topics() -> tuple[tuple[Topic, ...], tuple[str, ...], frozenset[str], 
         Topic(name, *(tuple(fields[part].split()) for part in ("ask", "about", "more"))) for name, fields in body["topics"].items()
     )
     return topics, tuple(body["recent"].split()), frozenset(body["filler"].split()), tuple(body["filler_spaceless"].split())
+
+
+@cache
+def _index_phrases() -> tuple[tuple[_Phrases, ...], _Phrases]:
+    """The phrases of prompts that ask for each topic, and those for recent work."""
+    topics, recent, *_ = _load_topics()
+    return tuple(_sort_phrases(topic.ask) for topic in topics), _sort_phrases(recent)
+
+
+def _sort_phrases(phrases: Iterable[str]) -> _Phrases:
+    spaceless = tuple(phrase for phrase in phrases if not phrase.isascii() and is_cjk(phrase[0]))
+    spaced = [phrase for phrase in phrases if phrase not in spaceless]
+    sets = tuple(frozenset(phrase.split("+")) for phrase in spaced if "+" in phrase)
+    return _Phrases(frozenset(spaced), sets, spaceless)

@@ -354,7 +354,8 @@ def _quote_word(word: str) -> str:
 
 def _load_queries() -> dict[str, str]:
     with open(os.path.join(_HERE, "reader.sql"), encoding="utf-8") as file:  # noqa: PTH118, PTH123 - as above
-        return parse_queries(file.read())
+        parts = file.read().split("-- name: ")[1:]  # the comments stay, unlike in parse_queries, which takes longer
+    return {name: query for name, _, query in (part.partition("\n") for part in parts)}
 
 
 def parse_queries(text: str) -> dict[str, str]:

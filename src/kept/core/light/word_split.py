@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _JOINTS = ".'’/_-"  # single ones join words to one: a compound, a path, an identifier
 _SPACES = dict.fromkeys(map(ord, _JOINTS), " ")
+_ASCII_GAPS = "".join(char if char.isalnum() or char in _JOINTS else " " for char in map(chr, range(128))).encode().ljust(256)
 _CACHED = 20_000  # characters whose replacement is stored
 
 
@@ -74,12 +75,14 @@ def _hump_pattern() -> "re.Pattern[str]":
 
 
 def _find_words_plainly(text: str) -> list[str]:
+    spaced = text.encode().translate(_ASCII_GAPS).decode() if text.isascii() else text.translate(_GAPS)
     words: list[str] = []
-    for run in text.translate(_GAPS).split():
-        if run.isalnum():
-            words.append(run)
+    for run in spaced.split():
+        bare = run if run.isalnum() else run.strip(_JOINTS)
+        if bare.isalnum():
+            words.append(bare)
         else:
-            words += _split_at_double_joints(run)
+            words += _split_at_double_joints(bare)
     return words
 
 
