@@ -106,6 +106,7 @@ def test_a_passage_keeps_the_mark_of_the_code_that_ends_it():
         ("can you scrap that page", False),
         ("Vergiss das wieder.", True),
         ("算了。", True),
+        ("我忘了密码，算了一下时间", False),
         ("The date in the header is wrong, fix it.", False),
         ("Never mind the failing test, go on.", False),
         ("Now undo that last edit.", False),
@@ -115,3 +116,19 @@ def test_a_passage_keeps_the_mark_of_the_code_that_ends_it():
 )
 def test_the_next_prompt_takes_a_telling_back_by_a_clause_of_its_own(prompt, takes_back):
     assert assertion.is_retraction(prompt) is takes_back
+
+
+@pytest.mark.parametrize(
+    ("prompt", "denies"),
+    [
+        ("不，用另一个", True),
+        ("这次先不要重启", False),
+        ("いや、違う", True),
+        ("それはいや、でも進めて", False),
+        ("нет, иначе", True),
+        ("у нас нет, иначе", False),
+        ("«No, we stay.»", True),
+    ],
+)
+def test_a_denial_opens_a_sentence_in_any_script(prompt, denies):
+    assert assertion.is_denial(prompt) is denies

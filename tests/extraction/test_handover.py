@@ -9,7 +9,7 @@ from kept.core.event import Author, EventKind, ToolUse
 from kept.core.handover import CAUSE, REWORDED, is_suggestion_tool
 from kept.core.memory import ALLUDES, HELPFUL, PASSING, USER_SCOPE, Accepted, Held
 from kept.extraction.rules.handover import find_reply_passages, propose_handed_over
-from kept.extraction.rules.passages import count_content_words
+from kept.extraction.rules.passages import count_content_words, find_passage
 from talk import LEXICON, PROFILE, agent, judge, output, talk, user
 
 RULE = "Never deploy the billing service on a Friday afternoon"
@@ -483,3 +483,28 @@ def test_a_sentence_of_the_persons_own_with_like_words_is_active(said):
 
 def test_a_passage_waits_behind_a_prompt_that_breaks_off_with_a_denial():
     assert waits(only(user("do not ever"), agent("?"), user(STORED), suggest(STORED)))
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "agreed"),
+    [
+        ("每晚都备份地图文件到第二块硬盘？", "好", True),
+        ("每晚都备份地图文件到第二块硬盘？", "不好", False),
+        ("Сохранять карты каждую ночь на второй диск?", "да", True),
+        ("Сохранять карты каждую ночь на второй диск?", "не да", False),
+    ],
+)
+def test_a_denied_agreement_agrees_to_nothing_in_any_script(question, answer, agreed):
+    assert (
+        find_passage(question.rstrip("？?"), talk(agent(question), user(answer)), 0, 2, talk(user(""))[0].session) is not None
+    ) is agreed
+
+
+@pytest.mark.parametrize(
+    ("answer", "chosen"),
+    [("我选 2", True), ("我不选 2", False), ("2にしてください", True), ("бери 2", True), ("не бери 2", False), ("take 2", True)],
+)
+def test_a_denied_choice_chooses_nothing_in_any_script(answer, chosen):
+    events = talk(agent("1. Keep the maps on paper for now.\n2. Scan every map at night.\n"), user(answer))
+    found = find_passage("Scan every map at night.", events, 0, 2, events[0].session)
+    assert (found is not None) is chosen

@@ -97,6 +97,7 @@ def test_a_telling_that_is_only_considered_waits(language, supposed, meant):
             "compose a plate for the boathouse",
             "Guests are welcome. From now on, children wear a vest. Never swim in the canal.",
         ),
+        ("en", "compose the text for the jetty", "Guests are welcome. From now on we lock up. Never swim in the canal."),
         ("en", "ok now draft one line for the menu", "Ask for the soup. From now on we serve tea cold. Never reheat soup."),
         ("de", "Verfasse einen Aushang", "Gäste tragen sich ein. Ab sofort tragen Kinder Westen. Niemals im Kanal schwimmen."),
         (

@@ -11,7 +11,7 @@ from dataclasses import replace
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan
 from kept.core.text import NEGATIONS, tokenize
-from kept.extraction.rules.patterns import EDGE, compile_pattern, find_sentences, list_words, match_words
+from kept.extraction.rules.patterns import EDGE, NO_LETTER, compile_pattern, find_sentences, list_words, match_words
 from kept.profiles.lexicons import join_alternatives
 
 ASKED = "it is part of a question"
@@ -34,19 +34,21 @@ def _unspaced_words(name: str) -> str:
 _CONDITION, _DOUBT = _spaced_words("condition"), _spaced_words("doubt")
 _OPEN, _SHUT = rf"(?:^|{EDGE})", rf"(?:$|{EDGE})"
 _REQUEST = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('request')}){_SHUT}|{_unspaced_words('request')}")
-_ASKS = Pattern(rf"(?i)^\W*(?:(?:{_spaced_words('opener')})\W+)?(?:{_spaced_words('asks')}){_SHUT}|{_unspaced_words('asks')}")
+_ASKS = Pattern(
+    rf"(?i)^{NO_LETTER}*(?:(?:{_spaced_words('opener')})\W+)?(?:{_spaced_words('asks')}){_SHUT}|{_unspaced_words('asks')}"
+)
 _BEFORE = Pattern(
     rf"(?i){_OPEN}(?:{_CONDITION}|{_DOUBT}){_SHUT}|(?:^|[,;:]\s*)(?:{_spaced_words('condition_opening')})\s"
     rf"|{_unspaced_words('condition')}|{_unspaced_words('doubt')}"
 )
 _AFTER = Pattern(
     rf"(?i)^[\s,;(]*(?:(?:{_spaced_words('but')})\s+)*(?:{_CONDITION}|{_spaced_words('condition_opening')}){_SHUT}"
-    rf"|^\W*(?:{_unspaced_words('condition_after')})"
+    rf"|^{NO_LETTER}*(?:{_unspaced_words('condition_after')})"
 )
 _LIMITS = Pattern(rf"(?i)^\W*(?:(?:{_spaced_words('but')})\s+)+(?:{_CONDITION}){_SHUT}|{_OPEN}(?:{_spaced_words('limits')})")
 _RESTRICTS = Pattern(
-    rf"(?i)^\W*(?:{join_alternatives('polarity', 'restricts', spaced=True)}){_SHUT}"
-    rf"|^\W*(?:{join_alternatives('polarity', 'restricts', spaced=False)})"
+    rf"(?i)^{NO_LETTER}*(?:{join_alternatives('polarity', 'restricts', spaced=True)}){_SHUT}"
+    rf"|^{NO_LETTER}*(?:{join_alternatives('polarity', 'restricts', spaced=False)})"
 )
 _WITHIN = compile_pattern(
     rf"(?i)^\W*(?:(?:{_spaced_words('doubter')}) )?(?:{_DOUBT}){_SHUT}"
@@ -69,9 +71,9 @@ _AUTHOR = Pattern(
     rf"(?i)^\W*(?:{_spaced_words('author')})|https?://\S+\s*[:：]?\s*$|^\W*https?://\S+[:：]\s*$"
     rf"|{_OPEN}(?:{_spaced_words('wrote')})(?:{EDGE}[^.]{{0,30}})?[:：]\s*$|{_unspaced_words('author')}"
 )
-_FIRST_PERSON = Pattern(rf"(?i)^\W*(?:(?:{_spaced_words('first_person')}){_SHUT}|{_unspaced_words('first_person')})")
+_FIRST_PERSON = Pattern(rf"(?i)^{NO_LETTER}*(?:(?:{_spaced_words('first_person')}){_SHUT}|{_unspaced_words('first_person')})")
 _INQUIT = Pattern(rf"(?i)[,\"”’]\s*(?:{_spaced_words('reported')}){_SHUT}")  # "…, he said and shut the hatch"
-_REPORTED = Pattern(rf"(?i)^[\s\"'”’,.]*(?:{_spaced_words('reported')}){_SHUT}|^\W*(?:{_unspaced_words('reported')})")
+_REPORTED = Pattern(rf"(?i)^[\s\"'”’,.]*(?:{_spaced_words('reported')}){_SHUT}|^{NO_LETTER}*(?:{_unspaced_words('reported')})")
 _HEARSAY = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('hearsay')})|{_unspaced_words('hearsay')}")  # "apparently we always …"
 _WITHDRAWN = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('withdrawn')}){_SHUT}|{_unspaced_words('withdrawn')}")
 
@@ -81,7 +83,10 @@ def _opens_with(before: str, *names: str) -> Pattern:
     be about something else ("never mind the failing test").
     """
     spaced, dense = ("|".join(join_alternatives("assertion", name, spaced=apart) for name in names) for apart in (True, False))
-    return Pattern(rf"(?i)^\W*{before}(?:{spaced})(?:\W*$|\s*[,.;:!?…—–]|\s-)|^\W*(?:{dense})(?:\W*$|\s*[,.;:!?…，。！？、])")
+    return compile_pattern(
+        rf"(?i)^{NO_LETTER}*{before}(?:{spaced})(?:{NO_LETTER}*$|\s*[,.;:!?…—–]|\s-)"
+        rf"|^{NO_LETTER}*(?:{dense})(?:{NO_LETTER}*$|\s*[,.;:!?…，。！？、])"
+    )
 
 
 _RETRACTS = _opens_with(r"(?:\w{1,9}[,.!…]*\s+){0,3}", "retracts")

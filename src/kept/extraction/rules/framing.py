@@ -23,7 +23,16 @@ from kept.extraction.rules.assertion import (
     is_limit,
     is_restriction,
 )
-from kept.extraction.rules.patterns import EDGE, SPACE, compile_pattern, find_turn_before, has_match, match_words, skip_filler
+from kept.extraction.rules.patterns import (
+    EDGE,
+    NO_LETTER,
+    SPACE,
+    compile_pattern,
+    find_turn_before,
+    has_match,
+    match_words,
+    skip_filler,
+)
 from kept.profiles.lexicons import TellingPatterns, join_alternatives, list_fragments, load_telling_patterns, word_list
 
 _PARTS = 8
@@ -57,7 +66,7 @@ _TEXTS = (
 )
 _LEADS_ON = Pattern(rf"(?i)(?:^|{EDGE})(?:{join_alternatives('assertion', 'leads_on', spaced=True)})")
 _PRESENTS = tuple(Pattern(rf"(?im)(?:^|{EDGE})(?:{fragment})") for fragment in list_fragments("assertion", "presents", spaced=True))
-_DISMISSES = compile_pattern(rf"(?im)^\W*(?:{join_alternatives('assertion', 'dismisses', spaced=True)})")
+_DISMISSES = compile_pattern(rf"(?im)^{NO_LETTER}*(?:{join_alternatives('assertion', 'dismisses', spaced=True)})")
 _ELICITS = Pattern(
     rf"(?i)(?:^|[,;:] )(?:{join_alternatives('assertion', 'elicits', spaced=True)}){EDGE}"
     rf"|(?:{join_alternatives('assertion', 'elicits', spaced=False)})"

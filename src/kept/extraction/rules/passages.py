@@ -14,7 +14,7 @@ from kept.core.spans import event_spans
 from kept.core.spans.marks import Span, SpanKind
 from kept.core.text import NEGATIONS, is_cjk, tokenize
 from kept.core.value import dataclass, replace
-from kept.extraction.rules.patterns import find_sentences
+from kept.extraction.rules.patterns import NO_LETTER, compile_pattern, find_sentences
 from kept.profiles.lexicons import join_alternatives, word_list
 
 LEAST = 4  # content words; a shorter passage is not certain
@@ -34,11 +34,12 @@ def _words(name: str, table: str = "choice") -> str:
 
 
 _AGREEMENT, _COURTESY = _words("agreement", ""), _words("courtesy")
-_CHOSEN = Pattern(
-    rf"(?i)^\W*(?:(?:{_AGREEMENT})\W+)?(?:(?:{_words('takes')})\W+){{0,3}}(?:(?:{_words('articles')}) )?"
-    rf"(?:{_words('options')})?\W*(?P<mark>[1-9]|1\d|[a-hA-H])(?:{_words('ordinal')})?(?:\W+(?:{_COURTESY}))?\W*$"
+_CHOSEN = compile_pattern(
+    rf"(?i)^{NO_LETTER}*(?:(?:{_AGREEMENT}){NO_LETTER}+)?(?:(?:{_words('takes')}){NO_LETTER}*){{0,3}}(?:(?:{_words('articles')}) )?"
+    rf"(?:{_words('options')})?{NO_LETTER}*(?P<mark>[1-9]|1\d|[a-hA-H])(?:{_words('ordinal')})?"
+    rf"(?:{NO_LETTER}*(?:{_COURTESY}))?{NO_LETTER}*$"
 )
-_AGREED = Pattern(rf"(?i)^\W*(?:{_AGREEMENT})(?:\W+(?:{_AGREEMENT}|{_COURTESY}))?\W*$")
+_AGREED = compile_pattern(rf"(?i)^{NO_LETTER}*(?:{_AGREEMENT})(?:{NO_LETTER}+(?:{_AGREEMENT}|{_COURTESY}))?{NO_LETTER}*$")
 _ITEM = Pattern(
     rf"(?mi)^[ \t]*(?:[-*+>][ \t]+|#{{1,6}}[ \t]+)?\W{{0,3}}(?:{_words('options')})?[ \t]*\(?(?P<mark>\d{{1,2}}|[A-H])[.):][*_ \t]"
 )

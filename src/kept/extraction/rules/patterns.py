@@ -15,6 +15,8 @@ from kept.profiles.profile import Category
 
 SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」，、：；。！"
 EDGE = r"[^\w\x{80}-\x{1FFF}]"  # includes the letters of every script that separates words
+# Not a letter or digit of any script: to RE2, ``\W`` matches every letter that is not ASCII.
+NO_LETTER = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{1FFF}\x{3005}-\x{3007}\x{3021}-\x{9FFF}\x{AC00}-\x{D7FF}\x{F900}-\x{FAFF}]"
 _LEADING_WORDS = 5  # if one of this many first words refers outside, a passage depends on what precedes it
 _LEADS = 6  # filler words at the beginning of a sentence that are skipped
 _BYTES = 1 << 26  # memory for a pattern; the Russian telling words need more than the default, an eighth of this
