@@ -10,6 +10,9 @@ from typing import Any, AnyStr, cast
 
 _MADE = frozenset({"engine", "fullmatch", "groupindex", "groups", "match", "programsize", "search", "_anywhere", "_found", "_run"})
 _NOWHERE = (-1, -1)
+LARGE = 2**26
+"""Memory for the automaton of a large pattern. With RE2's default, an eighth of this, it runs out from some 20,000 instructions on:
+then each search is many times slower, and RE2 prints an error."""
 
 
 @cache
@@ -64,6 +67,7 @@ class Pattern:
             raise AttributeError(name)
         re2 = load_engine()
         options = latin1_options() if self._latin1 else re2.Options()
+        options.log_errors = False  # the user's terminal is no place for them
         if self._memory:
             options.max_mem = self._memory
         self.engine = re2.compile(self.pattern() if callable(self.pattern) else self.pattern, options)
@@ -164,6 +168,7 @@ class PatternSet:
     @cached_property
     def _engine(self) -> Any:
         engine, options = load_engine().Filter(), load_engine().Options()
+        options.log_errors = False
         options.max_mem = self._memory
         for pattern in self._patterns:
             engine.Add(pattern or r"[^\x{0}-\x{10FFFF}]", options)  # which never matches

@@ -73,13 +73,13 @@ def match_opening(client: str, text: str) -> str:
     return next((reason for reason, texts in _load_openings(client) if text.startswith(texts)), "")
 
 
-def fill_pattern(template: str) -> Pattern:
-    """A pattern from a template with placeholders.
+def fill_pattern(template: str, *, memory: int = 0) -> Pattern:
+    """A pattern from a template with placeholders; ``memory`` is that of :class:`Pattern`.
 
     ``‹polite›`` becomes the fragments under that key in all languages, ``‹polite:spaced›`` only those of languages that put spaces
     between words, ``‹polite:unspaced›`` those of the others. ``‹shapes:clients.tags›`` becomes a list of ``shapes.toml``.
     """
-    return Pattern(partial(_NAMED.sub, _fill_name, template))
+    return Pattern(partial(_NAMED.sub, _fill_name, template), memory=memory)
 
 
 def _fill_name(named: "re.Match[str]") -> str:

@@ -195,7 +195,7 @@ _FILLERS = (
     list_words("telling", "remember", "from_now_on"),
     (*list_words("assertion", "opener"), *list_words("choice", "courtesy"), *list_words("", "agreement")),
 )
-_LET_GO = tuple(Pattern(rf"(?i)(?:{'|'.join(filter(None, fillers))})(?:[\W_]+|$)") for fillers in _FILLERS)
+_LET_GO = tuple(compile_pattern(rf"(?i)(?:{'|'.join(filter(None, fillers))})(?:[\W_]+|$)") for fillers in _FILLERS)
 _CLAUSE = Pattern(r"(?s)(.*(?:[,;，、；…–—]|\.\.|\s-+>?))(\s.*|$)")
 _GOES_ON = Pattern(r"\s*(?:[,;(，；…–—]|\.\.|[-:]+>?\s)")
 MARKS = Pattern(r"[~=<❌✗🚫⛔]|-->")

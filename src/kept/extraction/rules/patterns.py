@@ -6,7 +6,7 @@ from functools import cache
 from kept.core.artifact import find_artifacts
 from kept.core.event import Author, Event, EventKind, is_choice, is_unconfirmed
 from kept.core.memory import CHOSEN, UNCONFIRMED, USER_SCOPE, Evidence
-from kept.core.pattern import Pattern, PatternSet
+from kept.core.pattern import LARGE, Pattern, PatternSet
 from kept.core.sentences import SentenceSpan, sentence_texts, split_sentences
 from kept.core.spans import quote_origin
 from kept.core.text import NEGATIONS, is_cjk, tokenize
@@ -19,13 +19,12 @@ EDGE = r"[^\w\x{80}-\x{1FFF}]"  # includes the letters of every script that sepa
 NO_LETTER = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{1FFF}\x{3005}-\x{3007}\x{3021}-\x{9FFF}\x{AC00}-\x{D7FF}\x{F900}-\x{FAFF}]"
 _LEADING_WORDS = 5  # if one of this many first words refers outside, a passage depends on what precedes it
 _LEADS = 6  # filler words at the beginning of a sentence that are skipped
-_BYTES = 1 << 26  # memory for a pattern; the Russian telling words need more than the default, an eighth of this
 
 
 @cache
 def compile_pattern(source: str) -> Pattern:
     """Compile a pattern with more memory for its automaton; with less, long patterns are slow and print warnings."""
-    return Pattern(source, memory=_BYTES)
+    return Pattern(source, memory=LARGE)
 
 
 def list_words(table: str, *names: str) -> tuple[str, str]:
@@ -49,7 +48,7 @@ def has_match(source: str, text: str) -> bool:
 
 @cache
 def _compile_set(name: str) -> PatternSet:
-    return PatternSet([getattr(patterns, name) for patterns in load_telling_patterns()], memory=_BYTES)
+    return PatternSet([getattr(patterns, name) for patterns in load_telling_patterns()], memory=LARGE)
 
 
 def refers_outside(text: str, patterns: TellingPatterns) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 from kept.core.digest import hash_texts
 from kept.core.event import Author, Cursor, Event, Precision, Slice, ToolUse
-from kept.core.pattern import Pattern
+from kept.core.pattern import LARGE, Pattern
 from kept.core.text import one_line
 from kept.core.times import format_instant, parse_instant
 from kept.core.value import dataclass, field, replace
@@ -92,7 +92,7 @@ _APART = "\x1f"
 _ENVELOPE = Pattern(r"^\[[^\]\n]{0,160}\d{4}-\d\d-\d\d[T ]\d\d:\d\d[^\]\n]{0,40}\][ \t]*")
 _SYSTEM = Pattern(r"^(?:System: \[[^\n]*(?:\n|$))+")
 # Up to the last closing tag: a file may contain one itself.
-_FILES = Pattern(r'(?s)^(?:\s*<(?:file|skill) name="[^"\n]{1,1000}"[^<>\n]{0,1000}>.*</(?:file|skill)>)')
+_FILES = Pattern(r'(?s)^(?:\s*<(?:file|skill) name="[^"\n]{1,1000}"[^<>\n]{0,1000}>.*</(?:file|skill)>)', memory=LARGE)
 _REPLY = Pattern(r"^\s*\[\[\s*reply_to(?:_current|:[^\]\n]{1,200})\s*\]\]\s*")
 _SILENT = ("NO_REPLY", "HEARTBEAT_OK")
 
