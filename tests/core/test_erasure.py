@@ -194,6 +194,27 @@ def test_words_in_base64_are_found_wherever_its_groups_begin():
     assert not WORDS.is_in_text(f"payload {b64encode(b'something else that was said on another day').decode()} end")
 
 
+def test_words_in_hexadecimal_digits_or_a_hex_dump_are_found():
+    data = f"note: {SAID}, he said".encode()
+    rows = (data[at : at + 16] for at in range(0, len(data), 16))
+    dump = "\n".join(f"{place * 16:08x}: {row.hex(' ', 2):<39}  {row.decode()}" for place, row in enumerate(rows))
+    for written in (data.hex(), data.hex().upper(), dump):
+        assert WORDS.is_in_text(f"payload\n{written}\nend")
+        left = WORDS.remove_from(f"payload\n{written}\nend")
+        assert left.startswith("payload\n")
+        assert left.endswith("end")
+        assert not WORDS.is_in_text(left)
+    assert not WORDS.is_in_text(b"something else that was said on another day".hex())
+
+
+@pytest.mark.parametrize("space", ["=20", "\\xa0", "\\\\xc2\\\\xa0"])
+def test_words_in_the_escapes_of_a_mail_or_a_program_are_found(space):
+    written = f"before\n{SAID.replace(' ', space)}\nbehind"
+    assert WORDS.is_in_text(written)
+    assert WORDS.remove_from(written).startswith("before\n")
+    assert not WORDS.is_in_text(WORDS.remove_from(written))
+
+
 def test_letters_of_any_alphabet_are_compared():
     words = ErasureWords(sentences=("むかし むかし ある ところに おじいさんが いました",))
     assert words.is_in_text("「むかし むかし ある ところに おじいさんが いました」と")

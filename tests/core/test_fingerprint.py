@@ -40,6 +40,16 @@ def test_a_statement_with_another_name_or_value_in_its_place_is_another_one(said
     assert not knows(said, text)
 
 
+LONG = "The vault of client Gribblesnatch is in Oslo behind the old harbour and opens at nine."
+
+
+def test_a_large_part_of_a_statement_is_that_statement_and_a_small_one_or_one_with_other_words_is_not():
+    assert knows(LONG, "The vault of client Gribblesnatch is in Oslo.")
+    assert knows(LONG, "The vault behind the old harbour opens at nine.")
+    assert not knows(LONG, "The old vault.")
+    assert not knows(LONG, "The vault of client Gribblesnatch burnt down yesterday evening.")
+
+
 def test_a_fingerprint_from_before_names_were_hashed_recognises_as_it_did():
     early = fingerprint_statement(SAID, KEY)[:128]
     assert is_known_statement("The vault of client Tromblefitz is in Oslo.", [early], KEY)

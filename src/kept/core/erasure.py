@@ -1,8 +1,8 @@
 """Finds and removes the words to be forgotten in any text, however it writes them.
 
-The words and the text are compared without case, accents, markup, line numbers and white space; lookalike letters, escapes and
-base64 are decoded. A text holds the words if it contains a run of :data:`RUN` consecutive words of a sentence, or the whole of a
-shorter sentence. Works on texts only; the holders (:class:`Holder`) know where texts are stored.
+The words and the text are compared without case, accents, markup, line numbers and white space; lookalike letters, escapes, base64,
+hexadecimal digits and hex dumps are decoded. A text holds the words if it contains a run of :data:`RUN` consecutive words of a
+sentence, or the whole of a shorter sentence. Works on texts only; the holders (:class:`Holder`) know where texts are stored.
 """
 
 import re
@@ -39,13 +39,20 @@ _FOLDED = str.maketrans({chr(code).lower(): plain.lower() for code, plain in PLA
 _TAG = r"</?[A-Za-z][^<>\n]{0,200}>|&#?\w{1,8};"
 # Escapes may be escaped again. The bound on backslashes keeps the search linear on text that is nothing but backslashes. Every
 # alternative begins with a literal, so that the engine skips positions that cannot match: several times faster.
-_ESCAPE = r"\\\\{0,15}u(?P<code>[0-9a-fA-F]{4})|\\\\{0,15}[nrtbf]"
+_ESCAPE = r"\\\\{0,15}u(?P<code>[0-9a-fA-F]{4})|(?P<bytes>(?:\\\\{0,15}x[0-9a-fA-F]{2})+)|\\\\{0,15}[nrtbf]"
 _OCTET = "(?:25){0,4}[0-9a-fA-F]{2}"
-_IN_URL = rf"%(?P<octets>{_OCTET}(?:%{_OCTET})*)"
+# In a link, after "%"; in a mail (quoted-printable), after "=".
+_IN_URL = rf"%(?P<octets>{_OCTET}(?:%{_OCTET})*)|=(?P<quoted>[2-9A-F][0-9A-F](?:=[2-9A-F][0-9A-F])*)"
 _RUN64 = "[A-Za-z0-9+/_-]"
 _PACKED = (  # a run of base64, continued over line breaks
     rf"(?P<packed>(?:(?<!{_RUN64})|(?<=\\[nrt])){_RUN64}{{24,}}(?:(?:\\[nr]|[\r\n]){{1,2}}{_RUN64}+)*={{0,2}})"
 )
+_ASCII_HEX = "[2-7][0-9a-fA-F]"  # one printable character
+_HEXED = (  # a run of hexadecimal digits, or a row of a hex dump with the offset before and the characters after it
+    rf"(?P<hexed>(?:{_ASCII_HEX}){{12,}})"
+    r"|(?P<dumped>\b[0-9a-f]{7,8}:? {1,3}(?:[0-9a-f]{2} {0,2}){1,16})[^\n]{0,40}\n?"
+)
+_OFFSET = compile_late(r"^\w+:? +")
 _BREAK = compile_late(r"\\[nr]|[\r\n=]")
 # Prefixes that programs put before a line: its number, file, time or commit. All of them hold a digit.
 _BLAMED = r"\W{0,4}[0-9a-f]{7,40} [^()\n]{0,200}\([^()\n]{1,80}\d\)"
@@ -54,8 +61,9 @@ _GUTTER = rf"\n{_NUMBERED}|\\\\{{0,15}}[nr]{_NUMBERED}"
 _TWICE_ESCAPED = compile_late(r"%(?:25)+(?=[0-9a-fA-F]{2})")
 _MARKS = (_GUTTER, _TAG, _ESCAPE, _IN_URL)
 _READERS = {marks: compile_late("|".join(marks)) for size in (1, 2, 3, 4) for marks in combinations(_MARKS, size)}
-_READERS[_PACKED,] = compile_late(_PACKED)
-_MAY_BE_IN_URL = Pattern("%[0-9a-fA-F]{2}")
+_READERS |= {(marks,): compile_late(marks) for marks in (_PACKED, _HEXED)}
+_MAY_BE_IN_URL = Pattern("%[0-9a-fA-F]{2}|=(?:20|[C-F][0-9A-F]=)")
+_MAY_BE_HEXED = Pattern(f"(?:{_ASCII_HEX}){{12}}|\\b[0-9a-f]{{7,8}}:? {{1,3}}(?:[0-9a-f]{{2}} {{0,2}}){{8}}")
 _MAY_BE_NUMBERED = Pattern(r"(?:\n|\\[nr])\W*[\w.+/:-]*\d")
 # A cheap test that most texts fail: 24 letters and digits that are not all lower-case hexadecimal digits, as those of a digest are;
 # base64 made of these alone encodes no space.
@@ -299,20 +307,25 @@ def _split_words(sentence: str) -> list[str]:
 
 
 def _reading_variants(text: str) -> list[tuple[str, ...]]:
-    """The readings of a text to search, as the marks that each resolves: none; tags and escapes; these and line numbers; base64."""
+    """The readings of a text to search, as the marks that each resolves: none; tags and escapes; these and line numbers; base64;
+    hexadecimal digits.
+    """
     marks = (
         *((_TAG,) if "<" in text or "&" in text else ()),
         *((_ESCAPE,) if "\\" in text else ()),
         *((_IN_URL,) if _MAY_BE_IN_URL.search(text) else ()),
     )
     numbered = [(_GUTTER, *marks)] if _MAY_BE_NUMBERED.search(text) else ()
-    return [(), *([marks] if marks else ()), *numbered, *([(_PACKED,)] if _MAY_BE_PACKED.search(text) else ())]
+    encoded = [(form,) for form, shape in ((_PACKED, _MAY_BE_PACKED), (_HEXED, _MAY_BE_HEXED)) if shape.search(text)]
+    return [(), *([marks] if marks else ()), *numbered, *encoded]
 
 
 def _fold_letters(text: str, marks: tuple[str, ...] = ()) -> str:
     """The letters and digits of a text, folded, after resolving ``marks``."""
     if marks:
-        coded = "\\u" in text or _IN_URL in marks or _PACKED in marks  # without these, marks are dropped: no call per match
+        coded = (
+            "\\u" in text or "\\x" in text or not {_IN_URL, _PACKED, _HEXED}.isdisjoint(marks)
+        )  # without these, marks are dropped: no call per match
         text = _READERS[marks].sub(_resolve_escape if coded else "", text)
     if not text.isascii():
         text = _NOT_ASCII.sub(lambda found: _fold_piece(found[0]), text)
@@ -333,9 +346,24 @@ def _resolve_escape(found: "re.Match[str]") -> str:
         return chr(int(code, 16))
     if octets := named.get("octets"):
         return unquote(_TWICE_ESCAPED.sub("%", f"%{octets}"))
+    if quoted := named.get("quoted"):
+        return _decode_hexadecimal(quoted.replace("=", ""))
+    if escaped := named.get("bytes"):
+        return _decode_hexadecimal(escaped.replace("\\", "").replace("x", ""))
+    if digits := named.get("hexed") or _OFFSET.sub("", named.get("dumped") or ""):
+        return _decode_hexadecimal(digits)
     if packed := named.get("packed"):
         return _decode_packed(packed)
     return ""
+
+
+def _decode_hexadecimal(digits: str) -> str:
+    """The text that pairs of hexadecimal digits encode: UTF-8, else the characters with these codes."""
+    octets = bytes.fromhex("".join(digits.split()))
+    try:
+        return octets.decode()
+    except UnicodeDecodeError:
+        return octets.decode("latin-1")
 
 
 def _decode_packed(packed: str) -> str:

@@ -16,6 +16,7 @@ _WORD = Pattern(r"[\pL\pM\pN_]+")
 _END = Pattern(r"[.!?]\s+|[。！？]|\n+")
 _WIDTH = 32  # hash functions; the standard error of the similarity is about 1/√32 ≈ 0.18
 _STEM = 5  # only this many first letters of a name are hashed, because endings differ
+_PART, _PART_WORDS = 0.4, 3  # a part of a statement has at least this share of its words, and this many
 _SAME = 0.6  # two statements may be the same if at least this share of their minima is equal
 
 
@@ -33,15 +34,16 @@ def fingerprint_statement(text: str, key: bytes) -> str:
 
 
 def is_known_statement(text: str, known: Collection[str], key: bytes) -> bool:
-    """True if a statement has a known fingerprint, apart from case, punctuation or small rewording.
+    """True if a statement has a known fingerprint, apart from case, punctuation or small rewording, or is a large part of one that
+    has.
 
     False if it has a different name or value in the place of one.
     """
     if not known:
         return False
-    fingerprint = fingerprint_statement(text, key)
-    alike = [other for other in known if fingerprint and _minhash_similarity(fingerprint, other) >= _SAME]
-    words, names = _hash_words(tokenize(text), key) if alike else frozenset(), _list_names(fingerprint)
+    fingerprint, tokens = fingerprint_statement(text, key), tokenize(text)
+    alike = [other for other in known if fingerprint and _is_alike(fingerprint, other, len(tokens))]
+    words, names = _hash_words(tokens, key) if alike else frozenset(), _list_names(fingerprint)
     return any(_list_names(other) <= words or names <= _list_names(other) for other in alike)
 
 
@@ -53,6 +55,15 @@ def mark_known_statements(text: str, known: Collection[str], key: bytes, mark: s
     if not any(known_pieces):
         return mark if is_known_statement(text, known, key) else text
     return "".join(mark + piece[len(piece.rstrip()) :] if gone else piece for piece, gone in zip(pieces, known_pieces, strict=True))
+
+
+def _is_alike(left: str, right: str, words: int) -> bool:
+    """True if most minima are equal, or if ``left``, of so many words, is a large part of ``right``."""
+    similarity = _minhash_similarity(left, right)
+    # The minima over a part are never below those over the whole; for other words, one in 32 almost certainly is.
+    positions = range(0, 4 * _WIDTH, 4)
+    is_part = similarity >= _PART and words >= _PART_WORDS and all(left[i : i + 4] >= right[i : i + 4] for i in positions)
+    return similarity >= _SAME or is_part
 
 
 def _minhash_similarity(left: str, right: str) -> float:
