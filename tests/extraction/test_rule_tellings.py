@@ -214,6 +214,47 @@ def test_a_memory_of_a_telling_is_one_contiguous_passage_of_the_typed_words(text
     assert all(any(one_line(each.content) in words for words in typed) for each in candidates)
 
 
+@pytest.mark.parametrize(
+    ("language", "order"),
+    [
+        ("en", "Do not run E2E automatically anymore."),
+        ("en", "please don't push to main anymore"),
+        ("en", "Never again force-push a branch."),
+        ("en", "No more commits without my review please."),
+        ("de", "Bitte keine Commits mehr ohne Rückfrage."),
+        ("de", "Führ die Tests nicht mehr automatisch aus."),
+        ("fr", "Ne lance plus les tests automatiquement."),
+        ("es", "No ejecutes más las pruebas por tu cuenta."),
+        ("it", "Non eseguire più tutti i test da solo."),
+        ("pt", "Não faças mais commits sem me perguntar."),
+        ("ru", "Больше не запускай все тесты сам."),
+        ("zh", "以后不要再自动运行测试。"),
+        ("ja", "もう勝手にテストを実行しないで。"),
+    ],
+)
+def test_an_order_that_ends_a_habit_of_the_agent_is_active(language, order):
+    assert [status for status, _ in told(order, language)] == ["active"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "Don't start the music automatically anymore."),
+        ("en", "Don't push notifications to the phone anymore."),
+        ("en", "Do not commit the transaction anymore before the check is done."),
+        ("en", "Do not run the tests anymore if the folder is empty."),
+        ("en", "Tests don't run anymore."),
+        ("de", "Keine Rahmen mehr um die Knöpfe bitte."),
+        ("fr", "N'affiche plus la fenêtre."),
+        ("es", "No muestres más el aviso."),
+        ("zh", "不要再提交这个表单。"),
+        ("ja", "もうボタンを表示しないで。"),
+    ],
+)
+def test_what_a_product_or_a_state_ends_is_not_active(language, text):
+    assert "active" not in [status for status, _ in told(text, language)]
+
+
 def test_a_standing_wish_said_once_is_refused_and_says_why():
     candidates = found(user("Tests should not depend on the network."))
     assert [judge(each, PROFILE, lexicon=load_lexicon(("en",))) for each in candidates] == [Refused(reason=SAID_ONCE)]

@@ -46,11 +46,11 @@ class TellingPatterns:
     ``later`` ("next time"), ``lasting`` (it is for later), ``must`` (who must, always or never), ``ours`` ("we always"), ``here``
     (a rule of this project), ``everywhere``, ``practice`` (the work of any agent), ``contrast`` ("…, never …"), ``reason``,
     ``occasion`` (applies once), ``planned`` (considered for the task at hand), ``errand`` (an order to note work, or to put
-    something on a list), ``withdraws`` (what was told in an earlier session no longer holds; its inner group, or what follows it,
-    names what was told), ``taken_back`` (it was not meant, or is somebody else's), ``preference``, ``goal``, ``kin`` (people in the
-    speaker's life), ``rule``, ``convention``, ``wish`` (words of a standing wish) and ``outside`` (words that refer to another
-    sentence). ``measured``: the quality of this language's patterns was measured. ``words`` matches any word of a telling;
-    ``spaced``: the language separates words.
+    something on a list), ``quits`` (an order that ends a habit of the agent), ``withdraws`` (what was told in an earlier session no
+    longer holds; its inner group, or what follows it, names what was told), ``taken_back`` (it was not meant, or is somebody
+    else's), ``preference``, ``goal``, ``kin`` (people in the speaker's life), ``rule``, ``convention``, ``wish`` (words of a
+    standing wish) and ``outside`` (words that refer to another sentence). ``measured``: the quality of this language's patterns was
+    measured. ``words`` matches any word of a telling; ``spaced``: the language separates words.
     """
 
     language: str
@@ -84,6 +84,7 @@ class TellingPatterns:
     note: str = ""
     label: str = ""
     errand: str = ""
+    quits: str = ""
     withdraws: str = ""
     occasion: str = ""
     planned: str = ""
@@ -127,8 +128,8 @@ def load_lexicon(languages: tuple[str, ...]) -> Lexicon:
 
 # Telling patterns for the start of a sentence, and for its end; the others match anywhere.
 _AT_START = word_set(
-    "lead tail request remember link goes_on reminisce always never no_ban describes decided correction note refuse withdraws "
-    "reported person"
+    "lead tail request remember link goes_on reminisce always never no_ban describes decided correction note quits refuse "
+    "withdraws reported person"
 )
 _AT_END = frozenset({"remember_this"})
 # Patterns that begin with a punctuation mark.
@@ -136,7 +137,7 @@ _UNBOUND = frozenset({"contrast"})
 # A text without a word of these lists contains no telling.
 _TELL = (
     *("remember", "remember_this", "from_now_on", "later", "lasting", "always", "never", "must"),
-    *("ours", "contrast", "decided", "correction", "note", "label", "errand", "withdraws"),
+    *("ours", "contrast", "decided", "correction", "note", "label", "errand", "quits", "withdraws"),
 )
 
 

@@ -28,7 +28,7 @@ from kept.core.value import dataclass, replace
 from kept.core.words import opens_with
 from kept.extraction.rules.assertion import is_limit, is_question
 from kept.extraction.rules.framing import TellingPosition, find_frame
-from kept.extraction.rules.patterns import SPACE, compile_pattern, count_mass, has_match, skip_filler, skip_space
+from kept.extraction.rules.patterns import SPACE, compile_pattern, count_mass, has_match, match_words, skip_filler, skip_space
 from kept.profiles.lexicons import Lexicon, TellingPatterns, word_list
 
 # Reasons to hold a telling for review.
@@ -53,6 +53,7 @@ _COMMAND = Pattern(
     r"|#\s*(?:remember|memori[sz]e|memory)[ \t]*:?[ \t]+(\S[^\n]*?))\s*$"
 )
 _OTHER_COMMAND = Pattern(r"^\s*/[A-Za-z][\w:-]*(?:\s|$)")
+_CONDITION = match_words("change", "depends")  # what holds under a condition is mostly about what a product does
 _SEMICOLON = Pattern(r"[;；]\s*")  # what stands behind it may refer to what stands before it
 _NUMBER = Pattern(r"\d[.)]\s*$")
 _QUESTION = ("?", "？")
@@ -321,6 +322,7 @@ def _find_rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, s
     checks = (
         (has_match(patterns.from_now_on, rest), FROM_NOW_ON, ""),
         (here and (ban or always or has_match(patterns.must, rest) or has_match(patterns.ours, rest)), RULE, ""),
+        (has_match(patterns.quits, ordered) and not _CONDITION.search(ordered), BAN, ""),
         (ban, BAN, ""),
         (always, RULE, "" if has_match(patterns.practice, rest) else UNSURE),
         (_has_contrast(rest, patterns) and not describes, BAN, ""),
