@@ -100,7 +100,7 @@ def patterns_of_modules():
 
 def is_compiled_late(value):
     """Whether this is a function that compiles one pattern and keeps it."""
-    return isinstance(value, _lru_cache_wrapper) and str(signature(value)).startswith("() -> re.Pattern[")
+    return isinstance(value, _lru_cache_wrapper) and str(signature(value)).replace("'", "").startswith("() -> re.Pattern[")
 
 
 def cues_of(language):
@@ -175,7 +175,7 @@ def test_the_largest_patterns_search_without_an_error_on_the_terminal(capfd):
 
 def compiles_late(function):
     cached = "cache" in map(ast.unparse, function.decorator_list) and not ast.unparse(function.args)
-    return cached and function.returns is not None and ast.unparse(function.returns).startswith("re.Pattern[")
+    return cached and function.returns is not None and ast.unparse(function.returns).strip("'").startswith("re.Pattern[")
 
 
 READERS = ("core", "extraction", "intake", "sources")  # what reads words that anybody may have written

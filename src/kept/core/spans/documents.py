@@ -4,7 +4,7 @@ Also recognises paragraphs that begin an e-mail, a licence, a chat or a conversa
 person's own text, even with headings.
 """
 
-from kept.core.pattern import LARGE, Pattern
+from kept.core.pattern import Pattern
 from kept.core.spans.style import ARTICLE, is_output_line
 from kept.core.words import fill_pattern, find_words, has_word, opens_with
 
@@ -20,7 +20,8 @@ _MAIL = fill_pattern(
 _SCRIPT = Pattern(r"(?i)^\W*(?:you are (?:an? |the |\w+ [\d.]+)|act as an? |your task is )")
 # Lines that a web page, a file, a ticket, a forum or release notes show above their text.
 _PAGE = fill_pattern(r"(?m)^\W{0,6}(?:‹shapes:documents.page›)$")
-_BYLINE = fill_pattern(r"^(?:[^\n]{1,120}\n){0,2}\W{0,6}(?:‹shapes:documents.byline›)(?:\n|$)", memory=LARGE)
+_BYLINE = fill_pattern(r"^\W{0,6}(?:‹shapes:documents.byline›)$")  # a short line among the first three
+_BYLINE_LENGTH = 160
 # A letter, from its greeting to its signature.
 _LETTER = fill_pattern(r"(?mi)^‹greetings›\b[^\n]{0,40},[ \t]*\n+(?s:.+?)\n‹closings›\b[^\n]{0,40}\n+[ \t]*\p{Lu}")
 # Section titles of a bug report or review finding.
@@ -139,7 +140,7 @@ def is_forwarded(paragraph: str) -> bool:
         return True
     if (
         _PAGE.match(paragraph)
-        or _BYLINE.match(paragraph)
+        or any(len(line) <= _BYLINE_LENGTH and _BYLINE.match(line) for line in paragraph.split("\n", 3)[:3])
         or any(shape.search(paragraph) for shape in (_MAIL, _NOTICE, _ROLES, _STAMPED))
     ):
         return True

@@ -50,10 +50,10 @@ _RESTRICTS = Pattern(
     rf"(?i)^{NO_LETTER}*(?:{join_alternatives('polarity', 'restricts', spaced=True)}){_SHUT}"
     rf"|^{NO_LETTER}*(?:{join_alternatives('polarity', 'restricts', spaced=False)})"
 )
-_WITHIN = compile_pattern(
-    rf"(?i)^\W*(?:(?:{_spaced_words('doubter')}) )?(?:{_DOUBT}){_SHUT}"
-    rf"|{_OPEN}(?:{_spaced_words('supposing')})|{_unspaced_words('supposing')}"
-    rf"|[,;(]\s*(?:\pL{{1,4}}\s+)?(?:{_DOUBT})\s+(?:{'|'.join(sorted(NEGATIONS))}){_SHUT}"
+_DOUBTS = (
+    Pattern(rf"(?i)^\W*(?:(?:{_spaced_words('doubter')}) )?(?:{_DOUBT}){_SHUT}"),
+    compile_pattern(rf"(?i){_OPEN}(?:{_spaced_words('supposing')})|{_unspaced_words('supposing')}"),
+    Pattern(rf"(?i)[,;(]\s*(?:\pL{{1,4}}\s+)?(?:{_DOUBT})\s+(?:{'|'.join(sorted(NEGATIONS))}){_SHUT}"),
 )
 # The telling words themselves hang on a condition: "what if from now on …", "falls wir ab jetzt …".
 _CONSIDERS = compile_pattern(
@@ -117,7 +117,7 @@ def find_unasserted_reason(text: str, start: int, end: int) -> str:
         (
             _AFTER.search(after)
             or _BEFORE.search(before)
-            or _WITHIN.search(before + words)
+            or is_doubt(before + words)
             or _CONSIDERS.search(before + words)
             or _HEDGES.search(words),
             SUPPOSED,
@@ -165,7 +165,7 @@ def is_restriction(sentence: str) -> bool:
 
 def is_doubt(sentence: str) -> bool:
     """True if a sentence begins with a doubt."""
-    return _WITHIN.search(sentence) is not None
+    return any(doubt.search(sentence) for doubt in _DOUBTS)
 
 
 def is_question(sentence: str) -> bool:
