@@ -15,15 +15,30 @@ from kept.llm.adapters.scripted import ScriptedModel
 from kept.llm.client import LlmClient
 from kept.memories import waiting
 from kept.store.memories import Memories
+from prepared import Prepared, do
 from store_world import judged
 from talking import say
 
 
-@pytest.fixture
-def rule(capsys, home):
-    """The id of a memory that was read from a transcript."""
+def run_once(home):
     transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", "Hello, have a look around first.", RULE)
-    kept(capsys, "run")
+    do("run")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return Prepared(tmp_path_factory, run_once)
+
+
+@pytest.fixture
+def filled(made, monkeypatch):
+    """A home after a run that found one memory."""
+    return made.again(monkeypatch)
+
+
+@pytest.fixture
+def rule(capsys, filled):
+    """The id of that memory."""
     (memory,) = told(capsys, "list")
     return memory["id"]
 
@@ -72,8 +87,8 @@ def test_words_of_a_memory_find_it_and_where_several_say_them_they_are_listed(ca
     assert kept(capsys, "why", "nothing", "says", "this")[0] == 2
 
 
-def test_a_memory_moves_to_another_project_and_reading_again_brings_no_second_one(capsys, home, rule):
-    transcript(home / ".claude/projects/-home-u-barn/b.jsonl", OTHER, cwd="/home/u/barn")
+def test_a_memory_moves_to_another_project_and_reading_again_brings_no_second_one(capsys, filled, rule):
+    transcript(filled / ".claude/projects/-home-u-barn/b.jsonl", OTHER, cwd="/home/u/barn")
     kept(capsys, "run")
     words = told(capsys, "show", rule)["content"]
     assert kept(capsys, "edit", rule, "--project", "nowhere")[0] == 2
@@ -83,10 +98,10 @@ def test_a_memory_moves_to_another_project_and_reading_again_brings_no_second_on
     assert [each["content"] for each in told(capsys, "list")].count(words) == 1
 
 
-def test_why_shows_the_words_and_whose_they_are(capsys, home, rule):
+def test_why_shows_the_words_and_whose_they_are(capsys, filled, rule):
     out = kept(capsys, "why", rule, "--tz", "Asia/Tokyo")[1]
     assert "2026-01-05 19:01  you  session a  " in out
-    assert f"{home}/.claude/projects/-home-u-harbor/a.jsonl:3" in out
+    assert f"{filled}/.claude/projects/-home-u-harbor/a.jsonl:3" in out
     assert "    > “" in out
     assert "the assistant: Done." in out
     assert "pass " in out
@@ -106,7 +121,7 @@ def test_why_shows_the_new_words_of_an_edit_and_that_it_is_undone(capsys, rule):
     assert edited.endswith("undone")
 
 
-def test_what_a_session_reads_by_itself_is_shown_of_its_start(capsys, home, rule):
+def test_what_a_session_reads_by_itself_is_shown_of_its_start(capsys, filled, rule):
     out = kept(capsys, "context", "--project", "/home/u/harbor")[1]
     assert out.splitlines()[0] == "The session reads by itself, from its memory file:"
     assert "ISO 8601" in out
@@ -157,7 +172,7 @@ def test_where_no_model_is_at_hand_status_names_the_command_that_tells_of_models
     assert "is not extracted → kept llm\n" in kept(capsys, "status")[1]
 
 
-def test_what_a_run_would_ask_is_told_without_a_model_with_one_and_where_its_key_is_missing(capsys, home, rule, monkeypatch):
+def test_what_a_run_would_ask_is_told_without_a_model_with_one_and_where_its_key_is_missing(capsys, filled, rule, monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     told_of = {"none": kept(capsys, "llm")[1]}
     kept(capsys, "config", "set", "llm.model", "claude-haiku-5-5")
@@ -295,19 +310,19 @@ def test_a_search_that_finds_a_held_memory_says_there_how_it_is_approved(capsys,
     assert f"kept review --approve {number}" in hit
 
 
-def test_an_edit_changes_words_and_category(capsys, home, rule):
+def test_an_edit_changes_words_and_category(capsys, filled, rule):
     told(capsys, "edit", rule, "Dates are written as `2026-01-05`.", "--type", "convention")
     memory = told(capsys, "show", rule)
     assert (memory["content"], memory["category"]) == ("Dates are written as `2026-01-05`.", "convention")
-    assert "Dates are written" in memory_file(home).read_text()
+    assert "Dates are written" in memory_file(filled).read_text()
     assert told(capsys, "edit", rule, "--type", "constraint")["content"] == memory["content"]
     assert kept(capsys, "edit", rule)[0] == 2
 
 
-def test_retired_memories_leave_the_list_and_the_file_and_keep_their_reason(capsys, home, rule):
+def test_retired_memories_leave_the_list_and_the_file_and_keep_their_reason(capsys, filled, rule):
     kept(capsys, "retire", rule[:6], "--reason", "we use epochs now")
     assert told(capsys, "list") == []
-    assert not memory_file(home).exists()
+    assert not memory_file(filled).exists()
     assert "we use epochs now" in kept(capsys, "why", rule)[1]
     assert "(retired, 2026-01-05)" in kept(capsys, "list", "--all")[1]
 
@@ -356,7 +371,7 @@ def test_review_takes_decisions_as_options(capsys, home):
     assert RULE in memory_file(home).read_text()
 
 
-def test_forgetting_needs_a_yes_and_leaves_no_word_anywhere(capsys, home, rule):
+def test_forgetting_needs_a_yes_and_leaves_no_word_anywhere(capsys, filled, rule):
     code, _, err = kept(capsys, "forget", rule)
     assert code == 2
     assert "cannot be undone" in err
@@ -368,16 +383,16 @@ def test_forgetting_needs_a_yes_and_leaves_no_word_anywhere(capsys, home, rule):
     assert told(capsys, "list", "--all")[0]["content"] == ""
     assert "(forgotten, 2026-01-05)" in kept(capsys, "list", "--all")[1]
     assert "  1 forgotten → kept list --all" in kept(capsys, "status")[1]
-    (store,) = home.rglob("kept.db")
+    (store,) = filled.rglob("kept.db")
     assert b"ISO 8601" not in store.read_bytes()
-    assert not memory_file(home).exists()
+    assert not memory_file(filled).exists()
     assert kept(capsys, "check")[0] == 0
     kept(capsys, "run", "--force")
     assert told(capsys, "list") == []
     assert kept(capsys, "undo", "r2")[0] == 2
 
 
-def test_what_was_forgotten_before_or_stands_out_of_reach_is_not_called_proved(capsys, home, rule):
+def test_what_was_forgotten_before_or_stands_out_of_reach_is_not_called_proved(capsys, filled, rule):
     assert "Proved" not in kept(capsys, "forget", rule, "--yes")[1]
     own = told(capsys, "add", OTHER, "--type", "constraint")["id"]
     assert "Proved" in kept(capsys, "forget", own, "--yes")[1]
@@ -387,10 +402,10 @@ def test_what_was_forgotten_before_or_stands_out_of_reach_is_not_called_proved(c
 
 
 def test_a_person_is_told_to_delete_a_file_of_their_own_that_holds_forgotten_words_and_never_the_store(
-    capsys, home, rule, monkeypatch
+    capsys, filled, rule, monkeypatch
 ):
-    (store,) = home.rglob("kept.db")
-    remains = lambda *_: (f"{store} (table projects)", str(home / "notes.md"))  # noqa: E731
+    (store,) = filled.rglob("kept.db")
+    remains = lambda *_: (f"{store} (table projects)", str(filled / "notes.md"))  # noqa: E731
     monkeypatch.setattr("kept.pipeline.erase.forget.find_remaining_words", remains)
     code, _, err = kept(capsys, "forget", rule, "--yes")
     told_of_store, told_of_notes = err.splitlines()
@@ -400,8 +415,8 @@ def test_a_person_is_told_to_delete_a_file_of_their_own_that_holds_forgotten_wor
     assert told_of_notes.endswith("notes.md; forget them by --words, or delete the file")
 
 
-def test_an_edit_by_hand_comes_before_a_command_and_both_hold(capsys, home, rule):
-    path = memory_file(home)
+def test_an_edit_by_hand_comes_before_a_command_and_both_hold(capsys, filled, rule):
+    path = memory_file(filled)
     path.write_text(path.read_text().replace("ISO 8601", "RFC 3339"))
     kept(capsys, "add", OTHER, "--type", "constraint")
     assert "RFC 3339" in told(capsys, "show", rule)["content"]
@@ -467,7 +482,7 @@ def test_status_counts_the_memories_of_a_profile_no_longer_at_work_and_says_how_
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "json", "md"])
-def test_an_export_holds_every_memory_on_stdout_or_in_a_file(capsys, home, rule, kind):
+def test_an_export_holds_every_memory_on_stdout_or_in_a_file(capsys, filled, rule, kind):
     code, out, err = kept(capsys, "export", "--format", kind)
     assert (code, err) == (0, "")
     bodies = {"jsonl": lambda: [json.loads(each) for each in out.splitlines()], "json": lambda: json.loads(out)}
@@ -476,9 +491,9 @@ def test_an_export_holds_every_memory_on_stdout_or_in_a_file(capsys, home, rule,
         assert "ISO 8601" in out
     else:
         assert [each["id"] for each in bodies[kind]()] == [rule]
-    assert kept(capsys, "export", "--format", kind, "--output", home / "out")[0] == 0
-    assert (home / "out").read_text() == out
-    assert (home / "out").stat().st_mode & 0o777 == 0o600
+    assert kept(capsys, "export", "--format", kind, "--output", filled / "out")[0] == 0
+    assert (filled / "out").read_text() == out
+    assert (filled / "out").stat().st_mode & 0o777 == 0o600
 
 
 def test_profiles_show_the_categories_of_the_one_in_use(capsys, home):

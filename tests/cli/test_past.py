@@ -5,14 +5,23 @@ import sqlite3
 import pytest
 
 from cli_world import OTHER, RULE, contents, kept, memory_file, told, transcript
+from prepared import Prepared, do
+
+
+def run_once(home):
+    transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE, OTHER)
+    do("run")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return Prepared(tmp_path_factory, run_once)
 
 
 @pytest.fixture
-def ran(capsys, home):
+def ran(made, monkeypatch):
     """A home after one run over one session."""
-    transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE, OTHER)
-    kept(capsys, "run")
-    return home
+    return made.again(monkeypatch)
 
 
 def test_undo_takes_back_the_last_run_and_redo_brings_it_back(capsys, ran):
@@ -134,11 +143,12 @@ def test_two_dates_are_compared_in_either_order(capsys, ran):
     assert kept(capsys, "diff", "2026-02-01", "2026-02-02")[1] == "No memory changed.\n"
 
 
-def test_looking_changes_nothing(capsys, ran):
-    before = contents(ran)
+def test_looking_changes_nothing(capsys, home):
+    run_once(home)  # a home that was copied has notes about its files made anew
+    before = contents(home)
     for call in ("status", "list", "review", "log", "day", "check", "sources", "profiles", "config", "export"):
         assert kept(capsys, call)[0] == 0
-    assert contents(ran) == before
+    assert contents(home) == before
 
 
 def test_check_finds_planted_damage_and_rebuild_mends_what_derives(capsys, ran):
