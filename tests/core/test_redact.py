@@ -498,6 +498,52 @@ def test_digits_that_are_no_secret_in_hexadecimal_stay() -> None:
         assert redact(text, key=KEY).text == text
 
 
+@pytest.mark.parametrize(
+    ("before", "letters", "count"),
+    [
+        ("signkey-test-", HEX, 64),
+        ("sdk-9f1c2ab4-0d3e-4f56-8a7b-", HEX, 12),
+        ("rpa_", B62, 44),
+        ("m0-", B62, 40),
+        ("sk-let-", B62, 60),
+        ("depot_org_", HEX, 64),
+        ("xau_", B62, 40),
+        ("AVNS_", B62, 19),
+        ("unkey_", B62, 24),
+        ("pk_48151623_", B62.upper(), 32),
+        ("hkdk_", B62, 36),
+        ("ctx7sk-9f1c2ab4-0d3e-4f56-8a7b-", HEX, 12),
+        ("bb_live_", B62, 27),
+        ("acme_prod_", B62, 32),
+        ("secret-live-", B62, 36),
+        ("secret-", B62, 40),
+        ("hcxik_", B62.lower(), 58),
+        ("xaat-9f1c2ab4-0d3e-4f56-8a7b-", HEX, 12),
+        ("polar_oat_", B62, 43),
+        ("duffel_test_", B62, 43),
+        ("sgp_", B62, 64),
+    ],
+)
+def test_a_bare_token_of_a_vendor_is_gone(before: str, letters: str, count: int) -> None:
+    drawn_token = before + drawn(random.Random(count), letters, count)
+    assert gone(f"it printed {drawn_token} and went on", drawn_token)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "request prod_QkZ3vT0aLm2x8c of customer cus_QkZ3vT0aLm2x8c",
+        "the host prod-eu-west-1-cluster-node-group-07-of-the-harbour is down",
+        "call live_reload_the_development_server_without_a_restart first",
+        "toolu_01SycZimYh7rQXzQ9jHCyFgF and msg_01SycZimYh7rQXzQ9jHCyFgF",
+        "the class secret-storage-provider-of-the-desktop-application-2",
+        "break_the_line_at_word_24 and as-a-matter-of-fact-we-do-so2",
+    ],
+)
+def test_an_id_or_a_name_that_begins_like_a_token_stays(text: str) -> None:
+    assert redact(text, key=KEY).text == text
+
+
 PLACED = "Xk29fj0qLm"
 COLUMNS = "`id` int,\n  `mail` varchar(90),\n  `password` varchar(90),\n  PRIMARY KEY (`id`)"
 
@@ -509,7 +555,9 @@ COLUMNS = "`id` int,\n  `mail` varchar(90),\n  `password` varchar(90),\n  PRIMAR
         f"insert into s.staff (id, passwd, mail) values (1, 'short', 'x'), (2, '{PLACED}', 'it''s, (mine)');",
         f"CREATE TABLE `staff` (\n  {COLUMNS}\n) ENGINE=InnoDB;\nINSERT INTO `staff` VALUES (1,'a, b',NULL),(2,'c','{PLACED}');",
         f"COPY public.staff (id, mail, password) FROM stdin;\n1\ta@b.example\tshort\n2\tc@d.example\t{PLACED}\n\\.\n",
+        f"CREATE TABLE s(id INTEGER, hours NUMERIC(4, 2), password TEXT);\nINSERT INTO s VALUES(1,7.5,'{PLACED}');",
         f":password => '{PLACED}'",
+        f"Authorization: Bearer \\\n      {PLACED}{PLACED[::-1]}",
         f"Authorization: Bearer\n      {PLACED}{PLACED[::-1]}",
     ],
 )

@@ -86,7 +86,8 @@ def load_rule_book() -> RuleBook:
         for encoded in _base64_forms(word):
             exact.setdefault(encoded, set()).add(Finder.ENCODED)
         if len(word) >= _LEAST_HEX:
-            folded.setdefault(word.hex().encode(), set()).add(Finder.HEX)
+            for form in (word.hex(), word.hex(":")):
+                folded.setdefault(form.encode(), set()).add(Finder.HEX)
     anchors = load_engine().Set.SearchSet(latin1_options())
     for word in exact:
         anchors.Add(re.escape(word))

@@ -156,7 +156,7 @@ def _broken_token_end(data: bytes, start: int, end: int) -> int:
     return end
 
 
-_HEX_RUN = compile_re2(rb"(?i)(?:[0-9a-f]{2}){16,}")
+_HEX_RUN = compile_re2(rb"(?i)(?:[0-9a-f]{2}){16,}|[0-9a-f]{2}(?::[0-9a-f]{2}){15,}")
 _HEX_ROWS = compile_re2(rb"(?m)(?:^[ \t]*" + HEX_ROW + rb"[^\n]*\n?)+")
 _HEX_ROW = compile_re2(HEX_ROW)
 
@@ -166,7 +166,7 @@ def _find_hexadecimal(data: bytes) -> Iterator[SecretSpan]:
     runs = [(run, run.group()) for run in _HEX_RUN.finditer(data)]
     runs += [(rows, b"".join(row.group(1) for row in _HEX_ROW.finditer(rows.group()))) for rows in _HEX_ROWS.finditer(data)]
     for run, written in runs:
-        plain = bytes.fromhex(b"".join(written.split()).decode())
+        plain = bytes.fromhex(b"".join(written.replace(b":", b" ").split()).decode())
         if inner := list(scan_secrets(plain, load_rule_book().match_anchors(plain))):
             best = min(inner, key=lambda span: span.order)
             end = run.end() - data[run.start() : run.end()].endswith(b"\n")

@@ -9,13 +9,15 @@ from kept.core.redact.shape import compile_re2
 from kept.core.redact.values import Setting, is_secret_value, rank_name
 
 _TABLE = rb"([\w.`\"\[\]-]{1,128})"
-_CREATE = compile_re2(rb"(?i)\bcreate\s+table\s+(?:if\s+not\s+exists\s+)?" + _TABLE + rb"\s*\(\s*?\n((?:[^\n;]*\n){1,200}?)\s*\)")
-_COLUMN = compile_re2(rb"(?m)^\s*[`\"\[]?(\w{1,64})[`\"\]]?\s+\w")
+_CREATE = compile_re2(rb"(?i)\bcreate\s+table\s+(?:if\s+not\s+exists\s+)?" + _TABLE + rb"\s*\(")
+_COLUMN = compile_re2(rb"(?:[^,()]|\([^()]*\))+")
+_NAME = compile_re2(rb"^\s*[`\"\[]?(\w{1,64})")
 _KEYS = frozenset(b"primary unique key index constraint foreign check fulltext spatial exclude".split())
 _INSERT = compile_re2(rb"(?i)\b(?:insert|replace)\s+(?:ignore\s+)?into\s+" + _TABLE + rb"\s*(?:\(([^()]{1,1000})\)\s*)?values\s*\(")
 _COPY = compile_re2(rb"(?i)\bcopy\s+" + _TABLE + rb"\s*\(([^()]{1,1000})\)\s+from\s+stdin[^\n]*\n")
 _CELL = compile_re2(rb"\s*(?:N?'((?:[^'\\]|\\.|'')*)'|\"([^\"\n]*)\"|((?:[^,()']|\([^()']*\))*))\s*([,)])")
 _NEXT_ROW = compile_re2(rb"\s*,\s*\(")
+_LONGEST_COLUMN = 2_000
 _LEAST = 4  # bytes of a password
 
 
@@ -33,10 +35,20 @@ def find_dumped_values(data: bytes) -> Iterator[tuple[int, int]]:
 
 def _read_tables(data: bytes) -> dict[bytes, list[bytes]]:
     """The columns of the tables that the text creates, in order."""
-    return {
-        _bare(table.group(1)): [name for name in _COLUMN.findall(table.group(2)) if name.lower() not in _KEYS]
-        for table in _CREATE.finditer(data)
-    }
+    return {_bare(table.group(1)): _read_columns(data, table.end()) for table in _CREATE.finditer(data)}
+
+
+def _read_columns(data: bytes, at: int) -> list[bytes]:
+    """The columns of the list that begins here, in order."""
+    names: list[bytes] = []
+    while column := _COLUMN.match(data, at, min(len(data), at + _LONGEST_COLUMN)):
+        name = _NAME.match(column.group())
+        if name and name.group(1).lower() not in _KEYS:
+            names.append(name.group(1))
+        at = column.end() + 1
+        if data[column.end() : at] != b",":
+            break
+    return names
 
 
 def _bare(name: bytes) -> bytes:
