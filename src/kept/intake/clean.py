@@ -3,7 +3,7 @@
 The whole text is stripped of invisible characters, kept's own blocks, blobs and secrets before anything is truncated, so that no
 secret is cut in half. What people and assistants said stays whole up to a generous limit. Of a tool's output the beginning, the end
 and the lines about errors stay. The redactor decides what a secret is; this module adds the shapes of a password that is
-a whole prompt. What clients put around a tool's result is removed, so that the same result through two clients has the same text.
+a whole prompt.
 """
 
 import re
@@ -22,6 +22,7 @@ from kept.core.redact import RedactionResult
 from kept.core.sentences import sentence_texts
 from kept.core.text import word_set
 from kept.core.value import dataclass, replace
+from kept.intake.envelopes import unwrap_result
 from kept.profiles.lexicons import common_words, join_alternatives
 
 Redact = Callable[[str], RedactionResult]
@@ -466,54 +467,3 @@ def _is_dense(run: bytes) -> bool:
     return all(any(byte in letters for byte in sample) for letters in _MIXED) or all(
         byte in b"0123456789abcdef\n" for byte in sample
     )
-
-
-_TAGS = (
-    "untrusted_context|output|result|stdout|stderr|error|response|tool_result|tool_output|tool_use_error|function_results"
-    "?|persisted-output"
-)
-_OPENED = Pattern(rf"(?i)^\s*<({_TAGS}|[a-z]+[_-][a-z_-]+)(?:\s[^<>\n]*)?>[ \t]*\n?")
-_HEAD = (
-    "Chunk ID|Wall time|Process exited with code|Process running with session ID|Exit code|Original token count|Total "
-    "output lines|Command|Directory"
-    "|Duration|Status"
-)
-_ENVELOPES = ("<", "Output:", "Stdout:", *_HEAD.split("|"))  # how a text with tags or status lines around it begins
-_ABOVE = Pattern(rf"^\s*(?:(?:{_HEAD})\b[^\n]*\n)*(?:Output|Stdout):[ \t]*(?:\n|$)?")
-_BELOW = Pattern(
-    r"\n(?:(?:Error|Stderr|Signal|Background PIDs|Process Group PGID|Exit Code|Exit code): ?(?:\(none\)|\(empty\)|null"
-    r"|-?\d+)[ \t]*(?:\n|$))+\s*$"
-)
-_NOTHING = frozenset({"(empty)", "(none)"})
-_LAYERS = 4  # nested envelopes
-
-
-def unwrap_result(text: str) -> str:
-    """The result without the tags and status lines around it; idempotent."""
-    for _ in range(_LAYERS):
-        if not text.lstrip().startswith(_ENVELOPES):
-            break
-        inner = _strip_status_lines(_strip_tag(text))
-        if inner == text:
-            break
-        text = inner
-    return text
-
-
-def _strip_tag(text: str) -> str:
-    opened = _OPENED.match(text)
-    if opened is None:
-        return text
-    closing = f"</{opened[1]}>"
-    bare = text.rstrip()
-    return bare[opened.end() : -len(closing)].strip("\n") if bare.casefold().endswith(closing.casefold()) else text
-
-
-def _strip_status_lines(text: str) -> str:
-    above = _ABOVE.match(text)
-    if above is None:
-        return text
-    inner = _BELOW.sub("", "\n" + text[above.end() :]).removeprefix("\n").strip("\n")
-    head, mark, error = inner.partition("\nError: ")
-    inner = f"{head}\n{error}" if mark and "\n" not in error.strip() else inner
-    return "" if inner.strip() in _NOTHING else inner

@@ -12,15 +12,26 @@ from typing import TYPE_CHECKING, Any
 from kept.core.codec import to_canonical_json
 from kept.core.errors import DamagedError
 from kept.core.fold import find_undone_passes, fold
-from kept.core.memory import Actor, CandidateVerdict, Memory
+from kept.core.memory import CandidateVerdict, Memory
 from kept.core.operation import Operation, Pass, affected_memory_ids
 from kept.core.times import format_instant, parse_optional_instant, parse_stored_instant
 from kept.store.check import IMPORTED, check_fingerprints, check_log, check_memories, fingerprints_of
 from kept.store.database import ERASING
 from kept.store.erasing import erase_from_json, erase_from_rows, log_row_texts
-from kept.store.memories import NO_LIMIT, GroupTexts, Memories, clear_texts, json_list, named_fields
+from kept.store.memories import NO_LIMIT, GroupTexts, Memories, clear_texts, json_list
 from kept.store.redaction import redact_draft, redact_value
-from kept.store.rows import DraftRows, apply_pass, attach_operations, build_draft_rows, candidates_of, operation_of, proposal_of
+from kept.store.rows import (
+    DraftRows,
+    apply_pass,
+    attach_operations,
+    build_draft_rows,
+    candidates_of,
+    named_fields,
+    operation_of,
+    pass_from_row,
+    pass_values,
+    proposal_of,
+)
 from kept.store.values import (
     EXTRACT,
     CandidateRow,
@@ -86,7 +97,7 @@ class Log(Memories):
             last = self._database.fetch_one("last_pass")
             written = build_draft_rows(
                 draft,
-                _pass_from_row(last) if last else None,
+                pass_from_row(last) if last else None,
                 self._last_number("last_operation"),
                 self._last_number("last_candidate"),
             )
@@ -135,7 +146,7 @@ class Log(Memories):
 
     def _add_passes(self, rows: Iterable[PassRow]) -> None:
         rows = tuple(rows)
-        self._database.execute_many("add_pass", (_pass_values(row) for row in rows))
+        self._database.execute_many("add_pass", (pass_values(row) for row in rows))
         self._database.execute_many(
             "add_span", ({"pass_id": row.head.id, "thread": thread, "start": start} for row in rows for thread, start in row.covers)
         )
@@ -187,18 +198,18 @@ class Log(Memories):
 
     def undo_redo_passes(self) -> tuple[Pass, ...]:
         """The passes that undo or redo other passes, without operations."""
-        return tuple(_pass_from_row(row).head for row in self._database.run("undo_redo_passes"))
+        return tuple(pass_from_row(row).head for row in self._database.run("undo_redo_passes"))
 
     def pass_heads(self) -> Iterator[Pass]:
         """The whole log in order, without operations."""
-        return (_pass_from_row(row).head for row in self._database.run("passes"))
+        return (pass_from_row(row).head for row in self._database.run("passes"))
 
     def passes(self, only: Iterable[int] | None = None) -> Iterator[Pass]:
         """The whole log in order, or only the passes with these ids, with their operations."""
         if only is None:
             return attach_operations(self.pass_heads(), self._query_operations("operations"))
         ids = json_list(only)
-        heads = (_pass_from_row(row).head for row in self._database.run("passes_of", ids=ids))
+        heads = (pass_from_row(row).head for row in self._database.run("passes_of", ids=ids))
         return attach_operations(heads, self._query_operations("operations_of", ids=ids))
 
     def passes_after(self, number: int) -> Iterator[Pass]:
@@ -220,7 +231,7 @@ class Log(Memories):
         given = set(passes)
         rows = tuple(self._query_operations("related_operations", passes=json_list(given)))
         heads = self._database.run("passes_of", ids=json_list(given.union(row.pass_id for row in rows)))
-        return tuple(attach_operations((_pass_from_row(row).head for row in heads), rows))
+        return tuple(attach_operations((pass_from_row(row).head for row in heads), rows))
 
     def operations_on(self, memory: str) -> tuple[tuple[Pass, Operation], ...]:
         """All operations that affect a memory, in order, including merges into others; each with the head of its pass."""
@@ -228,7 +239,7 @@ class Log(Memories):
         heads = self._database.run("passes_of", ids=json_list({row.pass_id for row in rows}))
         return tuple(
             (pass_, operation)
-            for pass_ in attach_operations((_pass_from_row(row).head for row in heads), rows)
+            for pass_ in attach_operations((pass_from_row(row).head for row in heads), rows)
             for operation in pass_.operations
         )
 
@@ -313,7 +324,7 @@ class Log(Memories):
         """
         run = self._database.run
         with self._database.transaction():
-            heads = tuple(_pass_from_row(row) for row in run("passes"))
+            heads = tuple(pass_from_row(row) for row in run("passes"))
             rows = erase_from_rows(
                 heads, tuple(self._query_operations("operations")), tuple(self._query_candidates("candidates")), words, spared
             )
@@ -324,7 +335,7 @@ class Log(Memories):
             clear_texts(self._database)
             for row in reports:
                 run("put_report", id=row["id"], report=erase_from_json(row["report"], words))
-            self._database.execute_many("amend_pass", (_pass_values(row) for row in rows.passes))
+            self._database.execute_many("amend_pass", (pass_values(row) for row in rows.passes))
             self._database.execute_many(
                 "amend_operation", (named_fields(row, "id", "body", "commitment") for row in rows.operations)
             )
@@ -351,7 +362,7 @@ class Log(Memories):
         ``stored`` are the memories in the store, by id, without the ``unreadable`` ones, which are not compared.
         """
         yield from check_log(
-            (_pass_from_row(row) for row in self._database.run("passes")),
+            (pass_from_row(row) for row in self._database.run("passes")),
             self._query_operations("operations"),
             self._query_candidates("candidates"),
             self._query_operations("operations_on_forgotten"),
@@ -392,7 +403,7 @@ class Log(Memories):
                 ended_at=parse_optional_instant(row["ended_at"]),
                 report=json.loads(row["report"] or "{}"),
             )
-        yield from (_pass_from_row(row) for row in self._database.run("passes"))
+        yield from (pass_from_row(row) for row in self._database.run("passes"))
         yield from self._query_operations("operations")
         yield from self._query_candidates("candidates")
         yield from self._fingerprints()
@@ -442,31 +453,3 @@ class Log(Memories):
                 "recompute_live", undone=json_list(find_undone_passes(passes)), switched=json_list(pass_.id for pass_ in passes)
             )
             self._update_memories(dict(sorted(fold(passes).items())))
-
-
-def _pass_values(row: PassRow) -> dict[str, Any]:
-    head = row.head
-    return named_fields(head, "id", "run", "stage", "subject", "note") | {
-        "actor": head.actor.value,
-        "recorded_at": format_instant(head.recorded_at),
-        "undoes": to_canonical_json(list(head.undoes)),
-        "redoes": to_canonical_json(list(head.redoes)),
-        "hash": row.hash,
-    }
-
-
-def _pass_from_row(row: Any) -> PassRow:
-    head = Pass(
-        id=row["id"],
-        run=row["run"],
-        stage=row["stage"],
-        subject=row["subject"],
-        actor=Actor(row["actor"]),
-        recorded_at=parse_stored_instant(row["recorded_at"]),
-        operations=(),
-        undoes=tuple(json.loads(row["undoes"])),
-        redoes=tuple(json.loads(row["redoes"])),
-        note=row["note"],
-    )
-    covers = tuple((thread, start) for thread, start in json.loads(row["covers"]))
-    return PassRow(head=head, hash=row["hash"], covers=covers)

@@ -18,7 +18,7 @@ from kept.core.text import index_words
 from kept.core.times import format_instant
 from kept.store.database import Database, checksum, match_any_word
 from kept.store.records import read_memory
-from kept.store.rows import UNREADABLE
+from kept.store.rows import UNREADABLE, named_fields
 from kept.store.values import Outline
 
 _HINT = "run `kept check`; `kept rebuild` recreates memories from the log"
@@ -170,11 +170,6 @@ class Memories:
 def json_list(values: Iterable[Any]) -> str:
     """Values as a JSON list for ``json_each``, sorted and without duplicates."""
     return to_canonical_json(sorted(set(values)))
-
-
-def named_fields(value: Any, *names: str) -> dict[str, Any]:
-    """The named fields of a value as parameters of a statement."""
-    return {name: getattr(value, name) for name in names}
 
 
 def memory_of_row(row: Any) -> Memory:

@@ -8,11 +8,14 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby
+from typing import Any
 
+from kept.core.codec import to_canonical_json
 from kept.core.errors import DamagedError, StoreError
 from kept.core.fold import apply_operation
-from kept.core.memory import CandidateVerdict, Memory, Status
+from kept.core.memory import Actor, CandidateVerdict, Memory, Status
 from kept.core.operation import Operation, Pass, Reword, affected_memory_ids
+from kept.core.times import format_instant, parse_stored_instant
 from kept.core.value import dataclass, replace
 from kept.store.records import (
     ERASED,
@@ -181,3 +184,38 @@ def attach_operations(heads: Iterable[Pass], rows: Iterable[OperationRow]) -> It
             operations = tuple(operation_of(row) for row in group)
             number, group = next(groups, (0, iter(())))
         yield replace(head, operations=operations) if operations else head
+
+
+def named_fields(value: Any, *names: str) -> dict[str, Any]:
+    """The named fields of a value as parameters of a statement."""
+    return {name: getattr(value, name) for name in names}
+
+
+def pass_values(row: PassRow) -> dict[str, Any]:
+    """The parameters with which a pass is written."""
+    head = row.head
+    return named_fields(head, "id", "run", "stage", "subject", "note") | {
+        "actor": head.actor.value,
+        "recorded_at": format_instant(head.recorded_at),
+        "undoes": to_canonical_json(list(head.undoes)),
+        "redoes": to_canonical_json(list(head.redoes)),
+        "hash": row.hash,
+    }
+
+
+def pass_from_row(row: Any) -> PassRow:
+    """The pass in a row of the store."""
+    head = Pass(
+        id=row["id"],
+        run=row["run"],
+        stage=row["stage"],
+        subject=row["subject"],
+        actor=Actor(row["actor"]),
+        recorded_at=parse_stored_instant(row["recorded_at"]),
+        operations=(),
+        undoes=tuple(json.loads(row["undoes"])),
+        redoes=tuple(json.loads(row["redoes"])),
+        note=row["note"],
+    )
+    covers = tuple((thread, start) for thread, start in json.loads(row["covers"]))
+    return PassRow(head=head, hash=row["hash"], covers=covers)

@@ -16,9 +16,9 @@ from kept.store.archive.blocks import BLOCK_EVENTS, Blocks, add_events, find_kno
 from kept.store.archive.repeats import add_repeats, find_events_repeated_by, list_repeated_events
 from kept.store.database import ERASING, Database, checksum
 from kept.store.erasing import erase_from_carry, erase_from_event
-from kept.store.memories import named_fields
 from kept.store.records import merge_event_copy, replace_content
 from kept.store.redaction import redact_cursor, redact_value
+from kept.store.rows import named_fields
 from kept.store.threads import Tree, has_siblings
 from kept.store.values import (
     ArchiveCounts,

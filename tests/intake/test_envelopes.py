@@ -2,7 +2,7 @@
 
 import pytest
 
-from kept.intake.clean import unwrap_result
+from kept.intake.envelopes import unwrap_result
 
 RESULT = "error: cannot find module 'x'\n    at a.js:1:2"
 
