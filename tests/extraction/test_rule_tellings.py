@@ -146,6 +146,11 @@ def test_what_is_too_much_everywhere_gives_a_rule_no_scope(prompt, scope):
     assert [candidate.scope for candidate in candidates if candidate.trigger == "from_now_on"] == [scope]
 
 
+def test_a_decision_under_a_label_leaves_another_telling_of_the_prompt_certain():
+    text = "remember that the crane is rented until May. The jetty: we decided to lay planks because stone is dear."
+    assert ("active", "the crane is rented until May.") in told(text)
+
+
 def test_every_point_of_a_list_below_a_memory_verb_is_a_memory():
     text = "Please remember:\n- the broker is NATS\n- topics are named team.event.v1\n"
     assert told(text) == [("active", "the broker is NATS"), ("active", "topics are named team.event.v1")]

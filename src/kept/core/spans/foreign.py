@@ -144,6 +144,8 @@ def mark_quotes(marks: SpanMarks) -> None:
 _QUOTATION = Pattern(r"[“«„]([^“”«»„\n]+)[”»“]|(?:^|[\s(:])\"([^\"\n]+)\"|「([^「」\n]+)」|『([^『』\n]+)』")
 # A line that is a single quotation, below other words; it may contain shorter quotations.
 _QUOTED_LINE = Pattern(r"(?m)^[ \t]*(\"[^\n]+\"|“[^\n]+”)[ \t]*$")
+# Japanese puts the verb of saying behind the quotation.
+_SAID_BEHIND = Pattern(r"(?:と|って)(?:言った|言って(?:い)?(?:た|まし|る|ます)|言いました|言われ|書いて(?:あっ|あ[るり]|い))")
 _LONG_QUOTATION = 8  # a quotation of fewer words is a name or label
 _END = fill_pattern(r"[.!?](?:\s|$)|[。！？;；]|\n|,? ‹contrasts:spaced› |‹contrasts:unspaced›")
 # Words before a text that a program shall show: that text is the person's.
@@ -191,7 +193,7 @@ def _mark_quotations(marks: SpanMarks) -> None:
     for match in _QUOTATION.finditer(text):
         inner = next(group for group in match.groups() if group)
         long = len(inner.split()) >= _LONG_QUOTATION or (not inner.isascii() and len(inner) >= 2 * _LONG_QUOTATION)
-        if long and _is_attributed(text, match.start(), match.end()):
+        if (long and _is_attributed(text, match.start(), match.end())) or _SAID_BEHIND.match(text[match.end() : match.end() + 10]):
             marks.mark(match.start(), match.end(), SpanKind.QUOTED)
     for match in _QUOTED_LINE.finditer(text):
         if text[: match.start()].strip() and len(match[1].split()) >= _LONG_QUOTATION:

@@ -342,8 +342,11 @@ def _find_rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, s
 
 
 def _is_decided_in_clause(words: str, head: int, patterns: TellingPatterns) -> bool:
-    """True if a later clause tells a decision and its reason ("no more sqlmesh, we decided to stay on dbt because …")."""
-    clauses = (words[start:] for start in _find_clauses(words, head, patterns)[1:])
+    """True if a later clause tells a decision and its reason ("no more sqlmesh, we decided to stay on dbt because …"). Behind a
+    colon it may be quoted.
+    """
+    starts = _find_clauses(words, head, patterns)[1:]
+    clauses = (words[start:] for start in starts if not words[:start].rstrip().endswith((":", "：")))
     return any(has_match(patterns.decided, clause) and has_match(patterns.reason, clause) for clause in clauses)
 
 
