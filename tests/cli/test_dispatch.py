@@ -293,7 +293,8 @@ def test_an_error_of_the_system_is_one_line_with_its_trace_in_the_log(capsys, ho
     monkeypatch.setattr("kept.cli.commands.status.load_status", broken)
     code, out, err = kept(capsys, "status")
     log = home / ".local" / "share" / "kept" / "errors.log"
-    assert (code, out, err) == (2, "", f"kept: the system said: No space left on device; the trace is in {log}\n")
+    next_step = "free some space and run again"
+    assert (code, out, err) == (2, "", f"kept: the system said: No space left on device → {next_step}; the trace is in {log}\n")
     assert "kept status: " in log.read_text()
     assert "in broken" in log.read_text()
 

@@ -1,6 +1,7 @@
 """Folders that a person says every run is to read."""
 
 import json
+import os
 
 import pytest
 
@@ -346,3 +347,25 @@ def test_a_line_that_a_person_edits_keeps_the_day_on_which_it_was_told(capsys, v
     memory.write_text(memory.read_text().replace("short answers", "brief answers"))
     kept(capsys, "run", "--no-llm")
     assert "I prefer brief answers without bullet points. (2026-01-05)" in memory.read_text()
+
+
+@pytest.mark.parametrize("command", [("list",), ("status",), ("add", RULE, "--type", "constraint"), ("sources", "list"), ("run",)])
+def test_a_followed_folder_that_is_closed_to_the_person_stops_no_command(capsys, home, vault, monkeypatch, command):
+    kept(capsys, "sources", "add", vault)
+    stat = os.stat
+
+    def closed(path, *args, **options):
+        if str(path).startswith(f"{vault}/"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return stat(path, *args, **options)
+
+    monkeypatch.setattr(os, "stat", closed)
+    code, _, err = kept(capsys, *command)
+    assert (code, err) == (int(command == ("run",)), "")  # a run says that it did not read all
+
+
+def test_a_folder_that_cannot_be_read_is_not_followed(capsys, home, vault, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    code, _, err = kept(capsys, "sources", "add", vault)
+    assert (code, err) == (2, f"kept: permission denied ({vault}) → make it readable for you\n")
+    assert told(capsys, "sources", "list")["roots"] == []

@@ -44,11 +44,18 @@ def main(words: Sequence[str]) -> NoReturn:
             )
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
-        message = f"the system said: {error.strerror or type(error).__name__}{place}"
+        hint = f" → {advice}" if error.errno and (advice := _advise(error)) else ""
+        message = f"the system said: {error.strerror or type(error).__name__}{place}{hint}"
         code = _report_error(2, _log_unexpected_error(message, error, words), error, words)
     except Exception as error:  # noqa: BLE001 - the last handler: without --verbose no traceback or transcript text may be printed
         code = _report_unexpected(error, words)
     sys.exit(code)
+
+
+def _advise(error: OSError) -> str:
+    from kept.local.files.walking import describe_os_error  # noqa: PLC0415 - only after an error
+
+    return describe_os_error(error)[1]
 
 
 def _is_utf8(word: str) -> bool:

@@ -172,11 +172,12 @@ def _paths_to_examine(workspace: Workspace, paths: Sequence[Path]) -> Iterator[_
             yield from (_PathCandidate(path=path, owner=source.name) for path in find_file_names(place))
         for root in workspace.settings.root:
             folder = root.resolve(workspace.paths.user)
-            yield from (_PathCandidate(path=path, root=root) for path in (find_file_names(folder) if folder.exists() else ()))
+            there = os.path.exists(folder)  # noqa: PTH110 - as in tables.is_vault
+            yield from (_PathCandidate(path=path, root=root) for path in (find_file_names(folder) if there else ()))
         return
     for path in paths:
-        if not path.exists() and not path.is_symlink():
-            raise UsageError("there is no such file or directory", where=str(path))
+        if not os.path.lexists(path):
+            raise UsageError("there is no such file or directory", where=str(path), hint="look at the path and its permissions")
         named = not path.is_dir()
         for file in (str(path.absolute()),) if named else find_file_names(path):
             above = find_root_above(workspace.settings.root, file, workspace.paths.user)

@@ -91,7 +91,11 @@ def _notes_in(path: Path, *, named: bool = True) -> tuple[ForeignNote, ...]:
         else:
             notes = markdown_notes(_tool_of(path), path)
         return tuple(islice(notes, _NOTES))
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise UsageError(
+            f"the file cannot be read: {error.strerror}", where=str(path), hint="look at the path and its permissions"
+        ) from error
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"the file cannot be read: {error}", where=str(path)) from error
 
 

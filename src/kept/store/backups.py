@@ -4,6 +4,7 @@ A backup has the hash of its bytes in its name, so that corruption is detected w
 """
 
 import errno
+import os
 import shutil
 import sqlite3
 from collections.abc import Collection
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from kept.core.codec import to_canonical_json
 from kept.core.errors import DamagedError, StoreError, UsageError
+from kept.local.files.walking import explain_os_errors
 from kept.store.columns import mark_of
 from kept.store.database import Database, create_file, delete_database, flush, free_name, make_folder
 from kept.store.sqlite import SqliteStore
@@ -68,11 +70,11 @@ def restore_backup(backup: Path, place: Path, aside: Path) -> Path | None:
     The copy is migrated to the newest format and checked before anything is changed. A process that waits to write to the old store
     gets an error. Raises UsageError, StoreError, and DamagedError if the backup is damaged; then the old store stays.
     """
-    if not backup.is_file():
-        raise UsageError("there is no such file", where=str(backup))
+    if not os.path.isfile(backup):  # noqa: PTH113 - Path raises where a folder is closed to us
+        raise UsageError("there is no such file", where=str(backup), hint="look at the path and its permissions")
     staged = place.with_name(f"{place.name}.restoring")
     delete_database(staged)
-    with create_file(staged):
+    with create_file(staged), explain_os_errors(backup, "the backup cannot be copied"):
         shutil.copyfile(backup, staged)
     try:
         with SqliteStore(staged) as store:

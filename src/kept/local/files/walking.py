@@ -30,13 +30,18 @@ _REASONS = {
 }
 
 
+def describe_os_error(error: OSError) -> tuple[str, str]:
+    """Why an operation failed, and what to do; the second is empty if nothing is known."""
+    return _REASONS.get(error.errno or 0, (os.strerror(error.errno or 0), ""))
+
+
 @contextmanager
 def explain_os_errors(path: Path, doing: str) -> Iterator[None]:
     """Convert an OSError to a KeptError that says what was being done, to which path, why it failed, and what to do."""
     try:
         yield
     except OSError as error:
-        reason, hint = _REASONS.get(error.errno or 0, (os.strerror(error.errno or 0), ""))
+        reason, hint = describe_os_error(error)
         if error.errno == errno.EACCES and (denied := _find_denied(path)) != path:
             hint = f"make the folder {denied} readable and writable for you, or choose another place with --home"
         raise KeptError(f"{doing}: {reason}", where=str(path), hint=hint) from error

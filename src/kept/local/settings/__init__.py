@@ -228,7 +228,9 @@ def load_settings(path: Path) -> Settings:
     except FileNotFoundError:
         return Settings()
     except OSError as error:
-        raise ConfigError(f"the settings cannot be read: {error.strerror}", where=str(path)) from error
+        raise ConfigError(
+            f"the settings cannot be read: {error.strerror}", where=str(path), hint="make the file readable for you"
+        ) from error
     if len(raw) > _MOST_BYTES:
         raise ConfigError(
             "the settings file is larger than 1 MB", where=str(path), hint="move it away and set again with `kept config`"
@@ -241,7 +243,9 @@ def parse_settings(raw: bytes, where: str) -> Settings:
     try:
         body = tomllib.loads(raw.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"the settings are not valid TOML: {error}", where=where) from error
+        raise ConfigError(
+            f"the settings are not valid TOML: {error}", where=where, hint="mend it in an editor, or move it away"
+        ) from error
     settings: Settings = _parse_table(Settings(), body, where)
     return settings
 

@@ -3,6 +3,7 @@
 Reads no file; :func:`is_vault` looks whether some exist.
 """
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -56,7 +57,10 @@ def find_root_above(roots: Sequence[SourceRoot], path: Path | str, user: Path) -
 
 def is_vault(root: SourceRoot, user: Path) -> bool:
     """True if a root is a vault of notes, by its format or by files that vaults have in their folder."""
-    return root.format == _VAULT or (not root.format and any((root.resolve(user) / name).exists() for name in _VAULT_MARKERS))
+    marks = (os.path.join(root.resolve(user), name) for name in _VAULT_MARKERS)  # noqa: PTH118 - as below
+    return root.format == _VAULT or (
+        not root.format and any(os.path.exists(mark) for mark in marks)  # noqa: PTH110 - Path raises if the folder is closed to us
+    )
 
 
 FEEDS = ("git", "rss", "opml", "notes", "calendar", "mail", "bookmarks", "history", "pages")
