@@ -256,13 +256,14 @@ def _are_clean_names(names: tuple[str, ...], redact: Redact, most: int) -> bool:
 # Blocks that kept added to a session or returned from a tool, wherever they occur again: verbatim, quoted or in JSON; those with
 # the notice also if they are truncated.
 _OWN = Pattern(rf"(?s)<{TAG}>(?:\s|\\n|>)*{re.escape(NOTICE[:30])}.*?(?:<\\?/{TAG}>|\z)")
+_OWN_TAG, _REMINDER_TAG = f"<{TAG}>", f"<{FENCE}>"
 _REMINDER = Pattern(rf"(?s)<{FENCE}>.+?<\\?/{FENCE}>")
 
 
 def _remove_kept_blocks(text: str) -> str:
     """Remove kept's own blocks, so that memories are not learnt again."""
-    text = _OWN.sub("", text) if f"<{TAG}>" in text else text
-    return _REMINDER.sub("", text) if f"<{FENCE}>" in text else text
+    text = _OWN.sub("", text) if _OWN_TAG in text else text
+    return _REMINDER.sub("", text) if _REMINDER_TAG in text else text
 
 
 _BECAME = "\n→\n"
@@ -434,7 +435,8 @@ _BLOB = Pattern(
     rb"|[A-Za-z0-9+/_-]{512,}={0,2}"
     rb"|(?:\xef\xbf\xbd[^\n\xef]{0,4}){24,}"
 )
-_LONG_RUN = Pattern("[A-Za-z0-9+/_-]{60}")
+# In every blob without a type: a run of 512, or eight lines of 60 to 100 characters.
+_LONG_RUN = Pattern(r"[A-Za-z0-9+/_-]{60,100}\n[A-Za-z0-9+/_-]{60}|[A-Za-z0-9+/_-]{120}")
 _MIXED = (range(48, 58), range(65, 91), range(97, 123))
 
 

@@ -179,9 +179,11 @@ def read_slices(file: UnreadFile, without_secrets: Redact) -> Iterator[CleanedSl
         if piece.cursor == cursor:
             continue  # only an incomplete last record: nothing is written
         restarted = cursor == Cursor() or REWRITTEN in piece.account.noted
-        opted_out = tuple((event.session, event.pointer.path) for event in piece.events if event.session and is_opt_out(event))
+        prompts = [event for event in piece.events if event.kind is EventKind.PROMPT and event.session]
+        opted_out = tuple((event.session, event.pointer.path) for event in prompts if is_opt_out(event))
         labelled = label_shared(_set_project(piece, file.project), shared=file.shared)
-        usable = [event for event in labelled.events if not (event.project and matches_path(f"{event.project}/", file.exclude))]
+        out = {name for name in {event.project for event in labelled.events} if name and matches_path(f"{name}/", file.exclude)}
+        usable = [event for event in labelled.events if event.project not in out]
         with isolate_errors("it cannot be cleaned", str(file.path)):
             clean_events = clean_all(usable, redact=without_secrets, limits=LIMITS)
             cleaned = tuple((event.session, clean) for event, clean in zip(usable, clean_events, strict=True))

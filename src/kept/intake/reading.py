@@ -199,7 +199,8 @@ def _archive_file(workspace: Workspace, file: UnreadFile, slices: Iterator[Clean
         for done in usable:
             result.bytes_kept += len(done.event.text)
             result.secrets += done.secrets
-            result.removed.update(done.removed)
+            if done.removed:
+                result.removed.update(done.removed)
             if done.event.at is not None:
                 result.days.add(done.event.at.astimezone(workspace.zone).date())
         result.bytes_in += piece.size

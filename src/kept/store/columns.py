@@ -29,9 +29,9 @@ def refer_up(values: Sequence[Any], named: Sequence[Any] | None = None) -> list[
     """Encode a column: a repeated value becomes the distance to the last row in which ``named`` (default: the column) has it."""
     last: dict[Any, int] = {}
     column = []
-    for row, value in enumerate(values):
+    for row, (value, name) in enumerate(zip(values, named or values, strict=True)):
         column.append(row - last[value] if value in last else value)
-        last[named[row] if named else value] = row
+        last[name] = row
     return column
 
 

@@ -352,7 +352,7 @@ def create_file(path: Path) -> Iterator[None]:
 
 def checksum(*values: str | int | None) -> int:
     """The CRC-32 of the columns of a row. It detects accidental corruption, not tampering."""
-    text = "\x1f".join("\x00" if value is None else str(value) for value in values)
+    text = "\x1f".join(["\x00" if value is None else str(value) for value in values])
     return zlib.crc32(text.encode("utf-8", "surrogatepass"))
 
 

@@ -18,11 +18,12 @@ from kept.core.value import dataclass
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rule:
     """One documented shape of a secret. ``rank`` is as in :func:`rank_name`, or 0 if the name next to the value decides; ``mixed``
-    requires letters and digits.
+    requires letters and digits. ``needs``, if not empty, is a small pattern that matches in every text with a match of ``pattern``.
     """
 
     kind: str
     pattern: bytes
+    needs: bytes
     anchors: tuple[bytes, ...]
     setting: Setting
     rank: int
@@ -132,6 +133,7 @@ def _parse_rule(kind: str, fields: dict[str, Any], setting: Setting, words: dict
     return Rule(
         kind=kind,
         pattern=pattern.encode(),
+        needs=fields.get("needs", "").encode(),
         anchors=tuple(form.encode() for anchor in fields["anchors"] for form in words.get(anchor, (anchor,))),
         setting=setting,
         rank=fields.get("rank", 0),

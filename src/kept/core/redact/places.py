@@ -40,8 +40,9 @@ def scan_secrets(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
     last = len(rules)
     for index in called:
         if index >= 0:
-            if compile_re2(rules[index].pattern).search(data):
-                yield from apply_rule(rules[index], data, index)
+            rule = rules[index]
+            if (not rule.needs or compile_re2(rule.needs).search(data)) and compile_re2(rule.pattern).search(data):
+                yield from apply_rule(rule, data, index)
             continue
         match index:
             case Finder.ASSIGNMENTS:

@@ -180,11 +180,10 @@ def row_of(number: int, event: Event) -> dict[str, Any]:
     return {"id": number, "at": to_milliseconds(event.at) if event.at else None, "voice": voice_of(event.kind, event.author)}
 
 
-def marks_of(event: Event) -> Iterator[int]:
+def marks_of(event: Event) -> list[int]:
     """The marks (:func:`mark_of`) by which an event and its copies are found."""
-    for kind, value in (("key", event.key), ("twin", event.twin), ("likeness", likeness_of(event))):
-        if value:
-            yield mark_of(kind, value)
+    named = (("key", event.key), ("twin", event.twin), ("likeness", likeness_of(event)))
+    return [mark_of(kind, value) for kind, value in named if value]
 
 
 def find_marked(database: Database, marks: Sequence[int]) -> list[Any]:
