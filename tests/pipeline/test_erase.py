@@ -20,6 +20,7 @@ from urllib.parse import quote
 import pytest
 
 import kept
+from clock import Clock
 from kept.cli.dispatch import main
 from kept.core.erasure import ErasureWords
 from kept.core.errors import StoreError, UsageError
@@ -32,6 +33,7 @@ from kept.local.queue import log_hook_problem
 from kept.memories import person
 from kept.memories.backups import create_backup, make_daily_backup
 from kept.memories.history import undo
+from kept.paths import find_paths
 from kept.pipeline.erase.files import entries_between
 from kept.pipeline.erase.forget import (
     close_left,
@@ -53,6 +55,8 @@ from kept.pipeline.write_journal import make_entry_options, write_journal_entry
 from kept.store.packing import unpack_text
 from kept.store.sqlite import SqliteStore
 from kept.store.traces import traces
+from kept.workspace import open_workspace
+from prepared import Prepared
 from talking import converse, forget_ids, say
 
 DAY = date(2026, 1, 5)
@@ -95,9 +99,8 @@ def holding(home, text=SAID):
     return [path for path in own if not wanted.isdisjoint(run for piece in decoded(path) for run in runs_of(piece))]
 
 
-@pytest.fixture
-def full(home, desk_at, tmp_path):
-    """A home in which the sentence stands in every kind of place; opens a workspace there."""
+def fill(home, workspace_at):
+    """Have the sentence stand in every kind of place of a home."""
     state = home.joinpath(*STATE)
     (home / ".config" / "kept").mkdir(parents=True)
     (home / ".config" / "kept" / "config.toml").write_text(
@@ -122,7 +125,7 @@ def full(home, desk_at, tmp_path):
         ("agent", f"Done. {NEAR}"),
     )
     say(home, "b", f"> {SAID}\n\nWhy did we say this?", OTHER, day="2026-01-06")
-    with desk_at(home, also=("journal",)) as workspace:
+    with workspace_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         if not any(each.content == SAID for each in workspace.store.log.memories()):
             person.create_memory(workspace, SAID, "constraint")
@@ -149,7 +152,7 @@ def full(home, desk_at, tmp_path):
         with closing(ReplyCache(workspace.paths.replies)) as replies:
             replies.save_reply(QuestionNote(key="k", purpose="facts", version="1", schema={}), "m", {"facts": [SAID]}, at)
         make_daily_backup(workspace)
-        create_backup(workspace, tmp_path / "by-hand.db")
+        create_backup(workspace, home / "by-hand.db")
         log_hook_problem(str(state), "2026-01-05T10:00:00Z", "prompt", f"could not say {SAID}")
         (state / "night.log").write_text(f"2026-01-05 read: FAILED: {SAID}\n")
         (state / "failures.json").write_text(json.dumps([["night read", "2026-01-05", SAID]]))
@@ -161,7 +164,36 @@ def full(home, desk_at, tmp_path):
         (state / "jobs" / "q.md").write_text(f"# kept job\n{SAID}\n")
         memory_file = home / ".claude" / "rules" / "memory.md"
         memory_file.write_text(f"{memory_file.read_text()}\nMy own line: {SAID}\n")
-    return lambda: desk_at(home, also=("journal",))
+
+
+class Full:
+    """A home in which the sentence stands in every kind of place; opens a workspace there."""
+
+    def __init__(self, factory):
+        self._clock = Clock()
+        self._made = Prepared(factory, lambda home: fill(home, self._workspace_at))
+        self._after = self._clock.parse_moment
+
+    def restored(self, patch):
+        self.home, self._clock.parse_moment = self._made.again(patch), self._after
+        return self
+
+    def _workspace_at(self, home):
+        env = {"HOME": str(home), "KEPT_EMBEDDINGS": "hashing"}
+        return open_workspace(find_paths(str(home), env), zone="Europe/Berlin", clock=self._clock, env=env, also=("journal",))
+
+    def __call__(self):
+        return self._workspace_at(self.home)
+
+
+@pytest.fixture(scope="module")
+def full_once(tmp_path_factory):
+    return Full(tmp_path_factory)
+
+
+@pytest.fixture
+def full(full_once, monkeypatch):
+    return full_once.restored(monkeypatch)
 
 
 def the_memory(workspace):
@@ -184,24 +216,24 @@ KINDS = {
 }
 
 
-def test_one_sentence_in_every_kind_of_place_leaves_none(full, home, tmp_path):
+def test_one_sentence_in_every_kind_of_place_leaves_none(full):
     with full() as workspace:
         request = make_erasure_request(workspace, [the_memory(workspace)])
         found = [place for place in find_erasure_places(workspace, request) if not place.near]
         assert {place.holder for place in found} == KINDS
         turns = {place.where for place in found if place.where.startswith("a conversation")}
         assert {where.rpartition(", ")[2] for where in turns} == {"you", "the assistant", "a tool"}
-        assert len(holding(home)) > 9
+        assert len(holding(full.home)) > 9
         gone = forget(workspace, request)
         assert (gone.problems, gone.remains) == ((), ())
-        assert holding(home) == []
+        assert holding(full.home) == []
         assert workspace.store.find_damage() == ()
         assert workspace.store.log.memories()
         assert any(OTHER in each.content for each in workspace.store.log.memories())
         retired = next(each for each in workspace.store.log.memories() if "night crew" in each.content)
         assert retired.reason == "it contradicts “[forgotten].”"
         assert any("a.jsonl still says it" in told for told in gone.out_of_reach)
-    for copy in (tmp_path / "by-hand.db", *home.joinpath(*STATE, "backups").glob("*.db")):
+    for copy in (full.home / "by-hand.db", *full.home.joinpath(*STATE, "backups").glob("*.db")):
         with SqliteStore(copy) as store:
             assert store.find_damage() == ()
             assert any(OTHER in each.content for each in store.log.memories())
@@ -265,20 +297,20 @@ def test_a_folder_that_is_named_like_the_words_is_told_and_nothing_else_remains(
         assert find_remaining_words(workspace, make_erasure_request(workspace, said=[SAID]).words)
 
 
-def test_what_was_forgotten_does_not_come_back_by_reading_importing_undoing_or_in_other_words(full, home, tmp_path):
+def test_what_was_forgotten_does_not_come_back_by_reading_importing_undoing_or_in_other_words(full):
     with full() as workspace:
         line = {"content": SAID, "category": "constraint", "profile": "coding"}
-        (tmp_path / "memories.jsonl").write_text(json.dumps(line) + "\n" + json.dumps(line | {"content": ALIKE}) + "\n")
+        (full.home / "memories.jsonl").write_text(json.dumps(line) + "\n" + json.dumps(line | {"content": ALIKE}) + "\n")
         number = the_memory(workspace).id
         forget_ids(workspace, [number])
         run_pipeline(workspace, [], RunOptions(force=True))
-        assert import_file(workspace, tmp_path / "memories.jsonl").left_out["forgotten"] == 2
-        (tmp_path / "memories.jsonl").unlink()
+        assert import_file(workspace, full.home / "memories.jsonl").left_out["forgotten"] == 2
+        (full.home / "memories.jsonl").unlink()
         with pytest.raises(UsageError, match="cannot be undone"):
             undo(workspace, next(str(head.id) for head in workspace.store.log.pass_heads() if head.stage == "forget"))
         collect_feeds(workspace)
         run_nightly(workspace)
-        assert holding(home) == []
+        assert holding(full.home) == []
         assert not any("Never deploy" in each.content for each in workspace.store.log.memories() if each.id != number)
 
 
@@ -303,7 +335,7 @@ def test_a_quick_look_names_every_backup_without_reading_it(full, monkeypatch):
     assert {"backups", "the store"} <= {place.holder for place in found}
 
 
-def test_near_copies_are_shown_and_stay_unless_they_are_chosen(full, home):
+def test_near_copies_are_shown_and_stay_unless_they_are_chosen(full):
     with full() as workspace:
         request = make_erasure_request(workspace, [the_memory(workspace)])
         near = [place for place in find_erasure_places(workspace, request) if place.near]
@@ -312,7 +344,7 @@ def test_near_copies_are_shown_and_stay_unless_they_are_chosen(full, home):
             forget(workspace, request, also=["ffffffff"])
         gone = forget(workspace, request, also=[place.id for place in near])
         assert (gone.near, gone.problems, gone.remains) == ((), (), ())
-    assert holding(home, NEAR) == []
+    assert holding(full.home, NEAR) == []
 
 
 def test_a_near_copy_that_stays_keeps_the_proposal_it_was_made_of(home, desk_at):
@@ -359,8 +391,8 @@ def test_what_else_a_memory_rests_on_goes_with_it_in_its_own_words(full):
     assert words.quotes["another"] == (other.quote,)
 
 
-def test_a_question_for_the_persons_own_agent_goes_whole_where_it_holds_the_words(full, home):
-    jobs = home.joinpath(*STATE, "jobs")
+def test_a_question_for_the_persons_own_agent_goes_whole_where_it_holds_the_words(full):
+    jobs = full.home.joinpath(*STATE, "jobs")
     jobs.mkdir(exist_ok=True)
     held, other = jobs / "held.json", jobs / "other.json"
     held.write_text(json.dumps({"prompt": f"Read this: {SAID}"}))
@@ -370,15 +402,15 @@ def test_a_question_for_the_persons_own_agent_goes_whole_where_it_holds_the_word
     assert (held.exists(), other.exists()) == (False, True)
 
 
-def test_settings_of_the_persons_own_that_say_it_are_named_and_no_others(full, home):
-    mine = home / ".config" / "kept" / "mine.toml"
+def test_settings_of_the_persons_own_that_say_it_are_named_and_no_others(full):
+    mine = full.home / ".config" / "kept" / "mine.toml"
     mine.write_text(f"# {SAID}\n")
     with full() as workspace:
         gone = forget(workspace, make_erasure_request(workspace, [the_memory(workspace)]))
     assert [each for each in gone.out_of_reach if "your own settings" in each] == [f"{mine} still says it: your own settings"]
 
 
-def test_a_copy_of_kepts_own_that_is_gone_is_not_named_and_no_working_copy_is_left(full, home):
+def test_a_copy_of_kepts_own_that_is_gone_is_not_named_and_no_working_copy_is_left(full):
     with full() as workspace:
         pruned = create_backup(workspace, workspace.paths.backups / "kept-2025-01-01.db")
         pruned.unlink()
@@ -387,12 +419,12 @@ def test_a_copy_of_kepts_own_that_is_gone_is_not_named_and_no_working_copy_is_le
         assert not (workspace.paths.state / "erasing").exists()
 
 
-def test_a_copy_of_kepts_own_that_cannot_be_rewritten_goes_and_a_persons_stays_and_is_told(full, tmp_path, monkeypatch):
+def test_a_copy_of_kepts_own_that_cannot_be_rewritten_goes_and_a_persons_stays_and_is_told(full, monkeypatch):
     def refuse(*_):
         raise StoreError("no")
 
     with full() as workspace:
-        theirs, own = create_backup(workspace, tmp_path / "theirs.db"), workspace.paths.backups / "kept-2025-01-01.db"
+        theirs, own = create_backup(workspace, full.home / "theirs.db"), workspace.paths.backups / "kept-2025-01-01.db"
         create_backup(workspace, own)
         monkeypatch.setattr("kept.pipeline.erase.store.make_working_copy", refuse)
         gone = forget(workspace, make_erasure_request(workspace, [the_memory(workspace)]))
@@ -408,18 +440,18 @@ def test_what_rests_on_a_session_that_is_left_out_goes_also_where_nothing_of_it_
         assert the_memory_is_gone(workspace)
 
 
-def test_a_view_that_somebody_edited_is_without_the_words_too(full, home):
+def test_a_view_that_somebody_edited_is_without_the_words_too(full):
     with full() as workspace:
-        view = home / "kept" / "journal.json"
+        view = full.home / "kept" / "journal.json"
         view.write_text(json.dumps(json.loads(view.read_text()) | {"mine": SAID, "other": "Rain."}))
         forget(workspace, make_erasure_request(workspace, [the_memory(workspace)]))
     left = json.loads(view.read_text())
     assert (left.get("mine"), left.get("other", "Rain.")) in (("[forgotten]", "Rain."), (None, "Rain."))
 
 
-def test_an_entry_that_a_person_edited_keeps_the_sentences_beside_the_one_that_is_forgotten(full, home):
+def test_an_entry_that_a_person_edited_keeps_the_sentences_beside_the_one_that_is_forgotten(full):
     with full() as workspace:
-        entry = next((home / "journal").rglob(f"{DAY}.md"))
+        entry = next((full.home / "journal").rglob(f"{DAY}.md"))
         entry.write_text(f"{entry.read_text()}\nSaw Ines at the lake. {SAID} Then home by bus.\n")
         forget(workspace, make_erasure_request(workspace, [the_memory(workspace)]))
     assert SAID not in entry.read_text()
@@ -447,20 +479,20 @@ def test_what_another_machine_forgot_is_erased_here_and_nothing_where_it_forgot_
         assert the_memory_is_gone(workspace)
 
 
-def test_a_backup_forgets_a_session_that_is_left_out_though_no_memory_rests_on_it(full, home, tmp_path):
+def test_a_backup_forgets_a_session_that_is_left_out_though_no_memory_rests_on_it(full):
     said = "Why does the crane inspector come on the second Tuesday only?"
-    say(home, "asked", said, day="2026-01-09")
+    say(full.home, "asked", said, day="2026-01-09")
     with full() as workspace:
         run_pipeline(workspace, [], RunOptions())
-        copy = create_backup(workspace, tmp_path / "mine.db")
+        copy = create_backup(workspace, full.home / "mine.db")
         erased = sum(workspace.store.archive.opt_out(each.session, each.path) for each in workspace.store.archive.threads())
         assert forget_opted_out(workspace, {"asked"}, erased=erased) == ()
-    assert [path for path in holding(tmp_path, said) if path == copy] == []
+    assert [path for path in holding(full.home, said) if path == copy] == []
 
 
 @pytest.mark.parametrize(("shown", "stays"), [(SAID, False), (OTHER, True)])
-def test_the_home_of_the_sample_goes_whole_where_it_holds_the_words(full, home, shown, stays):
-    sample = home.joinpath(*STATE, "sample-home", "notes.md")
+def test_the_home_of_the_sample_goes_whole_where_it_holds_the_words(full, shown, stays):
+    sample = full.home.joinpath(*STATE, "sample-home", "notes.md")
     sample.parent.mkdir()
     sample.write_text(shown)
     with full() as workspace:
@@ -469,17 +501,17 @@ def test_the_home_of_the_sample_goes_whole_where_it_holds_the_words(full, home, 
     assert sample.parent.exists() is stays
 
 
-def test_a_sentence_that_never_was_a_memory_is_forgotten_by_its_words(full, home, desk_at):
-    say(home, "c", "The vault code of the lighthouse is under the third blue mat.", day="2026-01-07")
+def test_a_sentence_that_never_was_a_memory_is_forgotten_by_its_words(full):
+    say(full.home, "c", "The vault code of the lighthouse is under the third blue mat.", day="2026-01-07")
     with full() as workspace:
         run_pipeline(workspace, [], RunOptions())
         said = "the vault code of the lighthouse is under the third blue mat"
         gone = forget(workspace, make_erasure_request(workspace, said=[said]))
         assert (gone.problems, gone.remains) == ((), ())
-        assert holding(home, said) == []
+        assert holding(full.home, said) == []
         assert workspace.store.find_damage() == ()
         assert forget(workspace, make_erasure_request(workspace, said=[said])).places.total() == 0
-        say(home, "d", f"Remember that {said}.", day="2026-01-08")
+        say(full.home, "d", f"Remember that {said}.", day="2026-01-08")
         run_pipeline(workspace, [], RunOptions())
         assert [each.content for each in workspace.store.log.memories() if "vault code" in each.content] == []
 
@@ -539,32 +571,32 @@ def test_a_request_that_took_it_back_is_forgotten_with_it(home, desk_at, request
         assert [path for path in files if b"hazelnut" in path.read_bytes().lower()] == []
 
 
-def test_the_proof_names_what_a_holder_forgot(full, home):
+def test_the_proof_names_what_a_holder_forgot(full):
     with full() as workspace:
         words = ErasureWords(sentences=(SAID,))
         forget_ids(workspace, [the_memory(workspace).id])
         assert find_remaining_words(workspace, words) == ()
-        left = home.joinpath(*STATE, "left.txt")
+        left = full.home.joinpath(*STATE, "left.txt")
         left.write_text(f"x {LOUD}")
         assert find_remaining_words(workspace, words) == (f"{left} (bytes)",)
         workspace.store.log.start_run(f"planted: {SAID}", workspace.clock())
         assert f"{workspace.paths.store} (table runs)" in find_remaining_words(workspace, words)
 
 
-def test_a_holder_that_refuses_is_told_and_the_others_erase(full, home, monkeypatch):
+def test_a_holder_that_refuses_is_told_and_the_others_erase(full, monkeypatch):
     with full() as workspace:
         request = make_erasure_request(workspace, [the_memory(workspace)])
-        log = home.joinpath(*STATE, "night.log")
+        log = full.home.joinpath(*STATE, "night.log")
         log.unlink()
-        log.symlink_to(home / "elsewhere.log")
-        (home / "elsewhere.log").write_text(SAID)
-        (home / "recording.jsonl").chmod(0o600)
+        log.symlink_to(full.home / "elsewhere.log")
+        (full.home / "elsewhere.log").write_text(SAID)
+        (full.home / "recording.jsonl").chmod(0o600)
         monkeypatch.setattr("kept.pipeline.erase.files.remove_recorded_replies", _refuse)
         gone = forget(workspace, request)
         assert any("the recording of a model" in problem for problem in gone.problems)
-        assert gone.remains == (f"{home / 'recording.jsonl'} (bytes)",)
+        assert gone.remains == (f"{full.home / 'recording.jsonl'} (bytes)",)
         assert the_memory_is_gone(workspace)
-    assert (home / "elsewhere.log").read_text() == SAID
+    assert (full.home / "elsewhere.log").read_text() == SAID
 
 
 def _refuse(text, sessions, tells):
@@ -593,7 +625,7 @@ def unpackings(monkeypatch):
     return counted
 
 
-def test_a_search_index_that_cannot_be_written_is_told_and_the_proof_still_runs(full, home, monkeypatch):
+def test_a_search_index_that_cannot_be_written_is_told_and_the_proof_still_runs(full, monkeypatch):
     def refuse(_):
         raise OSError(28, "No space left on device")
 
@@ -667,15 +699,15 @@ def claimed(path, claims):
     )
 
 
-def test_every_file_below_the_state_folder_has_a_holder(full, home):
+def test_every_file_below_the_state_folder_has_a_holder(full):
     with full() as workspace:
         run_nightly(workspace)
         assert unclaimed(workspace) == ()
         names = [holder.name for holder in list_holders(workspace)]
         assert len(set(names)) == len(names)
-        (home.joinpath(*STATE) / "diary.txt").write_text("new")
-        (home.joinpath(*STATE) / "new").mkdir()
-        (home.joinpath(*STATE) / "new" / "night.log").write_text("new")
+        (full.home.joinpath(*STATE) / "diary.txt").write_text("new")
+        (full.home.joinpath(*STATE) / "new").mkdir()
+        (full.home.joinpath(*STATE) / "new" / "night.log").write_text("new")
         assert [path.name for path in unclaimed(workspace)] == ["diary.txt", "night.log"]
 
 
