@@ -232,14 +232,15 @@ def kept(*arguments, home: Path, env=(), drop=(), prefix: Sequence[str] = (), cw
     return Result(code=done.returncode, out=done.stdout, err=done.stderr)
 
 
-def called(*arguments, home: Path, cwd: Path | None = None) -> Result:
-    """Run kept in this process, for tests that do not depend on the start or end of a process."""
+def called(*arguments, home: Path, env=(), drop=(), cwd: Path | None = None) -> Result:
+    """Run kept in this process, for tests that do not depend on the start or end of a process; as :func:`kept` otherwise."""
     out, err, code = StringIO(), StringIO(), None
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.chdir(cwd or home.parent)
-        patch.delenv("KEPT_HOME", raising=False)
-        for name, value in (("HOME", str(home)), ("NO_COLOR", "1"), ("COLUMNS", "300")):
+        for name, value in {"HOME": str(home), "NO_COLOR": "1", "COLUMNS": "300", **dict(env)}.items():
             patch.setenv(name, value)
+        for name in ("KEPT_HOME", *drop):
+            patch.delenv(name, raising=False)
         try:
             main([str(each) for each in arguments])
         except SystemExit as ended:

@@ -70,7 +70,7 @@ def test_an_empty_home_is_told_so_and_shown_the_sample(tmp_path):
     ids=["unset", "with a newline", "with an escape", "empty"],
 )
 def test_without_a_usable_home_nothing_is_done_and_one_line_says_so(tmp_path, env, drop):
-    done = kept("run", home=tmp_path, env=env, drop=drop)
+    done = called("run", home=tmp_path, env=env, drop=drop)
     assert done.code == 2
     assert "home" in one_line(done)
     assert "--home DIR" in one_line(done)
@@ -110,7 +110,7 @@ def test_a_read_only_home_is_told_in_one_line_and_the_next_run_goes_on(tmp_path,
     assert done.code == 2
     assert "permission denied" in one_line(done).lower()
     home.chmod(0o700)
-    assert kept("run", transcripts, "--home", home, home=home, prefix=prefix).code == 0
+    assert called("run", transcripts, "--home", home, home=home).code == 0
     assert memory_file(home).read_bytes() == undisturbed
 
 
