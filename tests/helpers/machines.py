@@ -43,9 +43,9 @@ class Machine:
     def add(self, text):
         return self.change(lambda workspace: person.create_memory(workspace, text, "constraint", project="/x/harbor")).id
 
-    def memories(self):
+    def memories(self, *, check=True):
         with self.desk() as workspace:
-            assert workspace.store.find_damage() == ()
+            assert not check or workspace.store.find_damage() == ()
             return {memory.id: memory for memory in workspace.store.log.memories()}
 
     def active(self):

@@ -55,7 +55,7 @@ class Course:
         """One change of a person's, where it can be made, an exchange, or a file that arrives."""
         self.clock.parse_moment += timedelta(minutes=1) if choice else -timedelta(minutes=7)
         machine = self.machines[at]
-        known = sorted((memory.id, memory.content) for memory in machine.memories().values() if memory.content)
+        known = sorted((memory.id, memory.content) for memory in machine.memories(check=False).values() if memory.content)
         number, content = known[choice % len(known)] if known else ("", "")
         with suppress(KeptError):
             match action:
@@ -78,12 +78,14 @@ class Course:
 
     def end(self):
         """Have all hear all; what each machine shows then."""
-        for _ in range(5):
-            for machine in self.machines:
-                machine.sync()
+        for _ in range(6):
             for one, other in permutations(self.machines, 2):
                 self.carry(one, other)
-        assert [report for each in self.machines if (report := each.sync()).received or report.sent or report.clashes] == []
+            reports = [machine.sync() for machine in self.machines]
+            if not any(report.received or report.sent or report.clashes for report in reports):
+                break
+        else:
+            pytest.fail("the machines still tell each other something")
         return [
             {
                 (memory.id, memory.content, memory.status, memory.pinned)
