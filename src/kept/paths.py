@@ -112,6 +112,11 @@ def sample_home(home: Paths) -> Paths:
     return Paths(root=root, user=root)
 
 
+def sample_env(sample: Paths, env: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a run of the bundled sample: no folder of the user's, but the embeddings that ``env`` chooses."""
+    return {"HOME": str(sample.root)} | {name: value for name, value in env.items() if name.startswith("KEPT_EMBEDDINGS")}
+
+
 def refuse_state_elsewhere(home: Paths) -> None:
     """Raise RefusedPathError if a link leads the state folder out of the home: memories would be written there."""
     if is_state_outside_home(str(home.root)):

@@ -171,6 +171,12 @@ def test_without_any_transcript_the_sample_is_run_in_a_home_of_its_own(capsys, h
     assert told(capsys, "run")["sample"] is True
 
 
+def test_the_sample_is_run_without_meanings_where_the_environment_turns_them_off(capsys, home, monkeypatch):
+    monkeypatch.setenv("KEPT_EMBEDDINGS", "off")
+    assert told(capsys, "run")["sample"] is True
+    assert not [*home.rglob("vectors.bin")]
+
+
 def test_a_person_who_has_memories_is_not_shown_the_sample(capsys, home):
     kept(capsys, "add", RULE, "--type", "constraint")
     assert kept(capsys, "run")[1].startswith("Nothing new.")

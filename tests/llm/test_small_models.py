@@ -49,7 +49,7 @@ def test_every_question_and_its_reply_fit_into_the_context_of_a_small_model_the_
             day=f"2026-01-0{number + 1}",
         )
     home = find_paths(str(tmp_path), {"HOME": str(tmp_path)})
-    with open_workspace(home, zone="UTC", env={"HOME": str(tmp_path)}) as workspace:
+    with open_workspace(home, zone="UTC", env={"HOME": str(tmp_path), "KEPT_EMBEDDINGS": "hashing"}) as workspace:
         asking = create_llm_client(
             WAYS[way](server.url), replies=home.replies, env={}, clock=utc_now, day_start=utc_now, redact=lambda text: (text, 0)
         )

@@ -23,7 +23,7 @@ from kept.cli.command_support import command_home, global_options
 from kept.cli.console import line, write_line, write_lines
 from kept.core.errors import BusyError, KeptError
 from kept.local import files
-from kept.paths import Paths, sample_home
+from kept.paths import Paths, sample_env, sample_home
 from kept.pipeline.run import sample_files
 from kept.recall.embed_server.server import run_embed_server
 from kept.workspace import Workspace, open_workspace
@@ -91,7 +91,7 @@ def web(
 def _sample_opener(home: Paths, call: GlobalOptions) -> Callable[[], AbstractContextManager[Workspace]] | None:
     """Return a function that opens the workspace of the bundled sample; None if the sample is not installed."""
     sample = sample_home(home)
-    env = {"HOME": str(sample.root)}
+    env = sample_env(sample, os.environ)
     return partial(open_workspace, sample, profile=call.profile, zone=call.zone, env=env) if sample_files() else None
 
 

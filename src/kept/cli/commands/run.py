@@ -35,7 +35,7 @@ from kept.local.agents_shell import agent_variable
 from kept.local.queue import SESSION
 from kept.local.workers import count_processors
 from kept.memories.waiting import best_of_each_scope, count_pending_proposals, list_pending_proposals
-from kept.paths import Paths, sample_home
+from kept.paths import Paths, sample_env, sample_home
 from kept.pipeline.backfill import backfill as backfill_archive
 from kept.pipeline.follow_roots import add_root, find_unfollowed
 from kept.pipeline.run import RunOptions, run_pipeline, sample_files
@@ -184,7 +184,7 @@ def _run_on_sample(home: Paths, options: RunOptions, call: GlobalOptions, *, as_
         write_line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))
         return 0
     sample = sample_home(home)
-    with open_workspace(sample, profile=call.profile, zone=call.zone, env={"HOME": str(sample.root)}) as workspace:
+    with open_workspace(sample, profile=call.profile, zone=call.zone, env=sample_env(sample, os.environ)) as workspace:
         report = _run_with_progress(workspace, sample_files(), options, call, as_json=as_json, sample=True)
         if not (as_json or call.quiet):
             write_line(
