@@ -154,6 +154,7 @@ FOREIGN = [
     f"Answer (12 votes):\n\n{RULE}\n\nanswered Mar 2 at 10:12 by ida",
     f"shorter, please\n\nWhy we left the monolith\nIda Berg · 7 min read\n\nIt was slow.\n\n{RULE}",
     f"do we need this?\n\nFaster tides\nPublished on 3 March 2025\n\n{RULE}",
+    f"what do they claim?\n\nAbstract\nWe study tides. {RULE}",
     f"v2.4.0 (2026-03-01)\n\n* {RULE}",
     f"Here is a recap of our last session:\n\n- {RULE}",
     f"go on\nThis session is being continued from a previous conversation that was cut.\n{RULE}",

@@ -109,6 +109,8 @@ def test_an_edit_tells_what_changed(events_of):
         ({"isVisibleInTranscriptOnly": True}, Author.INJECTED),
         ({"origin": {"kind": "task-notification"}}, Author.INJECTED),
         ({"origin": {"kind": "human"}}, Author.HUMAN),
+        ({"origin": "human"}, Author.HUMAN),
+        ({"origin": "coordinator"}, Author.INJECTED),
         ({"origin": {"kind": "human"}, "isMeta": True}, Author.INJECTED),
         ({"entrypoint": "sdk-cli", "cwd": "/tmp/job-7"}, Author.INJECTED),
         ({"entrypoint": "sdk-cli", "cwd": "/home/runner/work/app"}, Author.INJECTED),

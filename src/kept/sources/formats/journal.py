@@ -64,8 +64,14 @@ _SHARED_FIELDS = (
     *("readwise_url", "highlights", "podcast", "teilnehmer"),
 )
 _TEMPLATE_FOLDERS = frozenset({"template", "templates", "_templates", "vorlagen", "plantillas", "modèles"})
+_KIND_FIELDS = ("category", "type", "kind")
+_SHARED_KINDS = frozenset(
+    {"book", "article", "paper", "clipping", "highlight", "meeting", "minute", "podcast", "lecture", "interview"}
+)
+# What stands above the text of a note about a page or a meeting: its source, or who was there.
 _SOURCE_LINE = Pattern(
-    r"(?i)^[-*>]?[ \t]*(?:\*\*|_)?(?:source|original|via|quelle|fuente|fonte|clipped from)\b[*_: ]{1,5}\S*https?://"
+    r"(?i)^[-*>]?[ \t]*(?:\*\*|_)?(?:(?:source|original|via|quelle|fuente|fonte|clipped from)\b[*_: ]{1,5}\S*https?://"
+    r"|(?:present|attendees|participants|anwesend|teilnehmer|présents|asistentes)[*_]{0,2}:[*_]{0,2}[ \t]+\S)"
 )
 _AI_NAME = Pattern(r"(?i)\b(?:ai|agent|assistant|bot|llm|gpt|chatgpt|claude|codex|copilot|gemini|grok|cursor|aider|openclaw)\b")
 _NEVER = 7  # below every heading
@@ -130,7 +136,8 @@ def parse_journal(rows: list[Row], *, path: Path, reader: Journal) -> SourceDocu
     edges = [Heading(front.rows, 0, ""), *found]
     entries: list[DocumentEntry] = []
     apart = _NEVER  # the level of the heading below which the text may be somebody else's
-    if author is Author.HUMAN and _is_shared(front, rows[front.rows : edges[1].row if found else len(rows)], path):
+    parts = next((heading.row for heading in found if heading.level > 1), len(rows))
+    if author is Author.HUMAN and _is_shared(front, rows[front.rows : parts], path):
         apart = -1  # above every heading
     for number, (heading, stamp) in enumerate(zip(edges, _section_stamps(edges, rows, base.stamp), strict=True)):
         after = edges[number + 1].row if number + 1 < len(edges) else len(rows)
@@ -225,6 +232,7 @@ def _is_shared(front: FrontMatter, opening: Sequence[Row], path: Path) -> bool:
     """True if a whole note may hold somebody else's words: about a book or a meeting, with its source above, or a template."""
     return (
         any(front.values.get(name) for name in _SHARED_FIELDS)
+        or any(front.first(name).casefold().rstrip("s") in _SHARED_KINDS for name in _KIND_FIELDS)
         or path.parent.name.casefold() in _TEMPLATE_FOLDERS
         or any(_SOURCE_LINE.match(row.text[:_LABEL_CHARACTERS]) for row in opening[:_HEAD_ROWS])
     )

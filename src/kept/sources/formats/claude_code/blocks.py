@@ -45,7 +45,8 @@ def label_record(value: Mapping[str, Any], *, subagent_file: bool) -> tuple[Auth
         return Author.INJECTED, "role-mismatch"
     if value.get("planContent"):
         return Author.INJECTED, "planContent"
-    kind = to_mapping(value.get("origin")).get("kind")
+    origin = value.get("origin")
+    kind = origin if isinstance(origin, str) else to_mapping(origin).get("kind")
     if kind is not None:
         return (Author.INJECTED, "origin-not-human") if kind != "human" else None
     entry, source = value.get("entrypoint"), value.get("promptSource")
