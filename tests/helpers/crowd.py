@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from kept.core.event import Origin
 from kept.core.memory import Actor, Candidate, Evidence, Memory, Status
 from kept.core.operation import Add
-from kept.memories.person import make_memory
+from kept.memories.new_memory import make_memory
 from kept.pipeline.run import RunOptions, run_pipeline, sample_files
 from kept.store.values import Draft
 

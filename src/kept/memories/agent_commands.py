@@ -17,7 +17,7 @@ from kept.core.pattern import Pattern, compile_late
 from kept.core.text import normal_form
 from kept.core.value import dataclass, replace
 from kept.extraction.rules.commands import find_output, parse_steps, unquote_word
-from kept.memories.person import UNSURE
+from kept.memories.new_memory import UNSURE
 from kept.store.values import Draft, Thread
 from kept.workspace import Workspace
 

@@ -17,7 +17,8 @@ from kept.core.project import project_root
 from kept.core.text import normal_form
 from kept.core.value import dataclass
 from kept.memories.foreign import ForeignNote, read_tool_notes
-from kept.memories.person import clean_memory_text, make_memory
+from kept.memories.new_memory import make_memory
+from kept.memories.person import clean_memory_text
 from kept.store.values import Draft
 from kept.workspace import Workspace
 

@@ -9,6 +9,7 @@ from kept.core.memory import APPROVED, NOT_TAKEN, TEAM, CandidateVerdict, Eviden
 from kept.core.operation import Add
 from kept.core.text import tokenize
 from kept.memories import browse, person, waiting
+from kept.memories.new_memory import make_memory
 from kept.workspace import Workspace
 
 _FOUND = 200  # consider at most this many memories with any of the words
@@ -20,7 +21,7 @@ def hold_conflict(number: str, memory: Memory, content: str, at: datetime, *, pa
     """
     origin = Origin.ASSISTANT if by else Origin.USER
     evidence = Evidence(quote=content, event="", session="", path=path, at=at, author=by or "file", origin=origin)
-    value = person.make_memory(
+    value = make_memory(
         number,
         content,
         at,

@@ -11,10 +11,9 @@ from datetime import datetime
 from kept.core.artifact import find_artifacts
 from kept.core.digest import digest
 from kept.core.errors import MissingError, StaleError, UsageError
-from kept.core.event import Origin
 from kept.core.fold import FORGOTTEN
 from kept.core.invisible import strip_invisible
-from kept.core.memory import APPROVED, MOVED, SPLIT, SUGGESTED, USER_SCOPE, WAS_SO, Actor, Evidence, Memory, Refused, Status
+from kept.core.memory import APPROVED, MOVED, SPLIT, SUGGESTED, USER_SCOPE, WAS_SO, Actor, Memory, Refused, Status
 from kept.core.operation import (
     Add,
     Approve,
@@ -32,8 +31,10 @@ from kept.core.operation import (
 from kept.core.redact import redact
 from kept.core.text import normal_form, one_line
 from kept.core.value import replace
+from kept.extraction.expiry import find_end
 from kept.intake.projects import record_directory
 from kept.memories.browse import find_project, matching_scopes, memory_revision
+from kept.memories.new_memory import make_memory
 from kept.memories.waiting import accepted_memory_id, find_refused, record_judgement, to_held_memory
 from kept.store.run_number import RunNumber
 from kept.store.values import Draft
@@ -41,7 +42,6 @@ from kept.workspace import Workspace
 
 _SHARED_RUN: ContextVar[RunNumber | None] = ContextVar("shared_run", default=None)
 _LISTED, _SHORT = 8, 40  # list at most this many memories for an ambiguous id, and this many characters of each
-UNSURE = 0.6  # confidence of a memory that is held because somebody else wrote it
 MEMORY_CHARS = 2_000  # at most this many characters in a person's own memory, which is a single line
 
 
@@ -106,44 +106,6 @@ def create_memory(
     return find_memory(workspace, number)
 
 
-def make_memory(
-    number: str,
-    content: str,
-    at: datetime | None,
-    *,
-    profile: str,
-    category: str,
-    scope: str,
-    trusted: bool,
-    origin: Origin = Origin.ASSISTANT,
-    trigger: str = "",
-    evidence: tuple[Evidence, ...] = (),
-    artifacts: tuple[str, ...] = (),
-    until: datetime | None = None,
-) -> Memory:
-    """A memory with somebody's words: active and owned by the person if ``trusted``, else held with ``origin``.
-
-    ``artifacts`` are used if the words name none.
-    """
-    return Memory(
-        id=number,
-        profile=profile,
-        category=category,
-        scope=scope,
-        status=Status.ACTIVE if trusted else Status.HELD,
-        content=content,
-        confidence=1.0 if trusted else UNSURE,
-        origin=Origin.USER if trusted else origin,
-        first_seen=at,
-        last_seen=at,
-        artifacts=find_artifacts(content) or artifacts,
-        evidence=evidence,
-        owned=trusted,
-        valid_until=until,
-        trigger=trigger,
-    )
-
-
 def _own_category(workspace: Workspace, memory: Memory, category: str) -> str:
     """The category of a memory's own profile with the given name. Raises UsageError if the profile has none."""
     profile, wanted = workspace.profile_of(memory) or workspace.profile, category.removeprefix(f"{memory.profile}.")
@@ -191,10 +153,23 @@ def _edit_memory(workspace: Workspace, memory: Memory, text: str, category: str 
     category = None if category is None else _own_category(workspace, memory, category)
     content = clean_memory_text(workspace, text)
     now, known = workspace.clock(), to_facts(memory)
-    facts = replace(known, content=content, category=category or memory.category, artifacts=find_artifacts(content), last_seen=now)
+    facts = replace(
+        known,
+        content=content,
+        category=category or memory.category,
+        artifacts=find_artifacts(content),
+        last_seen=now,
+        valid_until=find_new_end(workspace, memory, content),
+    )
     reason = WAS_SO if memory.reason == WAS_SO else f"edited by {_who(agent=agent)}"  # other words do not change how it ended
     operation = Revise(memory=memory.id, at=now, reason=reason, facts=facts)
     return _commit_one(workspace, "edit", operation, agent=agent)
+
+
+def find_new_end(workspace: Workspace, memory: Memory, content: str) -> datetime | None:
+    """The end of a memory that gets new words: that of the new words if they say another end than the old ones, else its own."""
+    before, after = (find_end(text, memory.last_seen, workspace.zone) for text in (memory.content, content))
+    return memory.valid_until if before == after else find_end(content, workspace.clock(), workspace.zone) or after
 
 
 def move(workspace: Workspace, number: str, project: str, *, if_match: str = "") -> Memory:
@@ -249,7 +224,10 @@ def split(workspace: Workspace, number: str, first: str, second: str, *, if_matc
             raise UsageError("both parts say the same", where=memory.id, hint="give each its own words")
         for content in contents:
             saying = tuple(quote for quote in memory.evidence if normal_form(content) in normal_form(quote.quote))
-            part = replace(memory, content=content, evidence=saying or memory.evidence, artifacts=find_artifacts(content))
+            end = find_new_end(workspace, memory, content)
+            part = replace(
+                memory, content=content, evidence=saying or memory.evidence, artifacts=find_artifacts(content), valid_until=end
+            )
             parts.append(replace(part, status=Status.ACTIVE, superseded_by=""))
         return _give_way(workspace, "split", memory, parts, SPLIT)
 
@@ -259,11 +237,12 @@ def _who(*, agent: bool) -> str:
 
 
 def keep(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
-    """Confirm that a memory is still true; the person owns it from now on. Raises UsageError, StaleError."""
+    """Confirm that a memory is still true, even an expired one; the person owns it from now on. Raises UsageError, StaleError."""
     with _locked_memory(workspace, number, if_match) as memory:
         _require_status(memory, Status.ACTIVE)
         now = workspace.clock()
-        facts = replace(to_facts(memory), last_seen=now)
+        expired = memory.status_at(now) is Status.EXPIRED
+        facts = replace(to_facts(memory), last_seen=now, valid_until=None if expired else memory.valid_until)
         return _commit_one(workspace, "keep", Reaffirm(memory=memory.id, at=now, reason="confirmed by the user", facts=facts))
 
 

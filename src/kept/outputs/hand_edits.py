@@ -24,7 +24,8 @@ from kept.core.text import normal_form, one_line
 from kept.core.value import dataclass, replace
 from kept.local import files
 from kept.memories.decisions import hold_conflict
-from kept.memories.person import clean_memory_text, make_memory
+from kept.memories.new_memory import make_memory
+from kept.memories.person import clean_memory_text, find_new_end
 from kept.outputs.agent_edits import AgentEdits
 from kept.outputs.compose.sheet import contradicted_texts
 from kept.outputs.merge_edits.match import is_fact
@@ -75,7 +76,8 @@ def _revise_operations(workspace: Workspace, memory: Memory, line: tuple[str, st
     content = clean_memory_text(workspace, text)
     if content == one_line(memory.content) and memory.status is Status.ACTIVE:
         return
-    facts = replace(to_facts(memory), content=content, artifacts=find_artifacts(content), about=about)
+    end = find_new_end(workspace, memory, content)
+    facts = replace(to_facts(memory), content=content, artifacts=find_artifacts(content), about=about, valid_until=end)
     yield Revise(memory=memory.id, at=now, reason="edited by hand", facts=facts)
     # a day note also shows ended memories, which an edit does not reactivate
     if memory.status not in (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED):

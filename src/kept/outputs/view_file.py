@@ -13,7 +13,7 @@ from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.operation import Add, Operation, Resolve, Retire, Revise, to_facts
 from kept.local import files
 from kept.local.files import FileContent
-from kept.memories.person import make_memory
+from kept.memories.new_memory import make_memory
 from kept.outputs.agent_edits import drop_agent_entries
 from kept.outputs.compose.sheet import is_shown, select_leading
 from kept.outputs.hand_edits import add_written_line, copy_to_quarantine, usable_text
