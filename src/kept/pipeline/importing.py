@@ -28,7 +28,8 @@ from kept.extraction.verdicts import select_requests
 from kept.memories.client_memory import ScopedNote, assign_scopes, load_scoped_notes
 from kept.memories.foreign import TOOLS
 from kept.memories.foreign_stores import is_export_by_rows, read_stored_notes
-from kept.memories.person import UNSURE, clean_memory_text
+from kept.memories.new_memory import UNSURE
+from kept.memories.person import clean_memory_text
 from kept.profiles.lexicons import load_lexicon
 from kept.store.check import IMPORTED
 from kept.store.portable import is_portable, read_rows
