@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from kept.core.errors import UsageError
 from kept.core.invisible import strip_invisible
 from kept.core.redact import disguises, redact, refuse_secrets
-from kept.core.redact.book import load_rule_book
+from kept.core.redact.book import Finder, load_rule_book
 from kept.core.redact.lookalikes import PLAIN
+from kept.core.redact.places import scan_secrets
 from kept.core.redact.values import is_code
 from secret_kinds import B62, HEX, drawn, pem, positives
 from secret_lookalikes import negatives
@@ -898,6 +899,24 @@ def test_every_rule_compiles_on_re2_and_has_anchors() -> None:
 def test_a_hundred_kilobytes_of_one_hostile_unit_come_back(unit: str) -> None:
     text = unit * (100_000 // len(unit))
     assert isinstance(redact(text, key=KEY).text, str)
+
+
+class _WatchedBytes(bytes):
+    """Bytes that note the length of the longest slice taken of any of them."""
+
+    longest = 0
+
+    def __getitem__(self, place):  # type: ignore[no-untyped-def]
+        item = super().__getitem__(place)
+        if isinstance(place, slice):
+            _WatchedBytes.longest = max(self.longest, len(item))
+        return item
+
+
+def test_no_assignment_copies_the_text_before_it() -> None:
+    data = _WatchedBytes(b"x:api_token=1 API_TOKEN=a'c''d' " * 1000)
+    assert not list(scan_secrets(data, frozenset((Finder.ASSIGNMENTS,))))
+    assert _WatchedBytes.longest < 5000
 
 
 def test_every_anchor_is_seen_in_one_large_text() -> None:

@@ -67,11 +67,14 @@ def _from_text(text: str) -> datetime | None:
     return instant if EARLIEST <= instant < LATEST and abs(offset) < _LEAST_WRONG_OFFSET else None
 
 
-@lru_cache(maxsize=4096)  # an event's time is formatted when it is read, packed, and entered in its thread
 def format_instant(instant: datetime) -> str:
     """Format an instant as ``2026-01-05T14:12:12.091Z`` (UTC, milliseconds); such texts sort in time order."""
-    if instant.tzinfo is not UTC:
-        instant = instant.astimezone(UTC)
+    # Converted outside of the cache: in another zone, the two instants of an hour that is repeated are equal keys.
+    return _format_utc(instant if instant.tzinfo is UTC else instant.astimezone(UTC))
+
+
+@lru_cache(maxsize=4096)  # an event's time is formatted when it is read, packed, and entered in its thread
+def _format_utc(instant: datetime) -> str:
     return f"{instant.isoformat('T', 'milliseconds')[:23]}Z"
 
 

@@ -185,7 +185,7 @@ def _find_assignments(data: bytes, order: int) -> Iterator[SecretSpan]:
         rank = rank_name(name)
         start = match.end()
         paired = match.group(_SEP) == b"=>" and match.group(_OPEN)  # a symbol of Ruby; elsewhere, a colon begins a parameter
-        if not rank or (before == b":" and name[:1] != b"_" and data[:left][-5:].lower() != b"$env:" and not paired):
+        if not rank or (before == b":" and name[:1] != b"_" and data[max(0, left - 5) : left].lower() != b"$env:" and not paired):
             continue
         setting, end = _find_value_end(data, match, name, before, ends)
         value = data[start:end]
@@ -284,7 +284,8 @@ def _read_shell_word(data: bytes, start: int) -> _ShellWord | None:
 
 def _is_inside(data: bytes, at: int, quote: bytes) -> bool:
     """True if a quotation began before on the same line and is still open."""
-    line = data[max(data.rfind(b"\n", 0, at) + 1, at - _LONGEST) : at]
+    floor = max(0, at - _LONGEST)
+    line = data[max(data.rfind(b"\n", floor, at) + 1, floor) : at]
     return bool((line.count(quote) - line.count(b"\\" + quote)) % 2)
 
 
