@@ -161,7 +161,8 @@ def _match_renamed(before: tuple[Proposal, ...], after: tuple[CandidateVerdict, 
     for judged in reversed(after):
         new.setdefault(_identity_of(judged.candidate), []).append(judged)
     old = (proposal.judged.candidate for proposal in before)
-    return {each.id: alike.pop() if len(alike) > 1 else alike[0] for each in old if (alike := new.get(_identity_of(each)))}
+    pairs = ((candidate.id, new[_identity_of(candidate)]) for candidate in old if _identity_of(candidate) in new)
+    return {number: alike.pop() if len(alike) > 1 else alike[0] for number, alike in pairs}
 
 
 def _identity_of(candidate: Candidate) -> tuple[object, ...]:

@@ -283,10 +283,9 @@ def _find_facts(look: ContextLookup, message: MessageTerms, read_nearness: Nearn
         )
         close = parts.relevance(words_alone=alone)
         if (close < use.floor and look.missed is None) or is_already_said(look.asked.message, memory.content):
-            continue  # or the message says it
-        if close < use.floor:
-            if look.missed is not None:
-                look.missed.append(_missed_piece(look, memory, words, parts))
+            continue  # it is of no use, or the message says it
+        if close < use.floor and look.missed is not None:
+            look.missed.append(_missed_piece(look, memory, words, parts))
             continue
         value = fact_score(
             close,

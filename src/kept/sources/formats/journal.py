@@ -224,8 +224,14 @@ def _sets_apart(heading: Heading, rows: Sequence[Row]) -> bool:
     """True if the text below a heading may be somebody else's: from a book, an agent, a mail or a chat, or printed by kept."""
     title, text = heading.title, "\n".join(row.text for row in rows)
     labelled = _LABELLED.match(title) and not _PROJECT.match(title)
-    labelled = labelled or _TALK.match(title)
-    return bool(labelled or _AI_NAME.search(title) or has_word("sources", title) or _PRINTED.search(text) or is_forwarded(text))
+    return bool(
+        labelled
+        or _TALK.match(title)
+        or _AI_NAME.search(title)
+        or has_word("sources", title)
+        or _PRINTED.search(text)
+        or is_forwarded(text)
+    )
 
 
 def _is_shared(front: FrontMatter, opening: Sequence[Row], path: Path) -> bool:
