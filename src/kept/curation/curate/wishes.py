@@ -41,18 +41,16 @@ _SEQUENCE, _EMPTY = (word_list("polarity", name) for name in ("sequence", "empty
 class Wish:
     """The features of a wish: its content words in order, those of them that it denies, and its parsed statement.
 
-    ``tells_order``: it has a word such as "before", so that the order of its words matters.
+    ``keys`` are the beginnings of the words. ``tells_order``: it has a word such as "before", so that the order of its words
+    matters.
     """
 
     says: Statement
     words: tuple[str, ...]
+    content: frozenset[str]
+    keys: frozenset[str]
     denied: frozenset[str]
     tells_order: bool
-
-    @property
-    def content(self) -> frozenset[str]:
-        """The content words."""
-        return frozenset(self.words)
 
 
 @lru_cache(maxsize=20_000)
@@ -70,10 +68,17 @@ def parse_wish(text: str, artifacts: tuple[str, ...] | frozenset[str] = ()) -> W
             if (word := stem_word(token)) in says.content and token not in _EMPTY:
                 words.append(word)
                 (denied if is_denied else affirmed).add(word)
-    if not LEAST_SHARED <= len(set(words)) <= _MOST_WORDS:
+    content = frozenset(words)
+    if not LEAST_SHARED <= len(content) <= _MOST_WORDS:
         return None
-    tells_order = not _SEQUENCE.isdisjoint(_TOKEN.findall(plain))
-    return Wish(says=says, words=tuple(words), denied=frozenset(denied - affirmed), tells_order=tells_order)
+    return Wish(
+        says=says,
+        words=tuple(words),
+        content=content,
+        keys=frozenset(word[:STEM] for word in content),
+        denied=frozenset(denied - affirmed),
+        tells_order=not _SEQUENCE.isdisjoint(_TOKEN.findall(plain)),
+    )
 
 
 def _split_clauses(text: str) -> Iterator[tuple[str, bool]]:
@@ -96,12 +101,14 @@ def _strip_marks(clause: str) -> str:
 
 def is_same_in_other_words(left: Wish | None, right: Wish | None) -> bool:
     """True if two wishes may ask for the same in other words; None is a text that cannot be compared."""
-    if left is None or right is None:
+    if left is None or right is None or left.says.numbers != right.says.numbers:
         return False
-    mine, theirs = _find_shared(left.content, right.content), _find_shared(right.content, left.content)
-    if min(len(mine), len(theirs)) < LEAST_SHARED:
+    keys = left.keys & right.keys  # forms of one word begin alike
+    mine, theirs = (frozenset(word for word in wish.content if word[:STEM] in keys) for wish in (left, right))
+    if not (_is_enough(left, mine) and _is_enough(right, theirs)):
         return False
-    if min(len(mine) / len(left.content), len(theirs) / len(right.content)) < _SHARE or left.says.numbers != right.says.numbers:
+    mine, theirs = _find_shared(mine, theirs), _find_shared(theirs, mine)
+    if not (_is_enough(left, mine) and _is_enough(right, theirs)):
         return False
     names, others = left.says.artifacts, right.says.artifacts
     if (names or others) and names.isdisjoint(others):
@@ -114,6 +121,10 @@ def is_same_in_other_words(left: Wish | None, right: Wish | None) -> bool:
     if _is_turned_around(left, right) or not _find_slots(left, theirs).keys().isdisjoint(_find_slots(right, mine)):
         return False
     return not (left.tells_order and right.tells_order) or _order_of(left, mine) == _order_of(right, mine)
+
+
+def _is_enough(wish: Wish, shared: frozenset[str]) -> bool:
+    return len(shared) >= LEAST_SHARED and len(shared) >= _SHARE * len(wish.content)
 
 
 def _is_turned_around(left: Wish, right: Wish) -> bool:
