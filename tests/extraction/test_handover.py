@@ -502,9 +502,24 @@ def test_a_denied_agreement_agrees_to_nothing_in_any_script(question, answer, ag
 
 @pytest.mark.parametrize(
     ("answer", "chosen"),
-    [("我选 2", True), ("我不选 2", False), ("2にしてください", True), ("бери 2", True), ("не бери 2", False), ("take 2", True)],
+    [
+        ("我选 2", True),
+        ("我不选 2", False),
+        ("2にしてください", True),
+        ("бери 2", True),
+        ("не бери 2", False),
+        ("take 2", True),
+        ("doc", False),
+    ],
 )
 def test_a_denied_choice_chooses_nothing_in_any_script(answer, chosen):
     events = talk(agent("1. Keep the maps on paper for now.\n2. Scan every map at night.\n"), user(answer))
     found = find_passage("Scan every map at night.", events, 0, 2, events[0].session)
     assert (found is not None) is chosen
+
+
+def test_a_word_that_ends_in_the_letter_of_an_option_chooses_nothing():
+    events = talk(
+        agent("A. Keep the maps on paper.\nB. Draw them anew.\nC. Sell them.\nD. Scan every map at night.\n"), user("used")
+    )
+    assert find_passage("Scan every map at night.", events, 0, 2, events[0].session) is None

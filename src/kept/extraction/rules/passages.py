@@ -14,7 +14,7 @@ from kept.core.spans import event_spans
 from kept.core.spans.marks import Span, SpanKind
 from kept.core.text import NEGATIONS, is_cjk, tokenize
 from kept.core.value import dataclass, replace
-from kept.extraction.rules.patterns import NO_LETTER, compile_pattern, find_sentences
+from kept.extraction.rules.patterns import NO_LETTER, compile_pattern, find_sentences, list_words
 from kept.profiles.lexicons import join_alternatives, word_list
 
 LEAST = 4  # content words; a shorter passage is not certain
@@ -34,8 +34,10 @@ def _words(name: str, table: str = "choice") -> str:
 
 
 _AGREEMENT, _COURTESY = _words("agreement", ""), _words("courtesy")
+_TAKES = list_words("choice", "takes")
 _CHOSEN = compile_pattern(
-    rf"(?i)^{NO_LETTER}*(?:(?:{_AGREEMENT}){NO_LETTER}+)?(?:(?:{_words('takes')}){NO_LETTER}*){{0,3}}(?:(?:{_words('articles')}) )?"
+    rf"(?i)^{NO_LETTER}*(?:(?:{_AGREEMENT}){NO_LETTER}+)?(?:(?:{_TAKES[0]}){NO_LETTER}+|(?:{_TAKES[1]}){NO_LETTER}*){{0,3}}"
+    rf"(?:(?:{_words('articles')}) )?"
     rf"(?:{_words('options')})?{NO_LETTER}*(?P<mark>[1-9]|1\d|[a-hA-H])(?:{_words('ordinal')})?"
     rf"(?:{NO_LETTER}*(?:{_COURTESY}))?{NO_LETTER}*$"
 )
