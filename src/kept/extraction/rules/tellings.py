@@ -53,7 +53,8 @@ _COMMAND = Pattern(
     r"|#\s*(?:remember|memori[sz]e|memory)[ \t]*:?[ \t]+(\S[^\n]*?))\s*$"
 )
 _OTHER_COMMAND = Pattern(r"^\s*/[A-Za-z][\w:-]*(?:\s|$)")
-_CONDITION = match_words("change", "depends")  # what holds under a condition is mostly about what a product does
+# What holds under a condition is mostly about what a product does, or for the task at hand.
+_CONDITIONS = (match_words("change", "depends"), match_words("expiry", "until"))
 _SEMICOLON = Pattern(r"[;；]\s*")  # what stands behind it may refer to what stands before it
 _NUMBER = Pattern(r"\d[.)]\s*$")
 _QUESTION = ("?", "？")
@@ -322,7 +323,7 @@ def _find_rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, s
     checks = (
         (has_match(patterns.from_now_on, rest), FROM_NOW_ON, ""),
         (here and (ban or always or has_match(patterns.must, rest) or has_match(patterns.ours, rest)), RULE, ""),
-        (has_match(patterns.quits, ordered) and not _CONDITION.search(ordered), BAN, ""),
+        (has_match(patterns.quits, ordered) and not any(each.search(ordered) for each in _CONDITIONS), BAN, ""),
         (ban, BAN, ""),
         (always, RULE, "" if has_match(patterns.practice, rest) else UNSURE),
         (_has_contrast(rest, patterns) and not describes, BAN, ""),
