@@ -215,6 +215,14 @@ def test_words_in_the_escapes_of_a_mail_or_a_program_are_found(space):
     assert not WORDS.is_in_text(WORDS.remove_from(written))
 
 
+@pytest.mark.parametrize("line_end", ["\\n", "\n  12: "])
+def test_a_number_behind_an_equals_sign_is_read_as_it_is_written(line_end):
+    words = ErasureWords(sentences=("upload it with retries=20 from this server",))
+    written = f"before upload{line_end}it with{line_end}retries=20{line_end}from this{line_end}server behind"
+    assert words.is_in_text(written)
+    assert not words.is_in_text(words.remove_from(written))
+
+
 def test_letters_of_any_alphabet_are_compared():
     words = ErasureWords(sentences=("むかし むかし ある ところに おじいさんが いました",))
     assert words.is_in_text("「むかし むかし ある ところに おじいさんが いました」と")

@@ -41,8 +41,9 @@ _TAG = r"</?[A-Za-z][^<>\n]{0,200}>|&#?\w{1,8};"
 # alternative begins with a literal, so that the engine skips positions that cannot match: several times faster.
 _ESCAPE = r"\\\\{0,15}u(?P<code>[0-9a-fA-F]{4})|(?P<bytes>(?:\\\\{0,15}x[0-9a-fA-F]{2})+)|\\\\{0,15}[nrtbf]"
 _OCTET = "(?:25){0,4}[0-9a-fA-F]{2}"
-# In a link, after "%"; in a mail (quoted-printable), after "=".
-_IN_URL = rf"%(?P<octets>{_OCTET}(?:%{_OCTET})*)|=(?P<quoted>[2-9A-F][0-9A-F](?:=[2-9A-F][0-9A-F])*)"
+_IN_URL = rf"%(?P<octets>{_OCTET}(?:%{_OCTET})*)"
+# Quoted-printable, in a mail; elsewhere, "retries=20" is what it says.
+_IN_MAIL = r"=(?P<quoted>[2-9A-F][0-9A-F](?:=[2-9A-F][0-9A-F])*)"
 _RUN64 = "[A-Za-z0-9+/_-]"
 _PACKED = (  # a run of base64, continued over line breaks
     rf"(?P<packed>(?:(?<!{_RUN64})|(?<=\\[nrt])){_RUN64}{{24,}}(?:(?:\\[nr]|[\r\n]){{1,2}}{_RUN64}+)*={{0,2}})"
@@ -59,10 +60,11 @@ _BLAMED = r"\W{0,4}[0-9a-f]{7,40} [^()\n]{0,200}\([^()\n]{1,80}\d\)"
 _NUMBERED = rf"(?:{_BLAMED}|(?:[^\w\n\\]*[\w.+/:-]{{0,200}}?\d{{1,10}}Z?(?!\w)){{1,12}})"
 _GUTTER = rf"\n{_NUMBERED}|\\\\{{0,15}}[nr]{_NUMBERED}"
 _TWICE_ESCAPED = compile_late(r"%(?:25)+(?=[0-9a-fA-F]{2})")
-_MARKS = (_GUTTER, _TAG, _ESCAPE, _IN_URL)
+_MARKS = (_GUTTER, _TAG, _ESCAPE, _IN_URL, _IN_MAIL)
 _READERS = {marks: compile_late("|".join(marks)) for size in (1, 2, 3, 4) for marks in combinations(_MARKS, size)}
 _READERS |= {(marks,): compile_late(marks) for marks in (_PACKED, _HEXED)}
-_MAY_BE_IN_URL = Pattern("%[0-9a-fA-F]{2}|=(?:20|[C-F][0-9A-F]=)")
+_MAY_BE_IN_URL = Pattern("%[0-9a-fA-F]{2}")
+_MAY_BE_IN_MAIL = Pattern("=(?:20|[C-F][0-9A-F]=)")
 _MAY_BE_HEXED = Pattern(f"(?:{_ASCII_HEX}){{12}}|\\b[0-9a-f]{{7,8}}:? {{1,3}}(?:[0-9a-f]{{2}} {{0,2}}){{8}}")
 _MAY_BE_NUMBERED = Pattern(r"(?:\n|\\[nr])\W*[\w.+/:-]*\d")
 # A cheap test that most texts fail: 24 letters and digits that are not all lower-case hexadecimal digits, as those of a digest are;
@@ -307,8 +309,8 @@ def _split_words(sentence: str) -> list[str]:
 
 
 def _reading_variants(text: str) -> list[tuple[str, ...]]:
-    """The readings of a text to search, as the marks that each resolves: none; tags and escapes; these and line numbers; base64;
-    hexadecimal digits.
+    """The readings of a text to search, as the marks that each resolves: none; tags and escapes; these and line numbers; these and
+    those of a mail; base64; hexadecimal digits.
     """
     marks = (
         *((_TAG,) if "<" in text or "&" in text else ()),
@@ -316,16 +318,16 @@ def _reading_variants(text: str) -> list[tuple[str, ...]]:
         *((_IN_URL,) if _MAY_BE_IN_URL.search(text) else ()),
     )
     numbered = [(_GUTTER, *marks)] if _MAY_BE_NUMBERED.search(text) else ()
+    mailed = [(*marks, _IN_MAIL)] if _MAY_BE_IN_MAIL.search(text) else ()
     encoded = [(form,) for form, shape in ((_PACKED, _MAY_BE_PACKED), (_HEXED, _MAY_BE_HEXED)) if shape.search(text)]
-    return [(), *([marks] if marks else ()), *numbered, *encoded]
+    return [(), *([marks] if marks else ()), *numbered, *mailed, *encoded]
 
 
 def _fold_letters(text: str, marks: tuple[str, ...] = ()) -> str:
     """The letters and digits of a text, folded, after resolving ``marks``."""
     if marks:
-        coded = (
-            "\\u" in text or "\\x" in text or not {_IN_URL, _PACKED, _HEXED}.isdisjoint(marks)
-        )  # without these, marks are dropped: no call per match
+        # Without these, marks are dropped: no call per match.
+        coded = "\\u" in text or "\\x" in text or not {_IN_URL, _IN_MAIL, _PACKED, _HEXED}.isdisjoint(marks)
         text = _READERS[marks].sub(_resolve_escape if coded else "", text)
     if not text.isascii():
         text = _NOT_ASCII.sub(lambda found: _fold_piece(found[0]), text)
