@@ -141,6 +141,7 @@ LOCKED = "Error: the store is locked\n\nLock Info:\n  ID: 7c1de0f2-11aa-4b0e-9d6
     ("error", "remedy", "doubt"),
     [
         (LOCKED, "tides store unlock 7c1de0f2-11aa-4b0e-9d61-0c2f6e1b8a57", OCCASIONAL),
+        (LOCKED, "tides store unlock 0123456789ab 7c1de0f2-11aa-4b0e-9d61-0c2f6e1b8a57", OCCASIONAL),
         (LOCKED, "tides store unlock --all", ""),
     ],
 )
@@ -157,6 +158,12 @@ def test_a_fix_that_names_an_id_which_the_failure_printed_waits(error, remedy, d
             "Error: error:0308010C:digital envelope routines::unsupported",
             "export NODE_OPTIONS=--openssl-legacy-provider && npm run bundle",
             "use `export NODE_OPTIONS=--openssl-legacy-provider && npm run bundle` instead",
+        ),
+        (
+            "make",
+            "Error: error:0308010C:digital envelope routines::unsupported",
+            "export NODE_OPTIONS=--openssl-legacy-provider MAKE=make && make",
+            "use `export NODE_OPTIONS=--openssl-legacy-provider MAKE=make && make` instead",
         ),
     ],
 )

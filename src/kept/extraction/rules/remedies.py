@@ -38,9 +38,7 @@ _IN_PLACE = Pattern(r"-i\S*|--in-place\S*")
 _NAME = Pattern(r"[\d_./@-]")  # a character that marks a name rather than a prose word
 TEMPORARY_PATH = Pattern(r"/tmp/|/var/folders/|mktemp|\$TMP|\\Temp\\")  # noqa: S108 - temporary folders, which are soon gone
 # A UUID, or at least 12 hexadecimal digits, with or without a prefix of letters ("i-0abc…").
-_ID = Pattern(
-    r"(?i)(?:^|[\s=:/'\"])((?:[a-z]{1,8}[-_])?(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{12,64}))(?:$|[\s'\",;)])"
-)
+_ID = Pattern(r"(?i)(?:[a-z]{1,8}[-_])?(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{12,64})")
 _LOOP = Pattern(r"(?:for|while|until|if|case|do|then)\b")
 _CODED = Pattern(
     r"\b[A-Z]{1,5}-?\d{3,5}\b|\[[a-z]+-[\w-]+\]$|site-packages|dist-packages|/lib/python|node_modules|module '\w+' has no attribute"
@@ -93,7 +91,7 @@ def names_printed_id(failure: Failure, remedy: Remedy) -> bool:
     print another one.
     """
     failed = failure.command
-    ids = (match[1] for _, passage in remedy.proof for match in _ID.finditer(passage))
+    ids = (word for _, passage in remedy.proof for word in _SPLIT.split(passage.replace("/", " ")) if _ID.fullmatch(word))
     return remedy.edit is None and any(item in failed.output.text and item not in failed.text for item in ids)
 
 
