@@ -43,6 +43,11 @@ def test_a_memory_ends_as_its_new_words_say(workspace, words, day):
     assert (end and f"{end:%Y-%m-%d}") == day
 
 
+def test_a_memory_without_a_time_ends_as_its_new_words_say(workspace):
+    undated = replace(only(workspace), content="We freeze the main branch.", last_seen=None, valid_until=None)
+    assert f"{person.find_new_end(workspace, undated, 'We freeze main until 2099-03-05.'):%Y-%m-%d}" == "2099-03-05"
+
+
 def test_an_end_that_was_given_apart_from_the_words_outlasts_a_change_of_them(workspace):
     told = person.create_memory(workspace, "The lift is out of order.", "project_fact", until=LATER)
     assert person.edit(workspace, told.id, "The lift in the hall is out of order.").valid_until == LATER

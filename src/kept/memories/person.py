@@ -168,8 +168,9 @@ def _edit_memory(workspace: Workspace, memory: Memory, text: str, category: str 
 
 def find_new_end(workspace: Workspace, memory: Memory, content: str) -> datetime | None:
     """The end of a memory that gets new words: that of the new words if they say another end than the old ones, else its own."""
-    before, after = (find_end(text, memory.last_seen, workspace.zone) for text in (memory.content, content))
-    return memory.valid_until if before == after else find_end(content, workspace.clock(), workspace.zone) or after
+    now = workspace.clock()
+    before, after = (find_end(text, memory.last_seen or now, workspace.zone) for text in (memory.content, content))
+    return memory.valid_until if before == after else find_end(content, now, workspace.zone) or after
 
 
 def move(workspace: Workspace, number: str, project: str, *, if_match: str = "") -> Memory:
