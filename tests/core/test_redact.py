@@ -555,6 +555,8 @@ COLUMNS = "`id` int,\n  `mail` varchar(90),\n  `password` varchar(90),\n  PRIMAR
         f"INSERT INTO staff (id, mail, password) VALUES (1, 'a@b.example', '{PLACED}');",
         f"insert into s.staff (id, passwd, mail) values (1, 'short', 'x'), (2, '{PLACED}', 'it''s, (mine)');",
         f"CREATE TABLE `staff` (\n  {COLUMNS}\n) ENGINE=InnoDB;\nINSERT INTO `staff` VALUES (1,'a, b',NULL),(2,'c','{PLACED}');",
+        f"INSERT INTO staff (id, mail, pwd) VALUES (1, 'a@b.example', '{PLACED}');",
+        f"COPY staff (id, api_token) FROM stdin;\n1\t{PLACED}\n\\.\n",
         f"COPY public.staff (id, mail, password) FROM stdin;\n1\ta@b.example\tshort\n2\tc@d.example\t{PLACED}\n\\.\n",
         f"CREATE TABLE s(id INTEGER, hours NUMERIC(4, 2), password TEXT);\nINSERT INTO s VALUES(1,7.5,'{PLACED}');",
         f":password => '{PLACED}'",

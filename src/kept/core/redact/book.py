@@ -33,7 +33,7 @@ class Rule:
 class Finder:
     """Numbers of finders that an anchor can call for; rules are called for by their (non-negative) index."""
 
-    HEX, TABLES, SPLIT, LOOKALIKES, BROKEN, ENCODED, MANIFESTS, PRIVATE_BLOCKS, PRIVATE_KEYS, ASSIGNMENTS = range(-10, 0)
+    DUMPS, HEX, TABLES, SPLIT, LOOKALIKES, BROKEN, ENCODED, MANIFESTS, PRIVATE_BLOCKS, PRIVATE_KEYS, ASSIGNMENTS = range(-11, 0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,7 +56,14 @@ _EXACT = {b"PRIVATE KEY": Finder.PRIVATE_KEYS, b"Private-Lines": Finder.PRIVATE_
 _FOLDED = dict.fromkeys(
     (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"credential", b"jwt", b"_pat", b"-pat", b"_dsn", b"_pw", b"-pw"),
     Finder.ASSIGNMENTS,
-) | {b"private>": Finder.PRIVATE_BLOCKS, b"private >": Finder.PRIVATE_BLOCKS, b"secret": Finder.MANIFESTS, b"passw": Finder.TABLES}
+) | {
+    b"private>": Finder.PRIVATE_BLOCKS,
+    b"private >": Finder.PRIVATE_BLOCKS,
+    b"secret": Finder.MANIFESTS,
+    b"passw": Finder.TABLES,
+    b"values": Finder.DUMPS,
+    b"stdin": Finder.DUMPS,
+}
 _HIDDEN = (b"-----BEGIN ", b"postgres", b"mysql://", b"mongodb", b"redis://", b"https://")
 _HIDDEN_NAMES = tuple(
     b"password,Password,PASSWORD,passwd,secret,SECRET,api_key,API_KEY,apikey,apiKey,access_key,ACCESS_KEY,token=,TOKEN=,"

@@ -53,8 +53,8 @@ def scan_secrets(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
                 yield from _find_private_blocks(data)
             case Finder.MANIFESTS:
                 yield from _find_manifest_secrets(data, last)
-            case Finder.TABLES:
-                for start, end in (*find_table_values(data), *find_dumped_values(data)):
+            case Finder.TABLES | Finder.DUMPS:
+                for start, end in find_table_values(data) if index == Finder.TABLES else find_dumped_values(data):
                     yield SecretSpan(start=start, end=end, order=last, kind="password", secret=data[start:end])
 
 
