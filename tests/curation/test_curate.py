@@ -605,6 +605,13 @@ def test_a_wish_of_three_sessions_in_other_words_is_one_active_memory_with_all_t
     assert {item.quote for item in memory.evidence} == set(texts)
 
 
+@pytest.mark.parametrize("texts", IN_OTHER_WORDS[1:])
+def test_rules_that_one_session_lists_are_not_joined(texts):
+    rules = [proposal(text, day, session="s") for day, text in enumerate(texts)]
+    rules = [replace(rule, candidate=replace(rule.candidate, trigger=NOTE)) for rule in rules]
+    assert sum(isinstance(operation, Add) for operation in curate(rules, ())) == len(texts)
+
+
 @pytest.mark.parametrize("texts", IN_OTHER_WORDS)
 def test_what_may_not_be_meant_as_a_rule_counts_with_wishes_in_other_words(texts):
     unsure = proposal(texts[2], 2, verdict=Held(reason=UNSURE), confidence=0.5)

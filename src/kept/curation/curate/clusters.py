@@ -33,7 +33,7 @@ from kept.core.statement import CLOSE, NEAR, STEM, Statement, find_content, has_
 from kept.core.text import jaccard_similarity
 from kept.curation.curate.plans import OFTEN, count_sessions
 from kept.curation.curate.values import CROWD, Meaning, parse_value_statement
-from kept.curation.curate.wishes import find_trios, parse_wish
+from kept.curation.curate.wishes import Wish, find_trios, parse_wish
 from kept.profiles.lexicons import word_list
 
 Surroundings = Callable[[Candidate], frozenset[str]]
@@ -280,7 +280,13 @@ def hold_template(members: Sequence[CandidateVerdict], surroundings: Surrounding
 
 
 def find_similar_wishes(proposals: Sequence[CandidateVerdict]) -> Iterator[tuple[int, int]]:
-    """The pairs of wishes that ask for the same in other words."""
-    wishes = ((place, proposal.candidate) for place, proposal in enumerate(proposals) if is_wish(proposal))
-    parsed = ((place, parse_wish(candidate.content, candidate.artifacts)) for place, candidate in wishes)
-    yield from find_trios({place: wish for place, wish in parsed if wish is not None})
+    """The pairs of wishes that ask for the same in other words and come from enough sessions."""
+    first: dict[int, Wish] = {}
+    said: dict[str, list[Candidate]] = {}
+    for place, proposal in enumerate(proposals):
+        wish = parse_wish(proposal.candidate.content, proposal.candidate.artifacts) if is_wish(proposal) else None
+        if wish is not None:
+            if wish.says.form not in said:
+                first[place] = wish
+            said.setdefault(wish.says.form, []).append(proposal.candidate)
+    yield from find_trios(first, lambda wishes: count_sessions([item for wish in wishes for item in said[wish.says.form]]) >= OFTEN)

@@ -2,13 +2,14 @@
 
 Two such wishes share at least two content words and a good part of all, and deny the same ones. Between the same shared words they
 do not both have words of their own ("never edit the generated files", "never edit the vendored files"): these are as likely
-different objects or values as synonyms. Only three wishes count, each of which agrees with each other one. Texts in scripts without
-spaces are not compared. With the similarity of embeddings, as many wrong groups were found as right ones (docs/log.md).
+different objects or values as synonyms. Only three wishes of several sessions count, each of which agrees with each other one:
+rules of one session that are so alike are a list. Texts in scripts without spaces are not compared. With the similarity of
+embeddings, as many wrong groups were found as right ones (docs/log.md).
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import combinations
 
@@ -160,20 +161,23 @@ def _order_of(wish: Wish, shared: frozenset[str]) -> list[str]:
     return list(dict.fromkeys(filter(None, names)))
 
 
-def find_trios(wishes: Mapping[int, Wish]) -> Iterator[tuple[int, int]]:
-    """The pairs of wishes, by place, that belong to three wordings of which each may ask for the same as each other."""
-    first: dict[str, int] = {}
-    for place, wish in wishes.items():
-        first.setdefault(wish.says.form, place)
-    near = {place: set[int]() for place in first.values()}
+def find_trios(wishes: Mapping[int, Wish], is_often: Callable[[Iterable[Wish]], bool]) -> Iterator[tuple[int, int]]:
+    """The pairs of wishes, by place, that belong to three wordings of which each may ask for the same as each other, and that were
+    said in enough sessions (``is_often``).
+    """
+    near = {place: set[int]() for place in wishes}
     filed: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for place, others in near.items():
         # Two that ask for the same share the beginnings of two words.
-        pairs = list(combinations(sorted({word[:STEM] for word in wishes[place].words}), 2))
+        pairs = list(combinations(sorted(wishes[place].keys), 2))
         for other in {item for pair in pairs for item in filed[pair]}:
             if is_same_in_other_words(wishes[other], wishes[place]):
                 others.add(other)
                 near[other].add(place)
         for pair in pairs:
             filed[pair].append(place)
-    yield from ((place, other) for place, others in near.items() for other in others if place < other and others & near[other])
+    for place, others in near.items():
+        for other in others:
+            thirds = others & near[other] if place < other else ()
+            if any(is_often(wishes[each] for each in (place, other, third)) for third in thirds):
+                yield place, other
