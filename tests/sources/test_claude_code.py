@@ -400,6 +400,12 @@ def test_attachments_speak_only_where_they_hold_words(events_of):
     assert account.dropped == {"attachment:todo_reminder": 1, "attachment": 1}
 
 
+@pytest.mark.parametrize("content", [{"type": "image"}, [{"type": "image"}]])
+def test_a_picture_that_a_tool_returned_is_counted(events_of, content):
+    _, account = events_of(assistant([use()]), user([result(content)], "u2"))
+    assert account.noted == {"block:image": 1}
+
+
 def test_the_kind_of_an_unknown_record_is_told_with_its_dots(events_of):
     _, account = events_of({"type": "session.start"})
     assert account.dropped == {"unknown-type:session.start": 1}

@@ -92,7 +92,7 @@ def to_result_draft(block: Mapping[str, Any], result: Any, tool: ToolUse, *, ind
     ended.
     """
     content = block.get("content")
-    for part in list_parts(content) if isinstance(content, list) else ():
+    for part in () if isinstance(content, str) else list_parts(content):
         if part.get("type") in ("image", "document"):
             count_note(noted, f"block:{part['type']}")
     if not tool.name:
