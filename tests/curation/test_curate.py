@@ -631,6 +631,7 @@ def test_two_wishes_that_agree_with_a_third_but_not_with_each_other_are_not_the_
 
 ENDED = (
     ("We decided to use Postgres because we need transactions.", "We decided against Postgres, SQLite it is."),
+    ("We decided to use Postgres because it is safe.", "We decided against Postgres because nobody can run it in production."),
     ("We decided to send letters with Mailchimp because sales has it.", "We no longer use Mailchimp, letters go out with Brevo."),
     ("We decided to set the flyer with LaTeX because it looks best.", "We scrap the plan with LaTeX and go with Typst."),
     ("We chose to host the shop on Heroku because it is cheap.", "We've switched from Heroku to Fly."),
@@ -646,6 +647,7 @@ BOTH_HOLD = (
     ("We decided to test with Playwright because it is fast.", "We decided not to test the admin pages with Playwright."),
     ("We decided to use Postgres 16 because of its slots.", "We no longer use Postgres 12."),
     ("We decided against MongoDB because it loses data.", "We decided to use Postgres because it is safe."),
+    ("We decided to use Postgres because it is safe.", "In the tests always use SQLite, never Postgres."),
 )
 
 

@@ -71,6 +71,11 @@ def ends_choice(earlier: str, later: str) -> bool:
     )
 
 
+def strip_reasons(text: str) -> str:
+    """A text without its reasons."""
+    return " ".join(_split_clauses(text[:_TEXT_CHARS]))
+
+
 def _leaves() -> re.Pattern[str]:
     return _words_pattern(("polarity", "denies"), ("polarity", "denies_back"), ("change", "gone"), ("change", "leaves"))
 

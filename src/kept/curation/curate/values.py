@@ -21,6 +21,7 @@ from kept.core.statement import (
     STEM,
     VERSIONED,
     Statement,
+    find_content,
     has_opposites,
     is_choice_reversed,
     is_denial_word,
@@ -30,7 +31,7 @@ from kept.core.statement import (
 )
 from kept.core.text import is_cjk
 from kept.core.value import dataclass
-from kept.curation.curate.endings import ends_choice, find_left, find_taken
+from kept.curation.curate.endings import ends_choice, find_left, find_taken, strip_reasons
 from kept.profiles.lexicons import common_words, join_alternatives, load_telling_patterns, number_words, word_list
 
 Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None]
@@ -353,7 +354,14 @@ def find_relation(earlier: ValueStatement, later: ValueStatement) -> Relation:
 
 
 def _ends(earlier: ValueStatement, later: ValueStatement) -> bool:
-    return not later.left_names.isdisjoint(earlier.taken_names) and ends_choice(earlier.text, later.text)
+    """True if the later one leaves what the earlier one decided for, and is not limited to something that the earlier one does not
+    name ("in the tests use SQLite, never Postgres").
+    """
+    if later.left_names.isdisjoint(earlier.taken_names) or not ends_choice(earlier.text, later.text):
+        return False
+    said = find_content(strip_reasons(later.text))
+    limits = [word for word in later.words if word.stem in later.narrow & said and not word.kind]
+    return all(_find_shared(limits, earlier.forms))
 
 
 def _relate(earlier: ValueStatement, later: ValueStatement) -> Relation:
