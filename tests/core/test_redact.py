@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 
 from kept.core.errors import UsageError
 from kept.core.invisible import strip_invisible
-from kept.core.redact import disguises, redact, refuse_secrets
+from kept.core.redact import disguises, places, redact, refuse_secrets
 from kept.core.redact.book import Finder, load_rule_book
 from kept.core.redact.lookalikes import PLAIN
 from kept.core.redact.places import scan_secrets
@@ -919,6 +920,20 @@ def test_no_assignment_copies_the_text_before_it() -> None:
     data = _WatchedBytes(b"x:api_token=1 API_TOKEN=a'c''d' " * 1000)
     assert not list(scan_secrets(data, frozenset((Finder.ASSIGNMENTS,))))
     assert _WatchedBytes.longest < 5000
+
+
+@pytest.mark.parametrize("unit", ["API_TOKEN=x''", "passphrase=abc-def-ghi-jkl''"])
+def test_the_same_shell_word_is_read_a_few_times_however_many_names_are_in_it(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, lengths = places._read_shell_word, []
+
+    def counted(data: bytes, start: int) -> Any:
+        word = read(data, start)
+        lengths.append(word.end - word.start if word else 0)
+        return word
+
+    monkeypatch.setattr(places, "_read_shell_word", counted)
+    redact(unit * 300, key=KEY)
+    assert 0 < sum(lengths) < 20 * len(unit) * 300
 
 
 def test_every_anchor_is_seen_in_one_large_text() -> None:

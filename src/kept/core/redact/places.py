@@ -62,6 +62,7 @@ def apply_rule(rule: Rule, data: bytes, order: int) -> Iterator[SecretSpan]:
     """The secrets that one rule finds."""
     shape = compile_re2(rule.pattern)
     group, beside = shape.groupindex.get(b"s", 0), shape.groupindex.get(b"n", 0)
+    joined = 0  # the end of the last shell word
     for match in shape.finditer(data):
         start, end = match.span(group)
         name = (match.group(beside) if beside else None) or b""
@@ -72,7 +73,8 @@ def apply_rule(rule: Rule, data: bytes, order: int) -> Iterator[SecretSpan]:
             yield SecretSpan(start=first, end=last, order=order, kind=kind, secret=data[first:last])
             if rule.setting is Setting.CODES:
                 yield from _find_listed_codes(data, last, order, kind)
-            elif rule.setting is Setting.LITERAL and data[last : last + 1] in (b"'", b'"') and (word := _join_word(data, first)):
+            elif rule.setting is Setting.LITERAL and first >= joined and (word := _join_word(data, first, last)):
+                joined = word.end
                 yield SecretSpan(start=word.start, end=word.end, order=order, kind=kind, secret=word.text)
 
 
@@ -159,6 +161,7 @@ _ASSIGNMENT = compile_re2(
     rb"([ \t]{0,8})([bru@$]?\\{0,6}[\"'`])?"
 )
 _GAP, _SEP, _SPACE, _OPEN = 1, 2, 3, 4
+_MOST_NESTED = 4  # read the words of at most this many assignments that begin inside of another's word
 _MOST_DENIED = 16  # check at most this many names whose values end at the same place
 _LINE_END = compile_re2(rb"\n")
 _BARE_END = compile_re2(rb"[\s\"'`,;<>(){}\[\]|&\\]")
@@ -174,6 +177,7 @@ def _find_assignments(data: bytes, order: int) -> Iterator[SecretSpan]:
     """Values whose name says that they are secret: in code, JSON, YAML, TOML, shells, environments, queries, flags and headers."""
     ends: dict[Any, int] = {}
     denied: Counter[int] = Counter()
+    joined = nested = 0  # the end of the shell words read so far, and the assignments before this one that begin inside of them
     for match in _ASSIGNMENT.finditer(data):
         left = match.start()
         floor = max(0, left - 60)
@@ -189,7 +193,9 @@ def _find_assignments(data: bytes, order: int) -> Iterator[SecretSpan]:
             continue
         setting, end = _find_value_end(data, match, name, before, ends)
         value = data[start:end]
-        if word := _join_assigned_word(data, match, before, end):
+        nested = nested + 1 if start < joined else 0
+        if nested <= _MOST_NESTED and (word := _join_assigned_word(data, match, before, end)):
+            joined = max(joined, word.end)
             setting, start, end, value = Setting.LITERAL, word.start, word.end, word.text
         denied[end] += 1
         if denied[end] > _MOST_DENIED:
@@ -259,8 +265,10 @@ def _join_assigned_word(data: bytes, match: Any, before: bytes, end: int) -> _Sh
     return _read_shell_word(data, match.end(_SPACE))
 
 
-def _join_word(data: bytes, start: int) -> _ShellWord | None:
-    """The shell word of several parts that holds the value at ``start``, which may lie behind its first quotes."""
+def _join_word(data: bytes, start: int, end: int) -> _ShellWord | None:
+    """The shell word of several parts that holds the value from ``start`` to ``end``, which may lie behind its first quotes."""
+    if data[end : end + 1] not in (b"'", b'"'):
+        return None
     while start and data[start - 1] in _QUOTES:
         start -= 1
     return _read_shell_word(data, start)
@@ -276,8 +284,8 @@ def _read_shell_word(data: bytes, start: int) -> _ShellWord | None:
             if parts and quote not in used and _is_inside(data, end, quote):
                 break  # it ends the quotation that the whole word is in
             used += quote
-        said = part.group(1)
-        parts.append(said if said is not None else _EXPANSION.sub(b"", part.group(2) or part.group(3) or b""))
+        literal = part.group(1)
+        parts.append(literal if literal is not None else _EXPANSION.sub(b"", part.group(2) or part.group(3) or b""))
         end = part.end()
     return _ShellWord(start=start, end=end, text=b"".join(parts)) if len(parts) > 1 else None
 
