@@ -85,15 +85,12 @@ def _find_exported_variant(failure: Failure, success: Command) -> Remedy | None:
     while first and success.steps[first - 1].program == "export" and all(map(is_setting, success.steps[first - 1].words[1:])):
         first -= 1
     exported = tuple(word for step in success.steps[first:place] for word in step.words[1:])
-    step, end = success.steps[place], 0
-    starts = []
-    for part in success.steps[first : place + 1]:
-        starts.append(success.text.find(part.text, end))
-        end = starts[-1] + len(part.text)
-    if not exported or -1 in starts:
-        return None
-    line = success.text[starts[0] : end]
-    return find_variant_remedy(failure, success, replace(step, text=line, settings=(*step.settings, *exported)))
+    parts = success.steps[first : place + 1]
+    start = end = success.text.find(parts[0].text)
+    for part in parts:
+        end = success.text.find(part.text, end) + len(part.text)
+    variant = replace(parts[-1], text=success.text[start:end], settings=(*parts[-1].settings, *exported))
+    return find_variant_remedy(failure, success, variant) if exported else None
 
 
 def _compare_words(failed: Step, passed: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
