@@ -936,6 +936,14 @@ def test_the_same_shell_word_is_read_a_few_times_however_many_names_are_in_it(un
     assert 0 < sum(lengths) < 20 * len(unit) * 300
 
 
+def test_a_list_of_codes_is_read_once_however_many_of_them_announce_codes() -> None:
+    data = b"scratch-codes abcd-1234 " * 50
+    (rule,) = (rule for rule in load_rule_book().rules if rule.kind == "recovery-code")
+    spans = [*places.apply_rule(rule, data, 0)]
+    assert {(span.start, span.end) for span in spans} >= {(at + 14, at + 23) for at in range(0, len(data), 24)}
+    assert len(spans) < 200
+
+
 def test_every_anchor_is_seen_in_one_large_text() -> None:
     lines = "\n".join(
         f"{anchor.decode()} {number}" for number, rule in enumerate(load_rule_book().rules) for anchor in rule.anchors

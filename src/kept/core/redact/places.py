@@ -62,7 +62,7 @@ def apply_rule(rule: Rule, data: bytes, order: int) -> Iterator[SecretSpan]:
     """The secrets that one rule finds."""
     shape = compile_re2(rule.pattern)
     group, beside = shape.groupindex.get(b"s", 0), shape.groupindex.get(b"n", 0)
-    joined = 0  # the end of the last shell word
+    reached = 0  # the end of the last list of codes or shell word: what begins inside of it was read with it
     for match in shape.finditer(data):
         start, end = match.span(group)
         name = (match.group(beside) if beside else None) or b""
@@ -71,10 +71,14 @@ def apply_rule(rule: Rule, data: bytes, order: int) -> Iterator[SecretSpan]:
         for low, high in _find_secret_parts(rule, name, data[start:end], begins=begins):
             first, last = start + low, start + high
             yield SecretSpan(start=first, end=last, order=order, kind=kind, secret=data[first:last])
+            if first < reached:
+                continue
             if rule.setting is Setting.CODES:
-                yield from _find_listed_codes(data, last, order, kind)
-            elif rule.setting is Setting.LITERAL and first >= joined and (word := _join_word(data, first, last)):
-                joined = word.end
+                for code in _find_listed_codes(data, last, order, kind):
+                    reached = code.end
+                    yield code
+            elif rule.setting is Setting.LITERAL and (word := _join_word(data, first, last)):
+                reached = word.end
                 yield SecretSpan(start=word.start, end=word.end, order=order, kind=kind, secret=word.text)
 
 
