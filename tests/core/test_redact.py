@@ -23,6 +23,7 @@ from kept.core.redact import disguises, places, redact, refuse_secrets
 from kept.core.redact.book import Finder, load_rule_book
 from kept.core.redact.lookalikes import PLAIN
 from kept.core.redact.places import scan_secrets
+from kept.core.redact.sql_dumps import find_dumped_values
 from kept.core.redact.values import is_code
 from secret_kinds import B62, HEX, drawn, pem, positives
 from secret_lookalikes import negatives
@@ -942,6 +943,11 @@ def test_a_list_of_codes_is_read_once_however_many_of_them_announce_codes() -> N
     spans = [*places.apply_rule(rule, data, 0)]
     assert {(span.start, span.end) for span in spans} >= {(at + 14, at + 23) for at in range(0, len(data), 24)}
     assert len(spans) < 200
+
+
+def test_the_rows_of_a_copy_that_has_no_end_are_those_before_the_next_one() -> None:
+    dump = b"COPY a (pwd, mail) FROM stdin;\nXk29fj0qLm\tx\nCOPY b (mail, pwd) FROM stdin;\nWb71hs4kPq\tYt52mz8rQd\n"
+    assert [dump[start:end] for start, end in find_dumped_values(dump)] == [b"Xk29fj0qLm", b"Yt52mz8rQd"]
 
 
 def test_every_anchor_is_seen_in_one_large_text() -> None:

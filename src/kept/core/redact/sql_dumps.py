@@ -29,8 +29,10 @@ def find_dumped_values(data: bytes) -> Iterator[tuple[int, int]]:
             tables = _read_tables(data)
         names = _split_names(head.group(2)) if head.group(2) else (tables or {}).get(_bare(head.group(1)), [])
         yield from _read_inserted(data, head.end(), _secret_columns(names))
-    for head in _COPY.finditer(data):
-        yield from _read_copied(data, head.end(), _secret_columns(_split_names(head.group(2))))
+    heads = [*_COPY.finditer(data)]
+    stops = [*(head.start() for head in heads[1:]), len(data)]
+    for head, stop in zip(heads, stops, strict=False):
+        yield from _read_copied(data, head.end(), stop, _secret_columns(_split_names(head.group(2))))
 
 
 def _read_tables(data: bytes) -> dict[bytes, list[bytes]]:
@@ -80,11 +82,11 @@ def _read_inserted(data: bytes, at: int, columns: Mapping[int, int]) -> Iterator
             at, place = following.end(), 0
 
 
-def _read_copied(data: bytes, at: int, columns: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """The secrets in the tab-separated rows of a COPY, of which the first begins here."""
-    while columns and at < len(data) and not data.startswith(b"\\.", at):
-        end = data.find(b"\n", at)
-        end = len(data) if end < 0 else end
+def _read_copied(data: bytes, at: int, stop: int, columns: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+    """The secrets in the tab-separated rows of a COPY, of which the first begins here, up to the next COPY."""
+    while columns and at < stop and not data.startswith(b"\\.", at):
+        end = data.find(b"\n", at, stop)
+        end = stop if end < 0 else end
         start = at
         for place, cell in enumerate(data[at:end].split(b"\t")):
             value = cell.rstrip(b"\r")
