@@ -102,23 +102,37 @@ def read_answer() -> str | None:
     The line editor (:func:`edit_line`) would wait for what follows Escape, because the arrow keys begin with it; here they do
     nothing.
     """
+    with _single_keys() as terminal:  # before the prompt: what is typed after it must not meet the terminal's own line editor
+        write_text("  › ")
+        typed = _read_line_of_keys(terminal)
+        write_text("\n")
+    return typed
+
+
+def _read_line_of_keys(terminal: int) -> str | None:
     typed, decoder = "", getincrementaldecoder("utf-8")("ignore")
-    write_text("  › ")
-    with _single_keys() as terminal:
-        while (key := os.read(terminal, 1)) not in (b"\r", b"\n"):
-            more = os.read(terminal, 32) if key == _ESCAPE and select.select([terminal], [], [], _KEY_SECONDS)[0] else b""
-            if key in (b"", _END_OF_INPUT.encode()) or (key == _ESCAPE and more[:1] in (b"", b"\r", b"\n")):
-                write_text("\n")
-                return None
-            if key in (b"\x7f", b"\b") and typed:
-                typed = typed[:-1]
-                write_text("\b \b")
-            elif key >= b" " and key != b"\x7f":
-                letter = decoder.decode(key)
-                typed += letter
-                write_text(letter)
-    write_text("\n")
+    while (key := os.read(terminal, 1)) not in (b"\r", b"\n"):
+        if key in (b"", _END_OF_INPUT.encode()) or (key == _ESCAPE and _is_escape_alone(terminal)):
+            return None
+        if key in (b"\x7f", b"\b") and typed:
+            typed = typed[:-1]
+            write_text("\b \b")
+        elif key >= b" " and key != b"\x7f":
+            letter = decoder.decode(key)
+            typed += letter
+            write_text(letter)
     return typed.strip()
+
+
+def _is_escape_alone(terminal: int) -> bool:
+    """True if nothing or Enter follows Escape; else reads the one key whose bytes begin with it."""
+    if not select.select([terminal], [], [], _KEY_SECONDS)[0]:
+        return True
+    key = os.read(terminal, 1)
+    if key in (b"[", b"O"):  # an arrow key and the like ends with a byte from @ to ~
+        while (key := os.read(terminal, 1)) and not b"@" <= key <= b"~":
+            pass
+    return key in (b"", b"\r", b"\n")
 
 
 def edit_line(text: str) -> str:
