@@ -898,6 +898,9 @@ def test_every_rule_compiles_on_re2_and_has_anchors() -> None:
         "sk-ant-api03-\n",
         "eyJ.",
         "'",
+        "API_TOKEN=x''",
+        "scratch-codes ",
+        "COPY a (password) FROM stdin;\n",
     ],
 )
 def test_a_hundred_kilobytes_of_one_hostile_unit_come_back(unit: str) -> None:
