@@ -6,7 +6,8 @@ import importlib.util
 import json
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -167,6 +168,7 @@ def test_of_a_word_of_a_shell_no_part_is_left_and_nothing_beside_it_goes(word: s
             'login(password="", user="ida2")',
             "${DB_PASSWORD:-}",
         ),
+        *('STAMP=$(date -u +"%Y-%m-%dT%H:%M:%SZ")', "Final checkpoint ID:\n--- PASS: TestAgentCommitsDuringTurn (24.07s)"),
         *('"${DB_PASSWORD:-$OTHER9}"', "password:\n  type: string", '"password":\n  "string"', '"-DB_PASSWORD=" "OTHER2 three"'),
     ],
 )
@@ -983,6 +985,18 @@ def test_of_the_shared_secrets_at_least_ninety_five_in_a_hundred_are_gone_and_at
     assert len(changed) <= 2, changed
 
 
+def _texts_of(path: Path, most: int | None) -> Iterator[str]:
+    """A file's text as it stands, and, of a whole transcript, each text in its records: escapes hide what stands behind them."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    yield text[:most]
+    if most is None and path.suffix == ".jsonl":
+        texts: set[str] = set()
+        for line in text.splitlines():
+            with suppress(ValueError):
+                json.loads(line, object_pairs_hook=lambda pairs: texts.update(each for _, each in pairs if isinstance(each, str)))
+        yield from sorted(texts)
+
+
 @pytest.mark.shared
 @pytest.mark.parametrize("most", [15_000, pytest.param(None, marks=pytest.mark.slow)], ids=["begins", "whole"])
 def test_nothing_in_the_shared_transcripts_is_taken_for_a_secret(shared: Path, most: int | None) -> None:
@@ -990,7 +1004,8 @@ def test_nothing_in_the_shared_transcripts_is_taken_for_a_secret(shared: Path, m
         (path.name, found.kind)
         for path in sorted((shared / "transcripts" / "inputs").rglob("*"))
         if path.suffix in {".md", ".jsonl", ".txt"}
-        for found in redact(path.read_text(encoding="utf-8", errors="replace")[:most], key=KEY).found
+        for text in _texts_of(path, most)
+        for found in redact(text, key=KEY).found
     ]
     assert alarms == []
 
