@@ -12,7 +12,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from kept.core.event import Author, Event, EventKind, Pointer, Precision
+from events import build_event
+
+from kept.core.event import Author, Event, EventKind, Pointer
 from kept.core.memory import Accepted, Held
 from kept.extraction.gate import judge
 from kept.extraction.rules.candidates import extract_candidates
@@ -25,22 +27,13 @@ from kept.profiles.language import choose_lexicon
 def event(ns: str, row: dict[str, str]) -> Event:
     """A row as an event; a user's row is a prompt."""
     asks = row.get("role", "user") == "user"
-    return Event(
-        key=str(row["id"]),
-        twin="",
-        session=ns,
-        record="",
-        parent="",
-        turn="",
+    return build_event(
+        row["text"],
+        str(row["id"]),
+        ns,
         kind=EventKind.PROMPT if asks else EventKind.RESPONSE,
         author=Author.HUMAN if asks else Author.ASSISTANT,
         label_reason="benchmark",
-        text=row["text"],
-        at=None,
-        precision=Precision.NONE,
-        project="",
-        branch="",
-        tool=None,
         pointer=Pointer(path=ns, line=0, start=0, end=0),
     )
 

@@ -15,10 +15,12 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+from events import build_event
+
 from curation import lesson
 from kept.core.artifact import find_artifacts
 from kept.core.digest import digest
-from kept.core.event import Author, Cursor, Event, EventKind, Origin, Pointer, Precision, RecordAccount
+from kept.core.event import Cursor, Origin, Pointer, RecordAccount
 from kept.core.memory import Accepted, Actor, Candidate, CandidateVerdict, Evidence
 from kept.core.operation import Add
 from kept.curation.curate.plans import build_memory, facts_of, format_evidence_reason
@@ -65,20 +67,7 @@ def measure(workspace: Workspace, number: int, projects: int) -> None:
 def remember(workspace: Workspace, run: int, number: int, projects: int) -> None:
     """Write so many lessons as memories."""
     quote = Pointer(path="f", line=1, start=0, end=1)
-    event = Event(
-        **dict.fromkeys(("twin", "parent", "turn", "label_reason", "branch"), ""),
-        key="e",
-        session="s",
-        record="e",
-        text="words",
-        project="/p",
-        tool=None,
-        pointer=quote,
-        kind=EventKind.PROMPT,
-        author=Author.HUMAN,
-        at=DAWN,
-        precision=Precision.MESSAGE,
-    )
+    event = build_event("words", "e", "s", at=DAWN, record="e", project="/p", pointer=quote)
     account = RecordAccount(records=1, kept=1, events=1)
     workspace.store.archive.add_slice("claude-code", "f", [event], account, Cursor(offset=1), anew=True)
     lessons = list_lessons(number, projects)

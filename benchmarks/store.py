@@ -16,7 +16,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from kept.core.event import Author, Cursor, Event, EventKind, Origin, Pointer, Precision, RecordAccount
+from events import build_event
+
+from kept.core.event import Cursor, Event, Origin, Pointer, RecordAccount
 from kept.core.memory import Accepted, Actor, Candidate, CandidateVerdict, Evidence, Memory, Status
 from kept.core.operation import Add, Pin
 from kept.store.sqlite import SqliteStore
@@ -62,22 +64,14 @@ def sentence(chance: random.Random) -> str:
 
 
 def event(number: int, text: str) -> Event:
-    return Event(
-        key=f"event-{number:026}",
-        twin="",
-        session=f"session-{number // 50}",
-        record=f"r{number}",
-        parent="",
-        turn="",
-        kind=EventKind.PROMPT,
-        author=Author.HUMAN,
-        label_reason="typed",
-        text=text,
+    return build_event(
+        text,
+        f"event-{number:026}",
+        f"session-{number // 50}",
         at=START + timedelta(minutes=number),
-        precision=Precision.MESSAGE,
+        record=f"r{number}",
+        label_reason="typed",
         project=f"/home/u/project-{number % 40}",
-        branch="",
-        tool=None,
         pointer=Pointer(path="f", line=number, start=0, end=1),
     )
 

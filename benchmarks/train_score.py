@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from events import build_event
 
 import kept.extraction.score
-from kept.core.event import Author, Event, EventKind, Pointer, Precision
 from kept.core.memory import SAID_ONCE, WISH, Accepted, Candidate, Refused, Verdict
 from kept.core.sentences import split_sentences
 from kept.core.spans import typed_spans
@@ -49,30 +49,9 @@ class Row(NamedTuple):
     waits: bool
 
 
-def event_of(turn: AnnotatedTurn) -> Event:
-    return Event(
-        key=turn.id,
-        twin="",
-        session=turn.session,
-        record="",
-        parent="",
-        turn="",
-        kind=EventKind.PROMPT,
-        author=Author.HUMAN,
-        label_reason="",
-        text=turn.text,
-        at=None,
-        precision=Precision.NONE,
-        project="",
-        branch="",
-        tool=None,
-        pointer=Pointer(path="", line=0, start=0, end=0),
-    )
-
-
 def rows_of(turns: Sequence[AnnotatedTurn]) -> list[Row]:
     """The sentences in the typed turns of one session."""
-    by, events, rows = load_profile("coding"), [event_of(turn) for turn in turns], []
+    by, events, rows = load_profile("coding"), [build_event(turn.text, turn.id, turn.session) for turn in turns], []
     for place, (event, turn) in enumerate(zip(events, turns, strict=True)):
         words = choose_lexicon([event], by.languages)
         proposed = {

@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from kept.core.event import Author, Event, EventKind, Pointer, Precision
+from events import build_event
+
 from kept.core.fold import apply_operation
 from kept.core.memory import Actor, CandidateVerdict, Memory
 from kept.curation.curate import curate
@@ -30,31 +31,9 @@ PROFILE = load_profile("coding")
 DAWN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def event_of(text: str, day: int) -> Event:
-    """The prompt of a session of its own."""
-    return Event(
-        key=f"{day} {text}",
-        twin="",
-        session=str(day),
-        record="",
-        parent="",
-        turn="",
-        kind=EventKind.PROMPT,
-        author=Author.HUMAN,
-        label_reason="",
-        text=text,
-        at=DAWN + timedelta(days=day),
-        precision=Precision.NONE,
-        project="",
-        branch="",
-        tool=None,
-        pointer=Pointer(path="", line=0, start=0, end=0),
-    )
-
-
 def propose(text: str, day: int) -> list[CandidateVerdict]:
     """The judged candidates of a sentence that is a prompt of a session."""
-    event = event_of(text, day)
+    event = build_event(text, f"{day} {text}", str(day), at=DAWN + timedelta(days=day))
     lexicon = choose_lexicon([event], PROFILE.languages)
     found = propose_prompt_tellings([event], 0, 1, profile=PROFILE, lexicon=lexicon, scope="project:measured")
     return [CandidateVerdict(candidate=each, verdict=judge(each, PROFILE, lexicon=lexicon)) for each in found]

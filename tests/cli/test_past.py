@@ -4,24 +4,7 @@ import sqlite3
 
 import pytest
 
-from cli_world import OTHER, RULE, contents, kept, memory_file, told, transcript
-from prepared import Prepared, do
-
-
-def run_once(home):
-    transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE, OTHER)
-    do("run")
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return Prepared(tmp_path_factory, run_once)
-
-
-@pytest.fixture
-def ran(made, monkeypatch):
-    """A home after one run over one session."""
-    return made.again(monkeypatch)
+from cli_world import RULE, contents, kept, memory_file, run_once, told, transcript
 
 
 def test_undo_takes_back_the_last_run_and_redo_brings_it_back(capsys, ran):

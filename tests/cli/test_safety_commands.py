@@ -5,25 +5,8 @@ import shutil
 
 import pytest
 
-from cli_world import OTHER, RULE, kept, memory_file, told, transcript
+from cli_world import RULE, kept, memory_file, told, transcript
 from kept.local.files import hold_lock
-from prepared import Prepared, do
-
-
-def run_once(home):
-    transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE, OTHER)
-    do("run")
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return Prepared(tmp_path_factory, run_once)
-
-
-@pytest.fixture
-def ran(made, monkeypatch):
-    """A home after one run over one session."""
-    return made.again(monkeypatch)
 
 
 def test_a_backup_can_be_restored_and_the_present_store_is_put_aside(capsys, ran, tmp_path):

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from kept.cli import main
+from prepared import do
 
 RULE = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 OTHER = "Never use pip in this repo, always use `uv sync` instead."
@@ -72,3 +73,9 @@ def contents(home):
 def command(*arguments):
     """The command that runs kept in a separate process."""
     return [sys.executable, "-m", "kept", *map(str, arguments)]
+
+
+def run_once(home):
+    """Write a session with both rules and read it."""
+    transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE, OTHER)
+    do("run")

@@ -91,13 +91,11 @@ def index_words(text: str) -> str:
     ``getUserName`` is indexed as itself and as get, user, name; ``src/app/main.py`` also by each part.
     """
     words = find_words(_compose(text))
-    short = max(map(len, words), default=0) <= _SHORT_WORD
-    return " ".join(map(_index_word if short else _index_word.__wrapped__, words)).lower()
+    return " ".join([_index_short_word(word) if len(word) <= _SHORT_WORD else _index_word(word) for word in words]).lower()
 
 
-@lru_cache(maxsize=4096)
 def _index_word(word: str) -> str:
-    """The words to index one word by. Cached, because texts repeat their words."""
+    """The words to index one word by."""
     if not word.isascii() and any(map(is_cjk, word)):
         return " ".join([word[i : i + 2] for i in range(max(1, len(word) - 1))])
     if word.isalpha() and (word[1:].islower() or word.isupper() or word.islower()):  # the common case: a word without pieces
@@ -106,13 +104,16 @@ def _index_word(word: str) -> str:
     return " ".join([word.translate(_SEPARATORS), *(pieces if len(pieces) > 1 else ())])
 
 
+_index_short_word = lru_cache(maxsize=4096)(_index_word)  # texts repeat their words
+
+
 def phrase_words(name: str) -> str:
     """The consecutive words that a name gives in :func:`index_words` of a text, even if the text has it inside a longer path."""
     words = index_words(name).split()
     return " ".join(words[1:] if len(words) > 1 and len(name.split()) == 1 else words)
 
 
-_SHORT_WORD = 40  # characters; the words of a text with a longer one are not cached
+_SHORT_WORD = 40  # characters of a word that is cached, at most
 _SEPARATORS = str.maketrans("", "", ".'’/_-")
 
 

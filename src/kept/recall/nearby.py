@@ -9,7 +9,7 @@ from itertools import islice
 from time import monotonic
 
 from kept.core.fence import FACTS, PAST, ContextPiece
-from kept.core.light.stdlib import NamedTuple, datetime
+from kept.core.light.stdlib import TYPE_CHECKING, NamedTuple, datetime
 from kept.core.text import index_words, jaccard_similarity, tokenize
 from kept.recall.question import telling_words
 from kept.recall.relevance import (
@@ -38,7 +38,6 @@ from kept.recall.relevance import (
 from kept.recall.topics import NO_INTENT, Intent, Topic, count_topic_phrases, detect_intent, topic_phrases
 from kept.store.reader import RecallMemory, StoreReader
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import tzinfo
 

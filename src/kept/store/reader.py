@@ -9,9 +9,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from kept.core.errors import StoreError
-from kept.core.light.stdlib import Any, NamedTuple, format_json, parse_json
+from kept.core.light.stdlib import TYPE_CHECKING, Any, NamedTuple, format_json, parse_json
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
     from typing import Self

@@ -241,8 +241,10 @@ def _ask_until(workspace: Workspace, memory: Memory) -> datetime | None:
             (f"    Until which day, that day not included?{then} Enter takes {offered}, Escape or q leaves the question:", "dim")
         )
         words = read_answer()
-        if words is None or words in ("", "q", offered):
-            return None if words in (None, "q") else moment
+        if words in (None, "q"):
+            return None
+        if words in ("", offered):
+            return moment
         try:  # just after midnight, so that it was still so at the end of the day before
             return workspace.day_bounds(workspace.day(words))[0] + timedelta(seconds=1)
         except UsageError as error:
