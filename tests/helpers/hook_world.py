@@ -49,7 +49,11 @@ def hook(event, body, *options, env=None):
 
 
 def hook_process(event, body, *options, env=None):
-    """Run a hook in a separate process, as clients do; otherwise as ``hook``."""
+    """Run a hook in a separate process, as clients do; otherwise as ``hook``.
+
+    Returns when the run that the hook may have started in the background has ended too, so that it never writes into the home of
+    the next test.
+    """
     done = subprocess.run(
         [sys.executable, "-c", _PATIENT, "hook", event, *options],
         input=_encoded(body),
@@ -61,7 +65,20 @@ def hook_process(event, body, *options, env=None):
 
 
 _PATIENCE = 600.0
-_PATIENT = f"import sys; from kept.cli import hook, main; hook._SECONDS = {_PATIENCE}; main(sys.argv[1:])"
+_PATIENT = f"""
+import os, sys
+from kept.cli import hook, main
+hook._SECONDS = {_PATIENCE}
+leave = os._exit
+def wait_and_leave(code):
+    try:
+        while True:
+            os.wait()
+    except ChildProcessError:
+        leave(code)
+os._exit = wait_and_leave
+main(sys.argv[1:])
+"""
 
 
 def _encoded(body):
