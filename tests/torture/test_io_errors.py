@@ -1,6 +1,8 @@
 """A command whose N-th call to the system fails does its work all the same or says in one line that it did not; nothing is torn."""
 
 import errno
+from datetime import UTC, datetime
+from random import Random
 
 import pytest
 from commands import World
@@ -85,14 +87,19 @@ def test_what_a_failed_write_could_not_delete_is_gone_after_the_next_run_though_
     assert not leftovers(tmp_path)
 
 
+def by_chance(name: str) -> Random:
+    """What draws the faults of a command: the same on one day, so that a failure can be repeated, and others on the next."""
+    return Random(f"{name} {datetime.now(UTC).date()}")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("name", ["add", "forget", "undo", "export", "next run"])
-def test_each_call_that_fails_once_is_told_and_tears_nothing(worlds, failing, proven, name, error):
-    """Each in the process itself, every fiftieth by strace as well."""
-    made, known = worlds(name), {}
+def test_each_call_that_fails_once_is_told_and_tears_nothing(worlds, failing, proven, name):
+    """Each in the process itself with one of the errors, every fiftieth by strace as well."""
+    made, known, chance = worlds(name), {}, by_chance(name)
     assert failing.calls(copy(made.before, made.home), *made.arguments) == [each.call for each in made.points]
     for place, point in enumerate(made.points):
+        error = chance.choice(ERRORS)
         honest(made, failing, known, fault=(place + 1, getattr(errno, error), False))
         if place % FIFTIETH == 0:
             honest(made, failing, known, prefix=injected(f"error={error}", point))
@@ -100,11 +107,11 @@ def test_each_call_that_fails_once_is_told_and_tears_nothing(worlds, failing, pr
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("name", ["add", "export"])
-def test_a_disk_that_fails_from_some_call_on_is_told_and_tears_nothing(worlds, failing, proven, name, error):
-    made, known = worlds(name), {}
+def test_a_disk_that_fails_from_some_call_on_is_told_and_tears_nothing(worlds, failing, proven, name):
+    made, known, chance = worlds(name), {}, by_chance(name)
     for place in range(len(made.points)):
+        error = chance.choice(ERRORS)
         honest(made, failing, known, fault=(place + 1, getattr(errno, error), True))
         if place % FIFTIETH == 0:
             honest(made, failing, known, prefix=injected_from(f"error={error}", made.points, place))
@@ -167,9 +174,9 @@ def test_a_page_that_the_disk_did_not_write_is_told_or_named(worlds, number):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["add", "retire", "forget", "next run"])
-def test_each_page_that_the_disk_did_not_write_is_told_or_named(worlds, proven, name):
+def test_a_third_of_the_pages_that_the_disk_did_not_write_is_told_or_named(worlds, proven, name):
     made = worlds(name)
     pages = sum(each.call == "pwrite64" for each in made.points)
-    noticed = sum(lied_to(made, number) for number in range(1, pages + 1))
-    assert noticed
-    proven("pages not written", pages)
+    lost = by_chance(name).sample(range(1, pages + 1), -(-pages // 3))
+    assert sum(lied_to(made, number) for number in lost)
+    proven("pages not written", len(lost))

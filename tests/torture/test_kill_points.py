@@ -1,7 +1,7 @@
 """A command killed at any of its writing system calls leaves the old state or the new one, and the next run goes on from there.
 
 What a kill leaves behind is what the files are at that call. So a command is run once and stands still after each of its writing
-calls: what its home is then is what a kill at the next one leaves. Every tenth is killed in earnest, and must leave the same.
+calls: what its home is then is what a kill at the next one leaves. Every fortieth is killed in earnest, and must leave the same.
 """
 
 import re
@@ -30,7 +30,7 @@ from faults import (
 )
 
 SHORT = {"first run": (0.5, 0.95), "add": (0.8,), "forget": (0.7,), "undo": (0.7,)}  # at which parts of the way
-TENTH = 10
+FORTIETH = 40
 
 
 def survived(made: World, said: str, known: set[tuple[Tree, bool]]) -> None:
@@ -96,7 +96,7 @@ def test_a_command_killed_at_each_writing_call_is_all_or_nothing(worlds, warm, p
     assert len(left) == len(made.points), "it did not stand still after each call"
     proven("kills at a writing call", len(left))
     proven("different states of the store that they left", len(known))
-    for point, (files, said) in list(zip(made.points, left, strict=True))[::TENTH]:
+    for point, (files, said) in list(zip(made.points, left, strict=True))[::FORTIETH]:
         killed = kept(copy(made.before, made.home), *made.arguments, prefix=injected("signal=KILL", point))
         assert (killed.code, bool(killed.out)) == (-9, bool(said))
         assert shape(tree(made.home)) == shape(files), f"a kill at {point} leaves something else"

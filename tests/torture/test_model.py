@@ -282,6 +282,6 @@ def test_a_hundred_operations_agree_with_a_dict():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))
-def test_ten_thousand_operations_agree_with_a_dict(part):
-    run_state_machine_as_test(Remembering, settings=settings(_LONG, max_examples=50, stateful_step_count=50))
+@pytest.mark.parametrize("part", range(2))
+def test_thousands_of_operations_agree_with_a_dict(part):
+    run_state_machine_as_test(Remembering, settings=settings(_LONG, max_examples=25, stateful_step_count=50))

@@ -67,7 +67,7 @@ def test_it_describes_itself(served):
             assert each["description"], path
 
 
-@pytest.mark.parametrize("examples", [1, pytest.param(60, marks=pytest.mark.slow)], ids=["briefly", "long"])
+@pytest.mark.parametrize("examples", [1, pytest.param(20, marks=pytest.mark.slow)], ids=["briefly", "long"])
 def test_what_it_describes_is_what_it_does_whatever_it_is_asked(served, examples, monkeypatch):
     monkeypatch.setenv(GUARD, "1")  # whatever model is set meanwhile, none is asked
     schemathesis = pytest.importorskip("schemathesis")
