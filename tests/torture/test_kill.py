@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 from corpus import repeat
 
-KILLS = 20
+KILLS = 10
 
 
 def kept(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
@@ -31,9 +31,9 @@ def remembered(home: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_twenty_kills_lose_nothing_and_change_nothing(tmp_path, monkeypatch):
+def test_ten_kills_lose_nothing_and_change_nothing(tmp_path, monkeypatch):
     corpus = tmp_path / "corpus"
-    repeat(Path(str(files("kept.sample") / "projects")), corpus, 12)
+    repeat(Path(str(files("kept.sample") / "projects")), corpus, 6)
     undisturbed = tmp_path / "undisturbed"
     started = time.monotonic()
     assert kept("run", str(corpus), home=undisturbed).returncode == 0

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 HELPERS = Path(__file__).parents[1] / "helpers"
-KILLS = 15
+KILLS = 8
 CONCURRENCY = 2
 MODEL = f"""
 import hashlib, json, sys, time

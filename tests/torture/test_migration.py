@@ -23,8 +23,8 @@ from older_store import write_older_store
 from waiting import until
 
 OLD = FORMAT - 1
-CUTS = 6
-MANY = 30_000
+CUTS = 4
+MANY = 20_000
 
 
 def aged(home: Path) -> None:

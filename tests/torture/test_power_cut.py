@@ -15,7 +15,7 @@ from kept.memories import person
 from waiting import until
 
 WRITER = Path(__file__).parent / "writer.py"
-CUTS = 8
+CUTS = 4
 NEVER = "1000000"
 
 
@@ -73,7 +73,7 @@ def test_two_power_cuts_lose_nothing_that_was_told_to_be_saved(disk, tmp_path, h
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["store", "files"])
-def test_eight_power_cuts_lose_nothing_that_was_told_to_be_saved(disk, tmp_path, how):
+def test_four_power_cuts_lose_nothing_that_was_told_to_be_saved(disk, tmp_path, how):
     survive(disk, tmp_path, how, CUTS)
 
 
