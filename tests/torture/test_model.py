@@ -283,5 +283,5 @@ def test_a_hundred_operations_agree_with_a_dict():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(2))
-def test_a_thousand_operations_agree_with_a_dict(part):
-    run_state_machine_as_test(Remembering, settings=settings(_LONG, max_examples=10, stateful_step_count=50))
+def test_five_hundred_operations_agree_with_a_dict(part):
+    run_state_machine_as_test(Remembering, settings=settings(_LONG, max_examples=5, stateful_step_count=50))
