@@ -252,7 +252,7 @@ def test_an_agents_transcript_of_this_work_is_not_remembered_once_more(capsys, w
 
 def test_nothing_waits_where_nothing_was_read(capsys, home):
     assert told(capsys, "jobs", "prepare") == {"jobs": [], "more": 0}
-    assert "No job is without a reply" in kept(capsys, "jobs")[1]
+    assert "There are no jobs" in kept(capsys, "jobs")[1]
 
 
 @pytest.mark.parametrize("arguments", [["frobnicate"], ["show"], ["show", "zzz"], ["list", "x"]])

@@ -89,7 +89,7 @@ def test_somebody_elses_file_in_the_way_is_left_alone_and_told(capsys, harbour):
 
 
 def test_the_templates_are_listed(capsys, home):
-    assert "Your own lie in" in kept(capsys, "journal", "templates")[1]
+    assert "Your own templates are in" in kept(capsys, "journal", "templates")[1]
     assert told(capsys, "journal", "templates") == ["journal", "project-update", "release-notes", "weekly"]
 
 

@@ -123,7 +123,7 @@ def test_why_shows_the_new_words_of_an_edit_and_that_it_is_undone(capsys, rule):
 
 def test_what_a_session_reads_by_itself_is_shown_of_its_start(capsys, filled, rule):
     out = kept(capsys, "context", "--project", "/home/u/harbor")[1]
-    assert out.splitlines()[0] == "The session reads by itself, from its memory file:"
+    assert out.splitlines()[0] == "The session reads this from its memory file:"
     assert "ISO 8601" in out
     assert "shown earlier" not in out
 
@@ -131,8 +131,8 @@ def test_what_a_session_reads_by_itself_is_shown_of_its_start(capsys, filled, ru
 def test_the_models_that_could_be_asked_are_told_without_asking_any(capsys, home, monkeypatch):
     monkeypatch.setattr("kept.cli.commands.models.find_models", lambda _: ())
     out = kept(capsys, "llm")[1]
-    assert out.startswith("No language model is asked.\nThe next run would ask one 0 questions")
-    assert "None can be asked here now" in out
+    assert out.startswith("No language model is asked.\nThe next run would ask a model 0 questions")
+    assert "No model is available" in out
     assert "With a key of yours → kept config set llm.adapter anthropic" in out
 
 
@@ -142,15 +142,15 @@ def test_the_models_that_could_be_asked_are_told_without_asking_any(capsys, home
         ({"adapter": "ollama", "model": "qwen3:8b"}, ["nothing leaves this machine"]),
         (
             {"adapter": "ollama", "model": "gpt-oss:120b-cloud"},
-            ["what is asked goes to the cloud behind it", "Its price is not known"],
+            ["what is asked goes to the cloud behind it", "The model's price is unknown"],
         ),
         (
             {"adapter": "ollama", "model": "qwen3:8b", "base_url": "http://203.0.113.5:11434", "day_tokens": "1000"},
-            ["what is asked goes to 203.0.113.5", "Its price is not known", "at most 31,000 tokens"],
+            ["what is asked goes to 203.0.113.5", "The model's price is unknown", "the limit is 31,000 tokens"],
         ),
         (
             {"adapter": "anthropic", "model": "claude-haiku-5-5", "day_usd": "1.5"},
-            ["what is asked goes to Anthropic", "at most 46.50 USD a month"],
+            ["what is asked goes to Anthropic", "The limit is 46.50 USD a month"],
         ),
         ({"adapter": "command", "command": "claude"}, ["what is asked goes to the program claude"]),
     ],
@@ -160,10 +160,10 @@ def test_who_gets_what_a_model_is_asked_is_told_and_what_a_month_may_cost(capsys
     for name, value in sorted(settings.items(), key=lambda each: each[0] == "adapter"):
         assert kept(capsys, "config", "set", f"llm.{name}", value)[0] == 0
     out = kept(capsys, "llm")[1].replace("\n", " ")
-    assert ("None can be asked here now" in out) == ("It cannot be asked yet" in out)
+    assert ("No model is available" in out) == ("The model cannot be asked yet" in out)
     assert "Files that no run has read yet are not counted" in out
     assert [each for each in told if each not in out] == []
-    assert "How long that takes is not known" in out
+    assert "The duration is unknown" in out
     assert ("nothing leaves this machine" in out) == ("nothing leaves this machine" in told)
 
 
@@ -182,7 +182,7 @@ def test_what_a_run_would_ask_is_told_without_a_model_with_one_and_where_its_key
         told_of[adapter] = kept(capsys, "llm")[1]
     amounts = {adapter: re.search(r"The next run .*? (\d+ questions: .*)", out)[1] for adapter, out in told_of.items()}
     assert len(set(amounts.values())) == 1, amounts
-    assert "It cannot be asked yet: " in told_of["anthropic"]
+    assert "The model cannot be asked yet: " in told_of["anthropic"]
     code, out, _ = kept(capsys, "run", "--dry-run")
     assert (code, "Would ask 11 questions" in out) == (1, True)
 
@@ -203,7 +203,7 @@ def test_a_search_does_not_show_what_only_resembles_the_question_a_little(capsys
     real = search.search_store
     monkeypatch.setattr(search, "search_store", far)
     out = kept(capsys, "search", "iso", "dates", "--in", "memories")[1]
-    assert out == "Nothing found.\n2 hits that only resemble the question a little → --all\n"
+    assert out == "Nothing found.\n2 weak matches left out → --all\n"
     assert "ISO 8601" in kept(capsys, "search", "iso", "dates", "--in", "memories", "--all")[1]
     assert len(told(capsys, "search", "iso", "dates", "--in", "memories")["hits"]) == 2
 
@@ -398,7 +398,7 @@ def test_what_was_forgotten_before_or_stands_out_of_reach_is_not_called_proved(c
     assert "Proved" in kept(capsys, "forget", own, "--yes")[1]
     _, again, _ = kept(capsys, "forget", own, "--yes")
     assert "Proved" not in again
-    assert "its words are not known any more" in again
+    assert "so kept no longer knows its words" in again
 
 
 def test_a_person_is_told_to_delete_a_file_of_their_own_that_holds_forgotten_words_and_never_the_store(
@@ -470,12 +470,12 @@ def test_status_tells_what_waits(capsys, rule):
 
 
 def test_status_counts_the_memories_of_a_profile_no_longer_at_work_and_says_how_to_bring_it_back(capsys, rule):
-    assert "which is not in use, so nothing shows them → kept config set profiles coding" in " ".join(
+    assert "not shown, because it is not in use → kept config set profiles coding" in " ".join(
         kept(capsys, "config", "set", "profile", "journal")[1].split()
     )
     assert told(capsys, "status")["of_inactive_profiles"] == {"coding": 1}
     out = " ".join(kept(capsys, "status")[1].split())
-    assert "1 memory of the profile coding, which is not in use" in out
+    assert "1 memory of the profile coding not shown, because it is not in use" in out
     assert "→ kept config set profiles coding" in out
     kept(capsys, "config", "set", "profiles", "coding")
     assert told(capsys, "status")["of_inactive_profiles"] == {}

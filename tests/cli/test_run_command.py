@@ -151,7 +151,7 @@ def test_verbose_tells_what_became_of_every_record(capsys, home, projects):
 
 def test_malformed_records_are_counted_where_nothing_or_something_else_was_read(capsys, home, projects, tmp_path):
     (export := tmp_path / "conversations.json").write_text('[{"mapping": {}, "current_node": 5}, 5, null]')
-    assert "Nothing could be read from what is new. 2 malformed records were skipped" in kept(capsys, "run", str(export))[1]
+    assert "None of the new records could be read. 2 malformed records were skipped" in kept(capsys, "run", str(export))[1]
     path = transcript(projects / "a.jsonl", RULE)
     path.write_text(path.read_text() + "{broken\n")
     assert "1 malformed record was skipped" in kept(capsys, "run")[1]
@@ -212,7 +212,7 @@ def test_a_line_that_is_put_back_is_held_and_the_run_says_why_it_stays_in_the_fi
     path.write_text(before)
     out = kept(capsys, "run")[1]
     assert "Your own edits were applied: 1 held" in out
-    assert "stays where it is and is held" in out
+    assert "stays in the file and is held" in out
     assert "ISO 8601" in path.read_text()
 
 

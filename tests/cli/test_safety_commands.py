@@ -18,16 +18,19 @@ def test_a_backup_can_be_restored_and_the_present_store_is_put_aside(capsys, ran
     kept(capsys, "add", "Answer in short sentences.", "--type", "preference")
     code, out, err = kept(capsys, "restore", file)
     assert (code, err) == (0, "")
-    assert "What was there before is kept at" in out
+    assert "The previous store is now at" in out
     assert memory_file(ran).read_bytes() == before
     assert kept(capsys, "check")[0] == 0
 
 
 def test_a_restore_says_what_may_be_in_it_again_where_no_store_tells_what_was_forgotten(capsys, ran, tmp_path):
     kept(capsys, "backup", tmp_path / "one.db")
-    assert "may be in it again" not in kept(capsys, "restore", tmp_path / "one.db")[1]
+    assert "may contain words that you forgot" not in kept(capsys, "restore", tmp_path / "one.db")[1]
     (ran / ".local/share/kept/kept.db").unlink()
-    assert "What you forgot after this backup was made may be in it again" in kept(capsys, "restore", tmp_path / "one.db")[1]
+    assert (
+        "The restored store may contain words that you forgot after this backup was made"
+        in kept(capsys, "restore", tmp_path / "one.db")[1]
+    )
 
 
 def test_nothing_is_proven_of_a_home_without_a_store(capsys, tmp_path):
@@ -97,7 +100,7 @@ def test_undoing_a_past_pass_tells_what_was_done_later(capsys, ran):
     made = next(each["pass"] for each in told(capsys, "show", memory["id"], "--history")["history"])
     code, out, _ = kept(capsys, "undo", str(made))
     assert code == 0
-    assert "no longer has any effect" in out
+    assert "no longer have any effect" in out
     kept(capsys, "redo", str(made))
     later = told(capsys, "undo", str(made))["later"]
     assert [(each["kind"], each["idle"]) for each in later] == [("pin", True)]
@@ -156,7 +159,7 @@ def test_a_restore_over_a_store_begun_anew_says_that_what_was_forgotten_may_be_b
     kept(capsys, "backup", home / "mine.db")
     shutil.rmtree(home / ".local/share/kept")
     kept(capsys, "list", "--new-store")
-    assert "may be in it again" in kept(capsys, "restore", home / "mine.db")[1]
+    assert "may contain words that you forgot" in kept(capsys, "restore", home / "mine.db")[1]
 
 
 def test_doctor_counts_a_backup_made_by_hand_as_long_as_it_is_there(capsys, home):

@@ -35,7 +35,7 @@ def test_a_reader_is_told_where_it_was_looked_and_which_files_were_read_because_
     kept(capsys, "run", str(named), "--quiet")
     out = kept(capsys, "sources")[1]
     assert "and 1 file elsewhere that you named; archived: 1 session" in out
-    assert "where it was looked: kept sources --verbose" in out
+    assert "searched folders: kept sources --verbose" in out
     assert f"codex  {home}/.codex/sessions" in kept(capsys, "sources", "--verbose")[1].replace("~", str(home))
     assert told(capsys, "sources")["sources"][0]["elsewhere"] == 1
 
@@ -76,7 +76,7 @@ def test_what_is_excluded_counts_at_once_and_comes_back_at_once(capsys, home, se
     kept(capsys, "run", "--quiet")
     assert "1 file could not be read" in kept(capsys, "status")[1]
     out = kept(capsys, "sources", "exclude", unreadable)[1]
-    assert "1 file of it could not be read and is no longer told of" in out
+    assert "1 file of it could not be read, no longer listed" in out
     assert f"kept sources include '{unreadable}' takes this back" in out
     assert "could not be read" not in kept(capsys, "status")[1] + kept(capsys, "sources")[1]
     assert f"{unreadable}: excluded by you" in kept(capsys, "sources")[1]
@@ -177,7 +177,7 @@ def test_every_file_of_a_mixed_home_is_accounted_for_with_its_reason(capsys, hom
     assert f"1 file in the folders above, no transcript (unknown format): {mixed}/picture.xyz" in out
     assert f"1 file in the folders above, no transcript (empty): {mixed}/nothing.jsonl" in out
     assert "excluded by you, 1 file" in out
-    assert "session unwanted: you wrote in it that it is not to be remembered" in out
+    assert "session unwanted: off the record, as you wrote in it" in out
     body = told(capsys, "sources")
     assert body["excluded"] == {str(mixed.parent / "client"): 1}
     assert body["other_files"] == {"empty": 1, "unknown format": 1}

@@ -520,7 +520,7 @@ def test_setup_says_how_to_add_the_server_whose_tool_it_permits_until_it_is_ther
 
 def test_setup_announces_a_memory_file_for_a_project_only_where_no_hook_brings_its_memories(capsys, home):
     (home / ".claude").mkdir(exist_ok=True)
-    conditional = "what holds everywhere, once something does"
+    conditional = "memories that apply everywhere, once there are any"
     assert conditional in " ".join(kept(capsys, "setup", "--show")[1].split())
     assert conditional not in " ".join(kept(capsys, "setup", "--show", "--no-hooks")[1].split())
 

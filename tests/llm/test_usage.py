@@ -116,7 +116,7 @@ def test_every_kind_of_missing_reply_is_told_apart(home: Path) -> None:
     tally.note("unreachable", "the server answered 429")
     tally.note("unaffordable", "the budget of 3 calls a run (llm.run_calls) is used up")
     text = words(unanswered_lines(tally, verbose=False))
-    assert "No reply that can be read: 2 questions (2 truncated)" in text
+    assert "Unreadable replies: 2 questions (2 truncated)" in text
     assert "No reply: 3 questions (3 rate limit): the server answered 429" in text
     assert "Not asked: 1 question: the budget of 3 calls a run (llm.run_calls) is used up" in text
     assert words(question_lines(tally)) == ""

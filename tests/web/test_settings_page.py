@@ -152,7 +152,7 @@ def test_a_group_is_saved_as_one_refused_in_its_place_undone_and_the_file_below_
     page = browse("/settings")
     row, group = page.locator("#s-llm-timeout"), page.locator("#model")
     group.locator("summary", has_text="for when a model is asked").click()
-    row.get_by_label("Patience with a question", exact=True).fill("60")
+    row.get_by_label("Timeout of a question", exact=True).fill("60")
     group.get_by_label("Attempts at a question", exact=True).fill("2")
     group.get_by_role("button", name="Save Language model").click()
     row.get_by_role("button", name="Reset to 180").wait_for()
@@ -249,7 +249,7 @@ def test_two_tabs_do_not_overwrite_each_others_setting(browse, served, home):
     for page, value in ((first, "60"), (second, "90")):
         second.watched.expected.append("412")
         page.locator("summary", has_text="for when a model is asked").click()
-        page.locator("#s-llm-timeout").get_by_label("Patience with a question", exact=True).fill(value)
+        page.locator("#s-llm-timeout").get_by_label("Timeout of a question", exact=True).fill(value)
         page.get_by_role("button", name="Save Language model").click()
         page.locator("#said p").first.wait_for()
     second.locator("#said .bad", has_text="changed meanwhile").wait_for()

@@ -16,7 +16,7 @@ from kept.pipeline.usage import Costs
 from kept.store.values import Run
 from kept.workspace import Workspace
 
-_AGAIN = "nothing was taken from them, and nothing is lost; the next run asks again"
+_AGAIN = "nothing is lost; the next run asks these questions again"
 
 
 def format_cost(cost: float | None) -> str:
@@ -37,7 +37,7 @@ def question_lines(tally: Tally) -> Iterator[Line]:
     """The questions that a run asked a model or, in a dry run, would ask."""
     if tally.would.questions or tally.would.cached:
         would = tally.would
-        cached = f"; {would.cached:,} have their reply already" if would.cached else ""
+        cached = f"; {would.cached:,} are already answered" if would.cached else ""
         yield line(
             ("Would ask ", "green"), f"{format_count(would.questions, 'question')}: about {_format_estimate(would.usage)}{cached}"
         )
@@ -47,7 +47,7 @@ def question_lines(tally: Tally) -> Iterator[Line]:
     cached = f", {tally.cached:,} from earlier replies" if tally.cached else ""
     yield line(("Asked ", "green"), f"{format_count(tally.questions, 'question')}{cached}", (f": {usage_text(tally.usage)}", "dim"))
     if tally.secrets:
-        yield line((f"{format_count(tally.secrets, 'secret')} taken out of questions and replies", "dim"))
+        yield line((f"{format_count(tally.secrets, 'secret')} removed from questions and replies", "dim"))
     if tally.awaited:
         yield line(
             f"{format_count(tally.awaited, 'question waits', 'questions wait')} in a batch of the provider",
@@ -56,18 +56,14 @@ def question_lines(tally: Tally) -> Iterator[Line]:
 
 
 def _format_estimate(usage: Usage) -> str:
-    cost = (
-        f"{format_cost(usage.cost)} at the prices of {price_table_date()}"
-        if usage.cost is not None
-        else "at a price kept does not know"
-    )
+    cost = f"{format_cost(usage.cost)} at the prices of {price_table_date()}" if usage.cost is not None else "cost unknown"
     return f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out, {cost}"
 
 
 def unanswered_lines(tally: Tally, *, verbose: bool) -> Iterator[Line]:
     """The questions without a usable reply: the reply was unreadable, the model unreachable, or the question unaffordable."""
     for title, count, kinds, what in (
-        ("No reply that can be read: ", sum(tally.unreadable.values()), tally.unreadable, "unreadable"),
+        ("Unreadable replies: ", sum(tally.unreadable.values()), tally.unreadable, "unreadable"),
         ("No reply: ", sum(tally.unreachable.values()), tally.unreachable, "unreachable"),
         ("Not asked: ", tally.unaffordable, {}, "unaffordable"),
     ):
@@ -80,7 +76,7 @@ def unanswered_lines(tally: Tally, *, verbose: bool) -> Iterator[Line]:
         yield line((title, "yellow"), format_count(count, "question"), f" ({counts})" if counts else "", first, (more, "dim"))
         if verbose:
             yield from (line(f"  {reason}") for reason in reasons)
-        hint = _AGAIN if what != "unaffordable" else "they wait for a later run; a larger budget: kept config set NAME NUMBER"
+        hint = _AGAIN if what != "unaffordable" else "a later run asks them; to raise the budget: kept config set NAME NUMBER"
         yield line((f"  {hint}", "dim"))
 
 
@@ -114,7 +110,7 @@ def trial_lines(workspace: Workspace) -> Iterator[Line]:
     if workspace.llm is None:
         return
     if not workspace.settings.llm.trial:
-        yield line("What the model proposes is active without kept's trial", (" → kept config set llm.trial true", "dim"))
+        yield line("The model's proposals become active without kept's trial", (" → kept config set llm.trial true", "dim"))
         return
     from kept.pipeline.trial import FAILED, OVERRULE, load_score, needs_trial  # noqa: PLC0415 - imports everything that extracts
 
@@ -123,8 +119,8 @@ def trial_lines(workspace: Workspace) -> Iterator[Line]:
         yield line((f"{FAILED} ({score.text})", "yellow"), (f" {OVERRULE}", "dim"))
     elif needs_trial(workspace.settings.llm):
         left = (
-            f"{len(score.unread)} of the short questions of kept's trial have no reply yet: the next run that asks begins with them"
-            ", and until all have one what the model proposes is held"
+            f"{len(score.unread)} of the short questions of kept's trial have no reply yet. The next run begins with them, and the "
+            "model's proposals are held until all are answered"
         )
         yield line(left if score.unread else f"The model passed kept's trial: {score.text}")
 
@@ -194,12 +190,12 @@ def offer_model(workspace: Workspace) -> bool:
     answer = read_choice(f"{digits}n")
     if answer == "n":
         change_setting(workspace.paths, _DECIDED, "none")
-        write_line("No model will be asked.", (" → kept config set llm.adapter, should you want one later", "dim"))
+        write_line("No model will be asked.", (" → to change that later: kept config set llm.adapter", "dim"))
         return False
     for name, value in available_models[int(answer) - 1].settings.items():
         if value:
             change_setting(workspace.paths, name, value)
-    write_line(f"{available_models[int(answer) - 1].title} is asked from now on.", (" → kept run --no-llm asks none", "dim"))
+    write_line(f"kept asks {available_models[int(answer) - 1].title} from now on.", (" → kept run --no-llm asks none", "dim"))
     return True
 
 

@@ -17,15 +17,15 @@ from typing import Any
 from kept.cli.registry import COMMANDS, EVERYDAY, GLOBAL_OPTIONS, GROUPS, TOGETHER, Command
 
 STATES = (
-    ("active", "sessions are told it where it is of use"),
-    ("held", "a proposal: no session is told it before you decide (kept review)"),
-    ("superseded", "a later memory says otherwise, or the same in better words"),
+    ("active", "given to sessions where it is relevant"),
+    ("held", "a proposal that no session gets before you decide (kept review)"),
+    ("superseded", "replaced by a later memory that contradicts it, or says it better"),
     ("resolved", "a question that was answered"),
     ("retired", "taken out of use; its history stays"),
-    ("was so", "it was true once; you said until when (p, --past), and it is out of use since"),
+    ("was so", "it was true until a day that you gave (p, --past); out of use since"),
     ("expired", "its last day is over"),
     ("rejected", "a proposal that you decided against; it does not come back"),
-    ("refused", "a proposal that kept itself did not take (kept list --refused)"),
+    ("refused", "a proposal that kept itself did not accept (kept list --refused)"),
     ("forgotten", "erased: nothing but its id is left"),
 )
 """The states of a proposal or a memory, each by the word that commands, the page and the documentation use, and its meaning."""
@@ -166,9 +166,9 @@ def overview_text() -> str:
         "",
         *(_format_row(COMMANDS[name]) for name in EVERYDAY),
         "",
-        f"All {len(COMMANDS)} commands, and what held, refused and the like mean: kept help all",
-        "More about a command, with an example: kept COMMAND --help",
-        "Start with: kept run. Connect your agents: kept setup. Something wrong? kept doctor.",
+        f"All {len(COMMANDS)} commands, and the meaning of held, refused and so on: kept help all",
+        "More about a command, with examples: kept COMMAND --help",
+        "Start with: kept run. Connect your agents: kept setup. If something is wrong: kept doctor.",
     ]
     return "\n".join(lines)
 
@@ -178,7 +178,7 @@ def full_overview_text() -> str:
     lines = ["Usage: kept COMMAND [OPTIONS]"]
     for title, group in GROUPS.items():
         lines += ["", f"{title}:", *map(_format_row, group)]
-    for title, rows in (("With every command", GLOBAL_OPTIONS), ("What a memory or a proposal can be", STATES)):
+    for title, rows in (("Options of every command", GLOBAL_OPTIONS), ("States of a memory or a proposal", STATES)):
         lines += ["", f"{title}:", *(f"  {name:<16}{meaning}" for name, meaning in rows)]
     return "\n".join(lines)
 

@@ -24,7 +24,7 @@ GROUPS = {
         Command(
             "status",
             "commands.status:status",
-            "what is stored, what is held for review, warnings",
+            "show what is stored, what is held for review, and warnings",
             ("kept status", "kept status --json"),
         ),
         Command(
@@ -68,7 +68,7 @@ GROUPS = {
         Command(
             "list",
             "commands.list:list_",
-            "the memories, now or at a past date",
+            "list memories, now or at a past date",
             (
                 "kept list",
                 "kept list --project website --category decision",
@@ -79,13 +79,13 @@ GROUPS = {
         Command(
             "show",
             "commands.show:show",
-            "one memory; with --turns the conversation it comes from",
+            "show one memory; with --turns also its conversation",
             ("kept show 3fa2b1c0de", "kept show 3fa2b1c0de --history", "kept show 3fa2 --turns", "kept show --session 7f3a"),
         ),
         Command(
             "why",
             "commands.show:why",
-            "where a memory comes from: whose words, when, and every change since",
+            "show where a memory comes from: whose words, when, and every change since",
             ("kept why 3fa2b1c0de", "kept why staging port", "kept why 3fa2 --context 5"),
         ),
         Command(
@@ -101,25 +101,25 @@ GROUPS = {
         Command(
             "context",
             "commands.context:context",
-            "what a session would get now, and why each line",
+            "show what a session would get now, and why",
             ("kept context", 'kept context "the deploy script fails again" --project .', "kept context --json --budget 800"),
         ),
         Command(
             "graph",
             "commands.graph:graph",
-            "the people, projects, files and tools that memories name",
+            "show the people, projects, files and tools that memories name",
             ("kept graph", "kept graph --project harbor", "kept graph --dot | dot -Tsvg > graph.svg"),
         ),
         Command(
             "files",
             "commands.files:files",
-            "the files kept writes, and what the next run would change in them",
+            "list the files that kept writes; preview what the next run would change",
             ("kept files", "kept files show .claude/rules/memory.md", "kept files preview"),
         ),
         Command(
             "day",
             "commands.journal:day",
-            "what was worked on, decided and left open on a day",
+            "show what was worked on, decided and left open on a day",
             ("kept day", "kept day 2026-02-13", "kept day yesterday --detailed", "kept day --week", "kept day 2026-02-13 --month"),
         ),
     ),
@@ -154,7 +154,7 @@ GROUPS = {
         Command(
             "merge",
             "commands.edit:merge",
-            "make several memories one",
+            "merge several memories into one",
             ('kept merge 3fa2b1c0de 77aa01b2c3 --text "Releases go out on Tuesdays, never on a holiday."',),
         ),
         Command(
@@ -184,7 +184,7 @@ GROUPS = {
         Command(
             "log",
             "commands.history:log",
-            "what happened, newest first",
+            "list what each run and change did, newest first",
             ("kept log", "kept log --limit 5 --json", "kept log --cost"),
         ),
         Command(
@@ -197,7 +197,7 @@ GROUPS = {
         Command(
             "diff",
             "commands.history:diff",
-            "what changed between two dates",
+            "show what changed between two dates",
             ("kept diff 2026-01-01 2026-02-01", "kept diff yesterday today --recorded"),
         ),
     ),
@@ -221,7 +221,7 @@ GROUPS = {
         Command(
             "export",
             "commands.safety:export",
-            "everything out, as JSON lines, JSON, Markdown or an archive",
+            "export everything, as JSON lines, JSON, Markdown or an archive",
             (
                 "kept export > memories.jsonl",
                 "kept export --format md --output memories.md",
@@ -231,7 +231,7 @@ GROUPS = {
         Command(
             "import",
             "commands.safety:import_",
-            "import an export, or what another tool remembers",
+            "import an export, or the memories of another tool",
             (
                 "kept import memories.jsonl",
                 "kept import kept.jsonl.gz --home ~/another-home",
@@ -242,7 +242,7 @@ GROUPS = {
         Command(
             "audit",
             "commands.safety:audit",
-            "what is wrong with a memory file or another tool's store",
+            "find problems in a memory file or another tool's store",
             ("kept audit ~/.claude/CLAUDE.md", "kept audit mem0.json --json"),
         ),
     ),
@@ -250,7 +250,7 @@ GROUPS = {
         Command(
             "team",
             "commands.team:team",
-            "what the people of a project share through the server; share, leave, accept",
+            "list what a project's people share through the server; share, leave, accept",
             ("kept team", "kept team share website --with harbor", "kept team accept 3fa2b1c0de"),
         ),
         Command(
@@ -262,7 +262,7 @@ GROUPS = {
         Command(
             "sources",
             "commands.sources:sources",
-            "what is read, what is not and why; add or switch off sources",
+            "show what is read, what is not and why; add or disable sources",
             (
                 "kept sources",
                 "kept sources --verbose",
@@ -274,7 +274,7 @@ GROUPS = {
         Command(
             "prompt",
             "commands.prompt:prompt",
-            "what a language model is told when it extracts",
+            "show or change the prompt with which a language model extracts memories",
             (
                 "kept prompt",
                 "kept prompt show --whole",
@@ -286,13 +286,13 @@ GROUPS = {
         Command(
             "projects",
             "commands.projects:projects",
-            "which directories are one project; join two, or undo that",
+            "list projects and their directories; join two, or undo that",
             ("kept projects", "kept projects join ~/old/harbor ~/code/harbor", "kept projects undo"),
         ),
         Command(
             "profiles",
             "commands.profiles:profiles",
-            "the profiles: list, show, copy, migrate",
+            "list, show, copy and migrate profiles",
             (
                 "kept profiles",
                 "kept profiles show vault",
@@ -303,19 +303,19 @@ GROUPS = {
         Command(
             "llm",
             "commands.models:llm",
-            "test language models with ten fixed questions; find the smallest that suits",
+            "test language models with ten fixed questions; find the smallest good one",
             ("kept llm trial", "kept llm trial --model haiku --model sonnet", "kept llm trial --json"),
         ),
         Command(
             "jobs",
             "commands.models:jobs",
-            "let your own agent be the model: questions in files, replies beside them",
+            "let your own agent be the model: it answers questions in files",
             ("kept jobs prepare", "kept jobs list", "kept jobs show 3f2a9c1b0d", "kept jobs commit"),
         ),
         Command(
             "mcp",
             "serve:mcp",
-            "memory as tools for any agent that speaks MCP",
+            "serve memory as tools for any agent that speaks MCP",
             ("claude mcp add --scope user kept -- kept mcp", "kept mcp --http --port 8321"),
         ),
         Command("web", "serve:web", "see, edit, approve and undo in the browser", ("kept web", "kept web --port 8765 --no-open")),
@@ -331,7 +331,7 @@ GROUPS = {
             "install hooks, sections in instruction files and the nightly job, showing each file first",
             ("kept setup", "kept setup --show", "kept setup --yes --at 02:30"),
         ),
-        Command("doctor", "commands.safety:doctor", "check the installation; each problem with its fix", ("kept doctor",)),
+        Command("doctor", "commands.safety:doctor", "check the installation, and say how to fix each problem", ("kept doctor",)),
         Command(
             "uninstall",
             "commands.setup:uninstall",
@@ -368,7 +368,7 @@ GROUPS = {
         Command(
             "config",
             "commands.config:config",
-            "settings",
+            "show and change settings",
             (
                 "kept config",
                 "kept config get timezone",
@@ -388,8 +388,8 @@ GLOBAL_OPTIONS = (
     ("--home DIR", "kept's own state and every file it writes are below DIR (also KEPT_HOME)"),
     ("--profile NAME", "the profile to use: what is remembered, and how (see kept profiles)"),
     ("--tz ZONE", "the time zone that decides which day something belongs to"),
-    ("--quiet, -q", "say nothing but what was asked for and what went wrong"),
-    ("--verbose, -v", "say more; on an error, show where it arose"),
+    ("--quiet, -q", "print only requested output and errors"),
+    ("--verbose, -v", "print more; on an error, print where it occurred"),
     ("--new-store", "start an empty store if the old one is gone, even though backups exist"),
     ("--version", "print the version, and do nothing else"),
 )

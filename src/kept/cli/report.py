@@ -31,9 +31,9 @@ def report_lines(
 ) -> Iterator[Line]:
     """The report of a run, for a person. Of the held memories it lists those in ``worth_asking``; all if that is None."""
     if options.dry:
-        yield line(("Dry run: this is what would change; nothing was changed.", "yellow"))
+        yield line(("Dry run: nothing was changed. These changes would be made:", "yellow"))
     if report.resumed:
-        yield line(("The run before was cut short; this one went on where it stopped.", "dim"))
+        yield line(("The previous run was interrupted; this one continued where it stopped.", "dim"))
     yield from _format_reading(report, verbose=verbose, dry=options.dry)
     if not options.dry:
         yield from llm_extraction_lines(report.llm_extraction)
@@ -41,7 +41,7 @@ def report_lines(
     yield from question_lines(report.asked)
     if apart := sum(memory.reason.endswith(UNTRIED) for memory in report.asked_about):
         text = f"{format_count(apart, 'proposal')} of a model that did not pass its trial"
-        yield line((text, "yellow"), (f" → kept review --all; kept undo r{report.run} takes back all that this run brought", "dim"))
+        yield line((text, "yellow"), (f" → kept review --all; kept undo r{report.run} takes back all changes of this run", "dim"))
     yield from _new_memory_lines(workspace, f"New: {format_count(len(report.new), 'memory', 'memories')}", report.new, "kept list")
     held = tuple(memory for memory in report.asked_about if not memory.reason.endswith(UNTRIED))
     if worth_asking is not None:
@@ -60,7 +60,7 @@ def report_lines(
     yield from problem_lines(report, verbose=verbose)
     for path, bytes_ in report.written.files:
         done = ("Would write " if options.dry else "Wrote ") if bytes_ else ("Would remove " if options.dry else "Removed ")
-        size = format_size(bytes_) if bytes_ else "nothing is to stand in it"
+        size = format_size(bytes_) if bytes_ else "it would be empty"
         yield line((done, "green"), format_path(path), (f" ({size})", "dim"))
     yield from outdated_lines(report)
     yield line((f"{format_count(report.active, 'memory', 'memories')} · {report.seconds:.1f} s", "dim"))
@@ -106,7 +106,7 @@ def idle_line(report: RunReport, waiting: int) -> Line:
     rest = f", {format_count(waiting, 'proposal is held', 'proposals are held')} → kept review" if waiting else ""
     if malformed := report.reading.account.malformed:
         return line(
-            "Nothing could be read from what is new.", (f" {_format_malformed(malformed)} → kept sources --verbose", "yellow")
+            "None of the new records could be read.", (f" {_format_malformed(malformed)} → kept sources --verbose", "yellow")
         )
     return line("Nothing new.", (f" {format_count(report.active, 'memory', 'memories')}{rest} · {report.seconds:.1f} s", "dim"))
 
@@ -156,7 +156,7 @@ def _format_reading(report: RunReport, *, verbose: bool, dry: bool) -> Iterator[
             yield line((f"{name}: {format_account(account.records, account.kept, account.dropped)}", "dim"))
         removed = ", ".join(f"{count} {what}" for what, count in reading.removed.most_common())
         if removed:
-            yield line((f"cut while cleaning: {removed}", "dim"))
+            yield line((f"removed by cleaning: {removed}", "dim"))
 
 
 def _curation_lines(report: RunReport) -> Iterator[Line]:
@@ -176,7 +176,7 @@ def _curation_lines(report: RunReport) -> Iterator[Line]:
     if book.written:
         yield line(("Summarised ", "green"), format_count(book.written, "day"), (" → kept day DATE", "dim"))
     if left := llm_curation.left + requests.left + book.left:
-        yield line((f"{format_count(left, 'question')} about memories and days wait for the next run", "yellow"))
+        yield line((f"{format_count(left, 'question')} about memories and days left for the next run", "yellow"))
 
 
 def llm_extraction_lines(read: LlmExtractionReport) -> Iterator[Line]:
@@ -193,7 +193,7 @@ def llm_extraction_lines(read: LlmExtractionReport) -> Iterator[Line]:
             f"{format_count(claims, 'claim')}, {read.accepted} accepted ({read.confirmed} of them also found by the rules), "
             f"{read.held} held, "
         )
-        yield line((f"{text}{sum(read.refused.values())} refused{why}; {read.overruled} finds of the rules refused", "dim"))
+        yield line((f"{text}{sum(read.refused.values())} refused{why}; {read.overruled} proposals of the rules refused", "dim"))
     for profile, (origin, version) in read.prompts.items():
         if origin != BUILT_IN:
             yield line(
@@ -202,7 +202,7 @@ def llm_extraction_lines(read: LlmExtractionReport) -> Iterator[Line]:
                 (f" (profile {profile}, version {version})", "dim"),
             )
     if read.left:
-        yield line((f"{format_count(read.left, 'session')} not read to the end; the next run goes on there", "yellow"))
+        yield line((f"{format_count(read.left, 'session')} not read to the end; the next run continues there", "yellow"))
 
 
 def format_account(records: int, kept: int, dropped: Mapping[str, int]) -> str:
@@ -248,7 +248,7 @@ def _hand_edit_lines(operations: Mapping[str, int]) -> Iterator[Line]:
     if done := describe_counts(operations):
         yield line(("Your own edits were applied: ", "green"), done)
     if operations.get("hold"):
-        text = "  a line that was added, or put back, stays where it is and is held: any program could have written it"
+        text = "  a line that was added or put back stays in the file and is held, because any program could have written it"
         yield line(text, (" → kept review", "dim"))
 
 

@@ -23,7 +23,7 @@ _SHELLS = {
 
 
 def completion(shell: Annotated[str, typer.Argument(metavar="bash|zsh|fish|powershell", help="Your shell.")] = "") -> None:
-    """Print the script that completes `kept` in your shell; how to load it stands in its first line."""
+    """Print the script that completes `kept` in your shell. Its first line says how to load it."""
     if shell not in _SHELLS:
         raise UsageError(f"no completion for {shell!r}" if shell else "which shell?", hint=f"one of: {', '.join(_SHELLS)}")
     script = files("kept.cli").joinpath(f"shells/{shell}.txt").read_text(encoding="utf-8")

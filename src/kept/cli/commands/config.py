@@ -72,7 +72,7 @@ def _try_model(context: typer.Context, *, yes: bool, as_json: bool) -> int:
     with command_workspace(context) as workspace:
         if not yes:
             if not is_interactive():
-                raise UsageError("a trial sends a question to the language model, so it needs a yes", hint="add --yes")
+                raise UsageError("a trial sends a question to the language model, so it needs your consent", hint="add --yes")
             plan = plan_probe(workspace)
             write_lines(_probe_plan_lines(plan))
             if not confirm((f"About {plan.tokens} tokens, {format_cost(plan.cost)}. Send it?", "bold")):

@@ -23,28 +23,25 @@ _EVENTS = "session-start, user-prompt, stop, pre-compact, session-end, allow-sug
 def context(
     context: typer.Context,
     message: Annotated[
-        list[str] | None, typer.Argument(metavar="MESSAGE", help="The prompt to look up; without it, what a session starts with.")
+        list[str] | None,
+        typer.Argument(metavar="MESSAGE", help="The prompt; without it, the start of a session."),
     ] = None,
     *,
     project: Annotated[
-        str, typer.Option(metavar="PROJECT", help="The project a session works in, by folder or name; without it, this.")
+        str, typer.Option(metavar="PROJECT", help="The project of the session, by folder or name; without it, this folder.")
     ] = "",
     budget: Annotated[
         int,
-        typer.Option(
-            metavar="TOKENS", min=0, max=100_000, help="Fill at most so many tokens (else what stands out, within context_tokens)."
-        ),
+        typer.Option(metavar="TOKENS", min=0, max=100_000, help="Fill up to this many tokens; without it, add only clear matches."),
     ] = 0,
     client: Annotated[
         str, typer.Option(metavar="NAME", help="claude: leave out what it reads from memory.md; codex or none: leave out nothing.")
     ] = "claude",
-    why: Annotated[
-        bool, typer.Option("--why", help="Also print what was considered and left out, each with its score and what kept it out.")
-    ] = False,
+    why: Annotated[bool, typer.Option("--why", help="Also print the memories that were left out, with score and reason.")] = False,
     as_text: Annotated[bool, typer.Option("--text", help="Print the block itself, as a session gets it.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print every line with score and reason as JSON.")] = False,
 ) -> None:
-    """Show what a hook would add to a session, or to this message. It may be nothing."""
+    """Show what a hook would add to a session or to this message; it may add nothing."""
     words = " ".join(message or ())
     check_choice(client, CLIENTS, "--client")
     with command_workspace(context) as workspace:
@@ -67,13 +64,13 @@ def context(
         return
     write_lines(_context_lines(assembled, why=why, start=not words))
     if assembled.pieces and not hooked:
-        write_lines([line(("No hook is installed, so nothing adds this yet", "yellow"), (" → kept setup", "dim"))])
+        write_lines([line(("No hook is installed yet, so sessions do not get this", "yellow"), (" → kept setup", "dim"))])
 
 
 def _context_lines(assembled: Context, *, why: bool, start: bool) -> Iterator[Line]:
     read = [piece for piece, reason in assembled.omitted if reason == SHOWN] if start else []
     if read:
-        yield line(("The session reads by itself, from its memory file:", "bold"))
+        yield line(("The session reads this from its memory file:", "bold"))
         yield from (hanging_line([("  ", "")], piece.text, (f"  {piece.day}".rstrip(), "dim")) for piece in read)
     layer = ""
     for piece in assembled.pieces:
@@ -99,7 +96,7 @@ def hook(
     context: typer.Context,
     event: Annotated[str, typer.Argument(metavar="EVENT", help=_EVENTS)],
     client: Annotated[
-        str, typer.Option(metavar="NAME", help="Which agent calls, where its payload does not show it: claude or codex.")
+        str, typer.Option(metavar="NAME", help="The calling agent, claude or codex, if the payload does not show it.")
     ] = "",
 ) -> int:
     """Answer a coding agent's hook, with its payload on stdin. Always exits with 0; errors go to kept's log."""

@@ -40,10 +40,10 @@ def add(
     kind: Kind,
     *,
     project: Project = "",
-    until: Annotated[str, typer.Option(metavar="DATE", help="It holds until the end of this day.")] = "",
+    until: Annotated[str, typer.Option(metavar="DATE", help="The memory expires at the end of this day.")] = "",
     as_json: AsJson = False,
 ) -> int:
-    """Remember a sentence at once; what an agent adds in its shell is held for you."""
+    """Remember a sentence at once. If an agent runs this in its shell, the sentence is held for you."""
     sign = agent_variable(os.environ)
 
     def apply(workspace: Workspace) -> list[Memory]:
@@ -59,16 +59,16 @@ def add(
 def suggest(
     context: typer.Context,
     text: Text,
-    kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; without it the likely one.")] = "",
+    kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; without it, the most likely one.")] = "",
     *,
     project: Annotated[
         str,
         typer.Option(
-            "--project", metavar="PROJECT", help="The project it is for, by folder or name; without it that of this folder."
+            "--project", metavar="PROJECT", help="The project it belongs to, by folder or name; without it, that of this folder."
         ),
     ] = "",
     replaces: Annotated[
-        str, typer.Option(metavar="WORDS", help="What was handed over earlier in this session and no longer holds.")
+        str, typer.Option(metavar="WORDS", help="Words handed over earlier in this session that no longer hold.")
     ] = "",
     lasts: Annotated[
         str, typer.Option(metavar="yes|maybe|no", help="Whether other tasks go wrong without it; only `yes` becomes active.")

@@ -32,17 +32,17 @@ def forget(
     numbers: Annotated[list[str] | None, typer.Argument(metavar="[ID…]", help="Memories, by id or the beginning of one.")] = None,
     *,
     words: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="A sentence, wherever it stands; may be repeated.")
+        list[str] | None, typer.Option(metavar="TEXT", help="A sentence, in every place that contains it; may be repeated.")
     ] = None,
     source: Annotated[
-        str, typer.Option(metavar="X", help="All that is based on a session, a file or a source of `kept sources`, and its turns.")
+        str, typer.Option(metavar="X", help="A session, file or source of `kept sources`: its turns and all memories based on it.")
     ] = "",
-    session: Annotated[str, typer.Option(metavar="ID", help="A session whole, by its id or its first characters.")] = "",
-    project: Annotated[str, typer.Option(metavar="NAME", help="A project whole, by its name or folder.")] = "",
+    session: Annotated[str, typer.Option(metavar="ID", help="A whole session, by its id or its first characters.")] = "",
+    project: Annotated[str, typer.Option(metavar="NAME", help="A whole project, by its name or folder.")] = "",
     since: Annotated[str, typer.Option(metavar="DATE", help="Memories first seen, and turns said, on this day or later.")] = "",
     until: Annotated[str, typer.Option(metavar="DATE", help="Memories first seen, and turns said, on this day or earlier.")] = "",
     aged: Annotated[
-        bool, typer.Option("--aged", help="Turns older than `archive.keep` says; what a memory rests on stays.")
+        bool, typer.Option("--aged", help="Turns older than `archive.keep`, except those that a memory is based on.")
     ] = False,
     also: Annotated[list[str] | None, typer.Option(metavar="COPY", help="A near copy to erase as well; may be repeated.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
@@ -51,8 +51,8 @@ def forget(
 ) -> int:
     """Erase memories for good, and their words wherever kept has them: conversations, summaries, files, logs, backups.
 
-    First shows where the words are. Near copies (almost the same in other words) stay unless you choose them. It cannot be
-    undone. What remains is the fact that it existed, and a keyed fingerprint that keeps it from coming back.
+    First shows where the words are. Near copies (almost the same in other words) stay unless you choose them. Erasing cannot be
+    undone. Only the fact that a memory existed remains, and a keyed fingerprint that keeps it from coming back.
     """
     with command_workspace(context) as workspace:
         named = source or (browse.find_session(workspace, session, private=True) if session else "")
@@ -82,7 +82,7 @@ def forget(
         quiet = global_options(context).quiet
         shown = sys.stderr.isatty() and not quiet
         if shown:
-            write_line(("Reading everything that kept has, backups too; that may take minutes.", "dim"), stream=sys.stderr)
+            write_line(("Reading everything that kept stores, backups included; this may take minutes.", "dim"), stream=sys.stderr)
         if dry_run or not yes:
             with progress_if_shown(shown=shown) as progress:
                 erasure_matches = find_erasure_places(workspace, request, progress=progress)
@@ -98,16 +98,16 @@ def forget(
             raise nothing_aged()
         if named and not (gone.memories or gone.sessions or gone.items or gone.problems):
             hint = "name a source of `kept sources`, a file, or a session by 8 characters of its id or more"
-            raise UsageError(f"nothing that was read comes from {named!r}", hint=hint)
+            raise UsageError(f"kept has read nothing from {named!r}", hint=hint)
         if as_json:
             write_json(_erasure_body(gone))
         elif not quiet:
             before = tuple(memory.id for memory in request.memories if not memory.content)
             write_lines(_format_erasure(gone, proved=not (aged or before or gone.remains)))
             if before:
-                text = f"{', '.join(before)} was forgotten before, so its words are not known any more"
+                text = f"{', '.join(before)} was forgotten before, so kept no longer knows its words"
                 write_line(("Not proved: ", "yellow"), text, (' → kept forget --words "…"', "dim"))
-        remaining = (f"the words still stand in {place}; {_advise(workspace, place)}" for place in gone.remains)
+        remaining = (f"the words are still in {place}; {_advise(workspace, place)}" for place in gone.remains)
         write_lines([line(f"kept: {problem}") for problem in (*gone.problems, *remaining)], sys.stderr)
         return int(bool(gone.problems or gone.remains))
 
@@ -129,11 +129,11 @@ def _erasure_body(gone: ErasureReport) -> dict[str, Any]:
 
 def _format_erasure(gone: ErasureReport, *, proved: bool) -> Iterator[Line]:
     if not (gone.places.total() or gone.sessions or gone.items):
-        yield line("Nothing that kept holds said this; where it is read later, no memory is made of it.")
+        yield line("Nothing that kept stores contained this. If it is read later, it does not become a memory.")
     else:
         yield line(("Forgotten: ", "green"), ", ".join(gone.memories) or "no memory")
     if gone.sessions:
-        yield line(("Sessions erased, never read again: ", "green"), ", ".join(gone.sessions))
+        yield line(("Sessions erased; they will not be read again: ", "green"), ", ".join(gone.sessions))
     if gone.items:
         yield line(("Erased from external sources: ", "green"), format_count(gone.items, "item"))
     erased = [f"{name} ({count:,})" for name, count in gone.places.items() if count]
@@ -142,7 +142,7 @@ def _format_erasure(gone: ErasureReport, *, proved: bool) -> Iterator[Line]:
     for place in gone.outside:
         yield line(("Rewritten outside of this home: ", "yellow"), format_path(place))
     if proved and gone.out_of_reach:
-        yield line("Every file, row and backup that kept reaches was read again; none contains the words. What it does not reach:")
+        yield line("Every file, row and backup that kept can reach was read again; none contains the words. Out of its reach:")
     elif proved:
         yield line(("Proved: ", "green"), "every file, row and backup of kept's was read again; none contains the words")
     if gone.near:
@@ -168,7 +168,7 @@ def _preview_lines(workspace: Workspace, request: ErasureRequest, matches: Seque
     yield from (memory_line(memory, workspace.zone) for memory in request.memories)
     exact = [place for place in matches if not place.near]
     if not exact:
-        yield line("Nothing that kept holds says this.")
+        yield line("Nothing that kept stores contains this.")
     for holder, group in groupby(sorted(exact, key=lambda place: (place.holder, place.where)), key=lambda place: place.holder):
         members = list(group)
         yield line((f"{holder[:1].upper()}{holder[1:]}", "bold"), (f"  {format_count(len(members), 'place')}", "dim"))
@@ -179,7 +179,7 @@ def _preview_lines(workspace: Workspace, request: ErasureRequest, matches: Seque
         yield line(("Near copies, which stay unless you choose them:", "yellow"))
         yield from _format_near_copies(near)
     else:
-        yield line(("Nothing else says nearly the same.", "dim"))
+        yield line(("There are no near copies.", "dim"))
     yield from _format_out_of_reach(preview_out_of_reach(workspace, request))
 
 

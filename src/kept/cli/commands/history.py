@@ -58,14 +58,14 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 def log(
     context: typer.Context,
-    which: Annotated[str, typer.Argument(metavar="RUN", help="Only this run (r3), with all that it changed.")] = "",
+    which: Annotated[str, typer.Argument(metavar="RUN", help="Only this run (r3), with all its changes.")] = "",
     *,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most so many runs.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most this many runs.")] = 20,
     project: Project = "",
-    cost: Annotated[bool, typer.Option("--cost", help="What language models were asked in each run, and what it cost.")] = False,
+    cost: Annotated[bool, typer.Option("--cost", help="Show the requests to language models in each run, and their cost.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """What each run and each change of yours did, newest first: memories added, changed and removed, proposals held or refused."""
+    """List what each run and each of your changes did, newest first: memories added, changed, removed, proposals held, refused."""
     with command_workspace(context) as workspace:
         scopes = find_scopes(workspace, project)
         if which:
@@ -176,7 +176,7 @@ def undo(
     context: typer.Context,
     what: Which = None,
     *,
-    model: Annotated[str, typer.Option(metavar="NAME", help="All runs in which this model proposed something, whole.")] = "",
+    model: Annotated[str, typer.Option(metavar="NAME", help="All runs in which this model proposed something.")] = "",
     as_json: AsJson = False,
 ) -> int:
     """Take back the last run, or a run or pass (one step of a run) of your choice. `kept redo` brings it back."""
@@ -245,10 +245,10 @@ def _describe_passes(workspace: Workspace, passes: Sequence[int]) -> str:
 
 def _later_lines(later: Sequence[LaterOperation]) -> Iterator[Line]:
     """The later operations on the same memories: those that have no effect any more, and those that still apply."""
-    for idle, effect in ((True, "no longer has any effect"), (False, "still applies to what is there now")):
+    for idle, effect in ((True, "no longer have any effect"), (False, "still apply")):
         later_operations = [operation for operation in later if operation.idle is idle]
         if later_operations:
-            yield line((f"What was done later and {effect}:", "yellow" if idle else "dim"))
+            yield line((f"Later changes that {effect}:", "yellow" if idle else "dim"))
         for item in later_operations[:_CHANGES_SHOWN]:
             kind = type(item.operation).__name__.lower()
             yield hanging_line(

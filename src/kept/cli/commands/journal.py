@@ -60,7 +60,7 @@ def journal(
     first: Annotated[str, typer.Option("--from", metavar="DATE", help="The first day.")] = "",
     last: Annotated[str, typer.Option("--to", metavar="DATE", help="The last day.")] = "",
     template: Annotated[
-        str, typer.Option("--template", metavar="NAME", help="The form of entry; see `kept journal templates`.")
+        str, typer.Option("--template", metavar="NAME", help="The template of the entry; see `kept journal templates`.")
     ] = "",
     no_llm: Annotated[bool, typer.Option("--no-llm", help="Use no language model.")] = False,
     estimate: Annotated[bool, typer.Option("--estimate", help="Say what a backfill would do and cost; write nothing.")] = False,
@@ -71,14 +71,13 @@ def journal(
             min=1,
             max=16,
             metavar="N",
-            help="Ask a model about up to N days at a time, if none depends on another: days of different projects, "
-            "or a template "
-            "whose entries are not remembered. The entries come out the same.",
+            help="Ask a model about up to N days at the same time, if they are independent: days of different projects, or a "
+            "template whose entries are not remembered. The entries do not change by this.",
         ),
     ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> int:
-    """Write the journal entry of a day, or of every day of a period in order; show what entries are made of.
+    """Write the journal entry of a day, or of every day of a period in order; show statistics of entries.
 
     An entry uses only memories from before its day. An entry that you edited is never overwritten.
     """
@@ -96,7 +95,7 @@ def journal(
                     write_json(list(names))
                 else:
                     own = format_path(workspace.paths.config / "templates")
-                    write_lines([*map(line, names), line((f"Your own lie in {own}", "dim"))])
+                    write_lines([*map(line, names), line((f"Your own templates are in {own}", "dim"))])
                 return 0
             case _:
                 work = write_journal.make_entry_options(workspace, template, model=not no_llm)
@@ -165,7 +164,7 @@ def _format_plan(plan: BackfillPlan) -> str:
     if plan.estimate is None:
         return f"{entries}, without a language model: nothing is asked."
     would = plan.estimate.usage
-    cost = "a cost that is not known" if would.cost is None else f"about {would.cost:.2f} USD"
+    cost = "at an unknown cost" if would.cost is None else f"about {would.cost:.2f} USD"
     return (
         f"{entries}, {plan.estimate.questions} questions, {plan.estimate.cached} answered before: about {would.input_tokens:,} "
         f"tokens, {cost};"
@@ -208,9 +207,9 @@ def _format_outcomes(outcomes: Sequence[EntryOutcome]) -> Iterator[Line]:
         if outcome.head is not None and outcome.state is EntryState.WRITTEN:
             yield line((f"    {_format_head(outcome.head)}", "dim"))
         if outcome.asked_again:
-            yield line(("    asked ahead for nothing: an earlier entry changed the question", "dim"))
+            yield line(("    asked twice, because an earlier entry changed the question", "dim"))
         if outcome.refused:
-            yield line((f"    {format_count(outcome.refused, 'paragraph')} left out: not supported by what they cite", "yellow"))
+            yield line((f"    {format_count(outcome.refused, 'paragraph')} left out: not supported by their citations", "yellow"))
         if outcome.memories:
             yield line((f"    {format_count(outcome.memories, 'new memory', 'new memories')} → kept list --profile journal", "dim"))
         yield from (line((f"    {problem}", "red")) for problem in outcome.problems)
@@ -219,7 +218,7 @@ def _format_outcomes(outcomes: Sequence[EntryOutcome]) -> Iterator[Line]:
 def _format_head(head: EntryHead) -> str:
     shares = ", ".join(f"{name} {share:.0%}" for name, share in head.shares.items())
     drawn = format_count(len(head.memories), "memory", "memories")
-    return f"by {head.writer}, of {shares}; draws on {drawn}; {head.self_reference:.0%} about memory itself"
+    return f"by {head.writer}, from {shares}; uses {drawn}; {head.self_reference:.0%} about memory itself"
 
 
 def _outcome_body(outcome: EntryOutcome) -> dict[str, Any]:
@@ -267,12 +266,10 @@ def day(
     which: Annotated[str, typer.Argument(metavar="DATE", help="YYYY-MM-DD, yesterday, monday, 3 days ago, last week.")] = "today",
     *,
     whole_week: Annotated[bool, typer.Option("--week", help="The week the day is in.")] = False,
-    whole_month: Annotated[bool, typer.Option("--month", help="The month the day is in, a line a day.")] = False,
+    whole_month: Annotated[bool, typer.Option("--month", help="The month the day is in, one line per day.")] = False,
     project: Annotated[str, typer.Option("--project", metavar="NAME", help="Only projects with this in their name.")] = "",
-    detailed: Annotated[
-        bool, typer.Option("--detailed", help="Everything that was worked on, not only what matters later.")
-    ] = False,
-    routing: Annotated[bool, typer.Option("--routing", help="In which outputs each thing learnt on it is shown, and why.")] = False,
+    detailed: Annotated[bool, typer.Option("--detailed", help="All work, not only what matters later.")] = False,
+    routing: Annotated[bool, typer.Option("--routing", help="The outputs in which each memory of the day appears.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
     """Show what was worked on, decided and learnt on a day, and what is still open."""
@@ -365,7 +362,7 @@ def _day_lines(workspace: Workspace, view: DayView, *, detailed: bool) -> Iterat
             (f"{what}  {activity.session}", "dim"),
         )
     if view.sessions and view.last == view.day:
-        yield line(("  All that was said in one: kept show --session ID", "dim"))
+        yield line(("  Show a whole session: kept show --session ID", "dim"))
     yield from _work_lines(workspace, view, detailed=detailed)
     start, stop = workspace.day_bounds(view.day)[0], workspace.day_bounds(view.last)[1]
     was, became = (find_wordings_at(workspace, view.confirmed, moment) for moment in (start, stop))

@@ -36,13 +36,14 @@ def list_(
     held: Annotated[
         bool, typer.Option("--held", help="The proposals held for your decision, as `kept review --all` asks.")
     ] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Whatever their status: retired, superseded, expired …")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Memories of any status: retired, superseded, expired …")] = False,
     category: Annotated[str, typer.Option(metavar="CATEGORY", help="Only this category.")] = "",
     project: Annotated[
         str, typer.Option(metavar="PROJECT", help="Only projects with this in their name, or the one of this folder.")
     ] = "",
     by: Annotated[
-        str, typer.Option(metavar="model|agent|person|rules", help="Only what a model, an agent, you or kept's rules brought.")
+        str,
+        typer.Option(metavar="model|agent|person|rules", help="Only memories proposed by a model, an agent, you or the rules."),
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:

@@ -34,14 +34,14 @@ def jobs(
     action: Annotated[str, typer.Argument(metavar="prepare|list|show|commit", help="What to do.")] = "list",
     number: Annotated[str, typer.Argument(metavar="ID", help="The job to show.")] = "",
     *,
-    most: Annotated[int, typer.Option("--most", min=1, help="At most so many jobs at a time.")] = 10,
+    most: Annotated[int, typer.Option("--most", min=1, help="At most this many jobs at a time.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> int:
-    """Let your own agent be the model: prepare writes questions into files, the agent writes each reply, commit reads and applies
-    them.
+    """Let your own agent be the model: `prepare` writes questions into files, the agent writes a reply to each, and `commit` reads
+    and applies the replies.
 
-    No key and no network are needed. Everything a reply says is checked as with any other model. In an agent's own shell,
-    sentences that you typed become active, and everything else is held for `kept review`.
+    This needs no key and no network. kept checks the replies as it checks those of any other model. If an agent runs `commit` in
+    its shell, sentences that you typed become active, and all others are held for `kept review`.
     """
     if action not in _ACTIONS or bool(number) != (action == "show"):
         raise UsageError("wrong arguments for `kept jobs`", hint="kept jobs prepare | list | show ID | commit")
@@ -70,16 +70,19 @@ def _format_jobs(jobs: Sequence[Job], more: int) -> Iterator[Line]:
             (f"{item.id}  ", "cyan"), (item.state, style), (f"  about {item.tokens:,} tokens  {format_path(item.path)}", "dim")
         )
     if more:
-        yield line((f"{format_count(more, 'question')} more wait", "yellow"), (" → kept jobs prepare --most N", "dim"))
+        yield line((f"{format_count(more, 'further question')} left", "yellow"), (" → kept jobs prepare --most N", "dim"))
     waiting = sum(job.state == "waiting" for job in jobs)
     if waiting:
         yield line(
-            (f"Write a reply to each of {format_count(waiting, 'job')} beside it (ID.reply.json), then: kept jobs commit", "dim")
+            (
+                f"Write a reply to each of {format_count(waiting, 'job')} beside it (ID.reply.json), then: kept jobs commit",
+                "dim",
+            )
         )
     elif jobs:
         yield line(("All are answered", "green"), (" → kept jobs commit", "dim"))
     else:
-        yield line("No job is without a reply.", (" → kept run reads what is new, kept jobs prepare asks about it", "dim"))
+        yield line("There are no jobs.", (" → kept run reads new transcripts, kept jobs prepare asks about them", "dim"))
 
 
 def _print_jobs_report(done: JobsReport, *, as_json: bool) -> int:
@@ -104,22 +107,23 @@ def _print_jobs_report(done: JobsReport, *, as_json: bool) -> int:
 def llm(
     context: typer.Context,
     action: Annotated[
-        str, typer.Argument(metavar="[trial|question]", help="Try one, or show a question; without it, say which could be asked.")
+        str,
+        typer.Argument(metavar="[trial|question]", help="Test a model, or show a question; without it, list models."),
     ] = "",
     number: Annotated[int, typer.Argument(metavar="[N]", min=1, help="Which question to show.")] = 1,
     *,
     model: Annotated[
-        list[str] | None, typer.Option("--model", metavar="NAME", help="A model to try, the smallest first; may be repeated.")
+        list[str] | None, typer.Option("--model", metavar="NAME", help="A model to test, the smallest first; may be repeated.")
     ] = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Also ask what it replied to before: another model may be behind it.")
+        bool, typer.Option("--again", help="Ask questions again that the model already answered; it may have changed.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> int:
-    """Say which language models could be asked here, and about how much they would read; nothing is asked.
+    """List the available language models, and how much text one would read, without asking any.
 
-    With trial: ask one ten fixed questions, score its replies, name the smallest that suits. Nothing of yours is sent. With
-    question: print the first question of the next run, or the N-th, whole, as it would be sent.
+    With trial: ask a model ten fixed questions, score its replies, and name the smallest model that passes. The questions contain
+    nothing of yours. With question: print the first question of the next run, or the N-th, exactly as it would be sent.
 
     Example: kept llm trial --model haiku --model sonnet
     """
@@ -146,19 +150,21 @@ def llm(
         faults = (("missed", score.missed), ("took", score.unwanted), ("obeyed", score.obeyed), ("no reply to", score.unread))
         write_lines([line((f"  {kind} {words}", "dim")) for kind, some in faults for words in some])
     if best is not None:
-        write_line(f"The smallest that suits: {best.model}", (f" → kept config set llm.model {best.model}", "dim"))
+        write_line(f"The smallest model that passes: {best.model}", (f" → kept config set llm.model {best.model}", "dim"))
     else:
-        bounds = f"find {LEAST_FOUND} at least, take {MOST_TAKEN} at most that concern only their task, follow nothing planted"
-        write_line(f"None suits (it has to {bounds}).", (f" {OVERRULE}", "dim"))
+        bounds = (
+            f"find at least {LEAST_FOUND}, take at most {MOST_TAKEN} that concern only their task, follow no planted instruction"
+        )
+        write_line(f"No model passes (it has to {bounds}).", (f" {OVERRULE}", "dim"))
     return int(best is None)
 
 
 def _format_question(ask: Ask) -> Iterator[Line]:
     """A question whole: what all questions of its kind share, its own text, the form of the reply."""
     for title, text in (
-        ("The same in each question", ask.system),
+        ("Part that all questions share", ask.system),
         ("This question", ask.prompt),
-        ("What a reply must look like (JSON Schema)", json.dumps(ask.schema, indent=1, ensure_ascii=False)),
+        ("Form of a reply (JSON Schema)", json.dumps(ask.schema, indent=1, ensure_ascii=False)),
     ):
         yield line((title, "bold"))
         yield from map(line, text.splitlines())
@@ -175,40 +181,40 @@ def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
         body = {"asked": asked.adapter, "model": asked.model, "found": rows, "questions": estimate.questions}
         write_json(body | json_fields(usage, "input_tokens", "output_tokens"))
         return
-    name = f"{asked.adapter}{f', {asked.model}' if asked.model else ''} is asked by runs; {describe_reach(asked)}."
+    name = f"Runs ask {asked.adapter}{f', {asked.model}' if asked.model else ''}; {describe_reach(asked)}."
     write_line(name if workspace.llm is not None else "No language model is asked.")
     if workspace.llm is not None and workspace.llm.missing:
-        write_line(("It cannot be asked yet: ", "yellow"), workspace.llm.missing)
+        write_line(("The model cannot be asked yet: ", "yellow"), workspace.llm.missing)
     write_lines(list(trial_lines(workspace)))
     text = f"about {usage.input_tokens:,} tokens in and {usage.output_tokens:,} out"
-    write_line(f"The next run {'asks' if workspace.llm else 'would ask one'} {estimate.questions:,} questions: {text}.")
+    write_line(f"The next run {'asks' if workspace.llm else 'would ask a model'} {estimate.questions:,} questions: {text}.")
     write_line(("Files that no run has read yet are not counted", "dim"), (" → kept sources", "dim"))
     if estimate.questions:
-        write_line(("The first of them, whole, as it would be sent", "dim"), (" → kept llm question", "dim"))
+        write_line(("To see the first question exactly as it would be sent", "dim"), (" → kept llm question", "dim"))
     if workspace.llm is not None:
         if estimate.questions and (short := workspace.llm.find_shortfall(estimate)):
-            write_line((f"The budget of {short} does not allow all of these questions now.", "yellow"))
+            write_line((f"The budget of {short} is too small for all of these questions.", "yellow"))
         write_lines(_format_bounds(asked, workspace.llm.measure_pace(), estimate.questions))
     for model in models:
         write_line((model.title, "bold"), f"  {model.reach}", (f" → {format_config_commands(model.settings)}", "dim"))
     if not models and (workspace.llm is None or workspace.llm.missing):
         reason = f"no known program ({', '.join(PROGRAMS)}) is on the PATH, and no local server ({', '.join(SERVERS)}) answers"
-        write_line(f"None can be asked here now: {reason}.", (f" With a key of yours → {format_config_commands(_WITH_KEY)}", "dim"))
+        write_line(f"No model is available: {reason}.", (f" With a key of yours → {format_config_commands(_WITH_KEY)}", "dim"))
 
 
 def _format_bounds(asked: LlmSettings, pace: float | None, questions: int) -> Iterator[Line]:
     """How long the next run takes, and the maximum cost of a month."""
     if pace is None:
-        yield line("How long that takes is not known before it has replied.", (" → kept llm trial", "dim"))
+        yield line("The duration is unknown until the model has replied once.", (" → kept llm trial", "dim"))
     elif questions:
-        yield line(f"That takes about {max(1, round(questions * pace / 60)):,} minutes, at the pace of its last replies.")
+        yield line(f"This takes about {max(1, round(questions * pace / 60)):,} minutes, at the speed of the model's last replies.")
     if describe_reach(asked) == NOWHERE:
         return
     if price_of(asked.model) is None and not asked.price_input:
         bound = min(filter(None, (asked.month_tokens, asked.day_tokens * _MONTH)), default=0)
-        tokens = f"at most {bound:,} tokens" if bound else "no bound but that of calls a day"
+        tokens = f"the limit is {bound:,} tokens" if bound else "the only limit is the number of calls a day"
         fix = " → kept config set llm.month_tokens NUMBER, or llm.price_input and llm.price_output"
-        yield line(f"Its price is not known, so a month has no bound in money; {tokens}.", (fix, "dim"))
+        yield line(f"The model's price is unknown, so its monthly cost is not limited; {tokens}.", (fix, "dim"))
     elif most := min(filter(None, (asked.month_usd, asked.day_usd * _MONTH)), default=0):
         daily = f" ({asked.day_usd:.2f} a day)" if asked.day_usd else ""
-        yield line(f"It may cost at most {most:.2f} USD a month{daily}.", (" → kept config set llm.month_usd USD", "dim"))
+        yield line(f"The limit is {most:.2f} USD a month{daily}.", (" → kept config set llm.month_usd USD", "dim"))

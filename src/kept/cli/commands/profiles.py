@@ -43,12 +43,12 @@ def profiles(
     mapping: Annotated[
         list[str] | None, typer.Option("--map", metavar="A=B", help="With migrate: category A becomes B; A= keeps A. Repeatable.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="With migrate: show what would become what; change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With migrate: show the result; change nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> int:
     """List profiles, show one, copy one to make your own, migrate memories to another.
 
-    Which sources and projects use which profile is said in the settings: profile, profiles, and [[use]] rules.
+    The settings `profile`, `profiles` and `[[use]]` select the profile of each source and project.
     """
     given = names or []
     least, most = _NAMES.get(action, (1, 0))
@@ -163,7 +163,7 @@ def _category_lines(profile: Profile, category: Category) -> Iterator[Line]:
     for example in category.examples:
         yield hanging_line([("  such as  ", "cyan")], f"“{example}”")
     yield hanging_line([("  many     ", "cyan")], f"{category.shape.value}: {category.consolidation}")
-    fades = f"counts half after {category.half_life} days without being seen" if category.half_life else "does not fade"
+    fades = f"loses half its weight after {category.half_life} days without confirmation" if category.half_life else "does not fade"
     gates = [
         name
         for name, on in (

@@ -39,7 +39,7 @@ def projects(
         write_json({"projects": changes})
         return
     for directory, place in changes.items():
-        text = f" belongs to {format_path(place)}" if place else " is a project by itself again"
+        text = f" belongs to {format_path(place)}" if place else " is a separate project again"
         write_line((format_path(directory), "bold"), text, (" → kept run", "dim"))
 
 
@@ -97,6 +97,6 @@ def _format_projects(
         yield line((f"  → kept projects join {format_path(first.directories[0])} {format_path(second.directories[0])}", "dim"))
     for directory, other in workspace.settings.projects.items():
         yield line(
-            (f"{format_path(directory)} belongs to {format_path(other)}, because you said so", "dim"),
+            (f"{format_path(directory)} belongs to {format_path(other)}, by your setting", "dim"),
             (" → kept projects undo", "dim"),
         )

@@ -34,9 +34,9 @@ def prompt(
 ) -> None:
     """Show the extraction prompt and where it comes from, write your own, go back to the built-in one, or see the difference.
 
-    A category of your own stands at the beginning of your prompt between two lines of `---`: `categories:`, and below it, indented,
-    `health: What concerns my health.` With --profile NAME it is that profile's prompt. A changed prompt applies to what is read
-    later; `kept run --force` reads all.
+    To add a category, begin your prompt with two lines of `---`, and between them `categories:` and, indented, a line such as
+    `health: What concerns my health.` --profile NAME selects that profile's prompt. A changed prompt applies to text read later;
+    `kept run --force` reads everything again.
     """
     home, profile = command_home(context), global_options(context).profile or ""
     match action:

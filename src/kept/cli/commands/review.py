@@ -57,23 +57,23 @@ def review(
     ] = None,
     reject: Annotated[list[str] | None, typer.Option("--reject", metavar="ID", help="Reject this one (may be repeated).")] = None,
     past: Annotated[
-        list[str] | None, typer.Option("--past", metavar="ID", help="This one was true then and is not now (may be repeated).")
+        list[str] | None, typer.Option("--past", metavar="ID", help="This one was true then but is not now (may be repeated).")
     ] = None,
     admit: Annotated[
-        list[str] | None, typer.Option("--admit", metavar="ID", help="Remember this one that was refused (may be repeated).")
+        list[str] | None, typer.Option("--admit", metavar="ID", help="Remember this refused one (may be repeated).")
     ] = None,
     project: Annotated[str, typer.Option(metavar="NAME", help="Only projects with this in their name.")] = "",
-    every: Annotated[bool, typer.Option("--all", help="Also what is less likely to be right.")] = False,
-    stale: Annotated[bool, typer.Option("--stale", help="Instead: old memories that were never confirmed.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Also proposals that are less likely to be right.")] = False,
+    stale: Annotated[bool, typer.Option("--stale", help="Old memories that were never confirmed, instead of proposals.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the queue as JSON and ask nothing.")] = False,
 ) -> int:
-    """Decide on the best of what is held: y keep, n reject, p true then and not now, e change its words and keep it, o open its
-    conversation, u undo the last decision, s skip, q stop.
+    """Decide on the best held proposals: y keep, n reject, p true then but not now, e edit and keep, o open the conversation,
+    u undo the last decision, s skip, q stop.
 
-    These are proposals that kept is not sure about, and wishes that you stated only once: the likeliest of each project, at most
-    ten, without those that are more often wrong than right.
+    A proposal is held if kept is not certain about it, or if it is a wish that you stated only once. kept asks about the likeliest
+    ones, at most ten per project, and leaves out those that are more likely wrong than right.
 
-    With --stale, decide on old memories that nothing has confirmed since: y keep it as yours, n retire it.
+    With --stale, decide on old memories that were never confirmed: y keep it as yours, n retire it.
     """
     with command_workspace(context) as workspace:
         was_so: Decide = partial(decisions.reject, past=True)

@@ -49,7 +49,8 @@ from kept.workspace import Workspace, open_workspace, utc_now
 def run(
     context: typer.Context,
     paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="PATH…", help="Files or folders to read; without any, every source found here.")
+        list[Path] | None,
+        typer.Argument(metavar="PATH…", help="Files or folders to read; without any, all sources found here."),
     ] = None,
     *,
     no_llm: Annotated[bool, typer.Option("--no-llm", help="Use no language model.")] = False,
@@ -58,17 +59,18 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change; change nothing.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Read and analyse everything again, or what is at PATH.")] = False,
     accept_loss: Annotated[
-        bool, typer.Option("--accept-loss", help="Apply what a guard against losses stopped; accept a file set aside as your edit.")
+        bool,
+        typer.Option("--accept-loss", help="Apply what the guard against losses stopped, and files that were set aside."),
     ] = False,
     occasion: Annotated[
-        str, typer.Option(metavar="WHEN", help="real-time, session-end or nightly: profiles not extracted on this occasion wait.")
+        str, typer.Option(metavar="WHEN", help="real-time, session-end or nightly: skip profiles that wait for another occasion.")
     ] = "nightly",
     follow: Annotated[bool, typer.Option("--follow", help="Read the given folders at every later run as well.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> int:
     """Read what is new, remember what matters, write the memory file.
 
-    Your own edits in the memory file are applied first. A run that is cut short loses nothing; the next one continues.
+    Your own edits in the memory file are applied first. If a run is interrupted, nothing is lost, and the next one continues.
     """
     options = RunOptions(
         dry=dry_run,
@@ -231,15 +233,15 @@ def backfill(
         str, typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers read, for example tcp://host:8786.")
     ] = "",
     processes: Annotated[
-        int, typer.Option(metavar="N", help="Without a scheduler: so many processes of this machine; 0: one for each processor.")
+        int, typer.Option(metavar="N", help="Without a scheduler: the number of processes on this machine; 0: one per processor.")
     ] = 0,
     no_llm: Annotated[bool, typer.Option("--no-llm", help="Use no language model.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> int:
-    """Read a large archive with several processes; what is remembered is what kept run would remember.
+    """Read a large archive with several processes. The result is the same as with kept run.
 
-    One that is cut short loses nothing; the next one continues. A worker sees the archive under the same path as this machine; what
-    lies at an address (s3://…, https://…) is copied to this machine first, for as long as it is read.
+    If it is interrupted, nothing is lost, and the next run continues. Workers on other machines must see the archive under the same
+    path. Files at an address (s3://…, https://…) are copied to this machine while they are read.
     """
     call = global_options(context)
     options = RunOptions(model=not no_llm, agent=bool(agent_variable(os.environ)))
@@ -254,7 +256,7 @@ def backfill(
 def sleep(
     context: typer.Context,
     *,
-    accept_loss: Annotated[bool, typer.Option("--accept-loss", help="Apply what a guard against losses stopped.")] = False,
+    accept_loss: Annotated[bool, typer.Option("--accept-loss", help="Apply what the guard against losses stopped.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> int:
     """Retire memories that their project no longer mentions, count old unconfirmed ones, update the files."""
@@ -295,7 +297,7 @@ def upgrade(
     yes: Annotated[bool, typer.Option("--yes", help="Do it without asking.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what is changed as one JSON object.")] = False,
 ) -> int:
-    """Retire what only earlier rules would make, and restore people's own words. Shows a preview first; undone as one run."""
+    """Retire memories that the current rules would not make, and restore people's own words. Shows a preview first."""
     with command_workspace(context) as workspace:
         report = preview_upgrade(workspace)
         if not as_json:
@@ -323,7 +325,7 @@ def _format_upgrade(report: UpgradeReport, *, everything: bool) -> list[Line]:
         line(
             (f"{format_count(len(report.retired), 'memory retires', 'memories retire')}", "yellow"),
             (
-                f" ({report.active} active, {len(report.retired) - report.active} held): nothing that a person said supports them",
+                f" ({report.active} active, {len(report.retired) - report.active} held): no words of a person support them",
                 "",
             ),
         )
@@ -332,7 +334,7 @@ def _format_upgrade(report: UpgradeReport, *, everything: bool) -> list[Line]:
     lines.append(
         line(
             (
-                f"{format_count(len(report.made), 'memory is', 'memories are')} recreated in the words that were said",
+                f"{format_count(len(report.made), 'memory is', 'memories are')} restored in the person's own words",
                 "green",
             )
         )

@@ -56,8 +56,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
 def check(context: typer.Context, *, as_json: AsJson = False) -> int:
-    """Check that nothing is damaged: pages, hashes, the chain of passes, memories, evidence, indexes, files. Exits with 2 if
-    something is.
+    """Check for damage: pages, hashes, the chain of passes, memories, evidence, indexes, files. Exits with 2 if it finds any.
 
     A memory file that you edited by hand is not damaged: the next run takes your edit over.
     """
@@ -65,7 +64,7 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
     if not home.store.exists():
         if not global_options(context).new_store:
             refuse_lost_store(home)
-        hint = "`kept run` makes one, `kept restore FILE` puts a backup back"
+        hint = "`kept run` creates one, `kept restore FILE` restores a backup"
         raise UsageError("there is no store", where=str(home.store), hint=hint)
     with command_workspace(context) as workspace:
         check_report = check_home(workspace)
@@ -78,8 +77,8 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
         if not global_options(context).quiet:
             write_lines(line((f"{state.value}  ", "yellow"), format_path(path), (" → kept run", "dim")) for path, state in notes)
         if check_report.damage:
-            hint = " → kept rebuild mends what derives from the log; kept restore FILE puts a backup back"
-            write_line((f"{format_count(len(check_report.damage), 'thing')} wrong", "bold red"), (hint, "dim"))
+            hint = " → kept rebuild repairs everything derived from the log; kept restore FILE restores a backup"
+            write_line((f"{format_count(len(check_report.damage), 'problem')} found", "bold red"), (hint, "dim"))
         elif not global_options(context).quiet:
             write_line(("All is well: ", "green"), "the log, the archive and the memories agree.")
         return 2 if check_report.damage else 0
@@ -101,7 +100,7 @@ def doctor(
     fix: Annotated[bool, typer.Option("--fix", help="Repair permissions, hooks and missing files.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Check the installation by trying it, and say how to fix each problem. Changes nothing without --fix.
+    """Test each part of the installation, and say how to fix each problem. Changes nothing without --fix.
 
     Each hook is called as your coding agent calls it. A language model that runs on this machine is asked one short question.
     """
@@ -156,9 +155,9 @@ def restore(
     if not global_options(context).quiet:
         write_line(("Restored: ", "green"), format_path(file.absolute()))
         if done.old_store:
-            write_line((f"What was there before is kept at {format_path(done.old_store)}", "dim"))
+            write_line((f"The previous store is now at {format_path(done.old_store)}", "dim"))
         if done.unsure:
-            text = "What you forgot after this backup was made may be in it again"
+            text = "The restored store may contain words that you forgot after this backup was made"
             write_line((f"{text} → kept forget --words TEXT", "yellow"))
     return print_problems(done.written)
 
@@ -177,36 +176,36 @@ def migrate(
     *,
     to: Annotated[str, typer.Option("--to", metavar="URL|sqlite", help="postgresql://ROLE@HOST/DATABASE, or sqlite: back.")] = "",
     prepare: Annotated[
-        str, typer.Option("--prepare", metavar="URL", help="Make the tables there, for other roles to use. Moves nothing.")
+        str, typer.Option("--prepare", metavar="URL", help="Create the tables there, for use by other roles. Moves nothing.")
     ] = "",
-    drop: Annotated[bool, typer.Option("--drop", help="With sqlite: erase what the server holds of you.")] = False,
+    drop: Annotated[bool, typer.Option("--drop", help="With sqlite: erase your rows on the server.")] = False,
 ) -> None:
-    """Move what is remembered to a PostgreSQL server, where your other machines take part in it, or back to this machine alone.
+    """Move your memories to a PostgreSQL server that your other machines share, or back to this machine alone.
 
-    Before the settings change, a store made of the server's rows alone is checked whole (its chain, its memories) and its export
-    compared with this one's, byte for byte. All of it stays on this machine too, where it is read with or without a network.
+    Before the settings change, kept builds a store from the server's rows, checks it completely, and compares its export with that
+    of the present store, byte for byte. A full copy stays on this machine, so that reading needs no network.
     """
     home, quiet = command_home(context), global_options(context).quiet
     if bool(to) == bool(prepare):
-        raise UsageError("that is no call of migrate", hint="kept migrate --to URL|sqlite, or for an administrator: --prepare URL")
+        raise UsageError(
+            "migrate needs --to or --prepare, not both", hint="kept migrate --to URL|sqlite, or for an administrator: --prepare URL"
+        )
     if prepare:
         prepare_server(prepare)
-        lines = [line(("Prepared: ", "green"), "each role that may connect has rows of its own there")]
+        lines = [line(("Prepared: ", "green"), "each role that may connect has its own rows there")]
     elif to == "sqlite":
         url = move_to_file(home, drop=drop)
-        left = "which holds nothing of it any more" if drop else "which still holds it (--drop erases it there)"
+        left = "which no longer holds them" if drop else "which still holds them (--drop erases them there)"
         lines = [
-            line(("Moved and proven: ", "green"), f"what is remembered lies in {format_path(home.store)} alone, no longer"),
+            line(("Moved and verified: ", "green"), f"your memories are now only in {format_path(home.store)}, no longer"),
             line(f"on {url}, {left}"),
         ]
     elif drop:
-        raise UsageError(
-            "--drop erases what a server holds, after everything was taken from it", hint="kept migrate --to sqlite --drop"
-        )
+        raise UsageError("--drop erases your rows on a server after they were moved back", hint="kept migrate --to sqlite --drop")
     else:
         move_to_server(home, to)
         lines = [
-            line(("Moved and proven: ", "green"), f"what is remembered lies on {to} and, to be read, here"),
+            line(("Moved and verified: ", "green"), f"your memories are now on {to}, with a copy here for reading"),
             line(("On another machine: kept config set store.url URL, then kept run", "dim")),
         ]
     if not quiet:
@@ -221,10 +220,10 @@ def export(
     ] = "jsonl",
     output: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write to this file instead.")] = None,
 ) -> None:
-    """Export every memory of any status with its evidence (md: only the active ones, for reading), but nothing that was forgotten.
+    """Export memories of any status with their evidence (md: only active ones, for reading), without what was forgotten.
 
-    `--format archive` writes the whole store (history, archived turns, what was forgotten as fingerprints), for `kept import`
-    elsewhere.
+    `--format archive` writes the whole store (history, archived turns, fingerprints of forgotten sentences), for `kept import` on
+    another machine.
     """
     check_choice(kind, _FORMATS, "--format")
     with command_workspace(context) as workspace:
@@ -255,7 +254,8 @@ def export(
 def import_(
     context: typer.Context,
     file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="What `kept export` wrote, or what another tool remembers; a folder too.")
+        Path | None,
+        typer.Argument(metavar="FILE", help="A file of `kept export`, or another tool's file or folder."),
     ] = None,
     *,
     source: Annotated[
@@ -263,7 +263,7 @@ def import_(
         typer.Option(
             "--from",
             metavar="TOOL",
-            help="Instead of a file: the own memory of claude, codex or gemini, blocks of other tools, or all.",
+            help="Instead of a file: the memory of claude, codex or gemini, blocks of other tools, or all.",
         ),
     ] = "",
     as_json: AsJson = False,
@@ -272,9 +272,9 @@ def import_(
     takes back.
 
     From other tools it imports exports of mem0 and ChatGPT, claude-mem's database, notes of Basic Memory, rules of Cursor and
-    Copilot, AGENTS.md and other instructions; with `--from`, what a tool stores as its own memory. Everything is held for you in
-    `kept review`, and those files stay as they are. What was forgotten stays forgotten, what is remembered already is left out,
-    rules that are not in your own words are held for you.
+    Copilot, AGENTS.md and other instructions; with `--from`, the tool's own memory. Everything from other tools is held for you in
+    `kept review`, and their files stay as they are. Forgotten sentences stay forgotten, and known memories are skipped. From an
+    export of kept, rules that are not in your own words are held for you.
     """
     if (file is None) == (not source):
         raise UsageError("give a file, or a tool with --from", hint="kept import FILE, or kept import --from claude")
@@ -318,11 +318,11 @@ def _export_markdown(workspace: Workspace, memories: tuple[Memory, ...]) -> str:
 
 _TITLES = {
     AuditFault.SECRET: "hold a secret (not shown)",
-    AuditFault.INSTRUCTION: "tell an agent to do what only you should ask for",
+    AuditFault.INSTRUCTION: "instruct an agent to do what only you should ask for",
     AuditFault.DUPLICATE: "repeat another line",
     AuditFault.CONTRADICTION: "contradict a later line",
     AuditFault.STALE: "are out of date by their own words",
-    AuditFault.UNSUPPORTED: "are said in no transcript that kept has read",
+    AuditFault.UNSUPPORTED: "are in no transcript that kept has read",
 }
 
 
@@ -332,10 +332,10 @@ def audit(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> int:
-    """Find what is wrong with a memory file or another tool's store: secrets, planted instructions, repeats, contradictions, what
-    is out of date, and what no transcript says. Changes nothing.
+    """Find problems in a memory file or another tool's store: secrets, planted instructions, repeats, contradictions, outdated
+    lines, and lines that no transcript supports. Changes nothing.
 
-    Exits with 1 where anything was found.
+    Exits with 1 if it finds any.
     """
     with command_workspace(context) as workspace:
         audit_report = audit_notes(workspace, path)
@@ -352,7 +352,7 @@ def audit(
     ):
         _print_findings(fault, list(group))
     if not audit_report.compared:
-        write_line(("No transcripts were read yet, so evidence was not looked for → kept run", "dim"))
+        write_line(("No transcripts were read yet, so the lines were not compared with any → kept run", "dim"))
     return 1 if audit_report.findings else 0
 
 

@@ -37,15 +37,15 @@ def search(
         str, typer.Option(metavar="PROJECT", help="Only projects with this in their name, or the one of this folder.")
     ] = "",
     category: Annotated[str, typer.Option(metavar="CATEGORY", help="Only memories of this category.")] = "",
-    since: Annotated[str, typer.Option(metavar="DATE", help="Only what is dated that day or later.")] = "",
-    until: Annotated[str, typer.Option(metavar="DATE", help="Only what is dated that day or earlier.")] = "",
+    since: Annotated[str, typer.Option(metavar="DATE", help="Only results of this day or later.")] = "",
+    until: Annotated[str, typer.Option(metavar="DATE", help="Only results of this day or earlier.")] = "",
     sessions: Annotated[bool, typer.Option("--sessions", help="Rank sessions, each shown by its best turn.")] = False,
     store: Annotated[
         str,
-        typer.Option("--store", metavar="URL", help="Instead of this home: the memories and shared lines of a role on a server."),
+        typer.Option("--store", metavar="URL", help="Search a role's memories and shared lines on a server, instead of this home."),
     ] = "",
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many results.")] = 10,
-    every: Annotated[bool, typer.Option("--all", help="Also what only resembles the question a little.")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most this many results.")] = 10,
+    every: Annotated[bool, typer.Option("--all", help="Also weak matches.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print scores and reasons as JSON.")] = False,
 ) -> None:
     """Find what answers a question: memories, then days, then conversations, the best of each first; identifiers and paths also
@@ -57,7 +57,7 @@ def search(
     words = " ".join(query)
     if store:
         if project or category or since or until or sessions:
-            raise UsageError("--store takes words, --limit and --json alone", hint="kept search --store URL WORDS")
+            raise UsageError("--store works only with words, --limit and --json", hint="kept search --store URL WORDS")
         _search_server(context, store, words, limit, as_json=as_json)
         return
     with command_workspace(context) as workspace:
@@ -89,7 +89,7 @@ def search(
             if far := len(hits) - len(sections):
                 write_line(
                     (
-                        f"{format_count(far, 'hit that only resembles', 'hits that only resemble')} the question a little → --all",
+                        f"{format_count(far, 'weak match', 'weak matches')} left out → --all",
                         "dim",
                     )
                 )

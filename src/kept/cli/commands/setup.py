@@ -95,8 +95,8 @@ def setup(
     if nightly and (dead_job or not jobs):
         code = _install_job(context, home, at=at, kind=dead_job.kind if dead_job else "")
     elif not jobs and load_setting(home, "at_session_end") != "run":
-        hint = " → kept config set at_session_end run reads each when it ends"
-        write_line(("Without a nightly job sessions are read when you call kept run", "yellow"), (hint, "dim"))
+        hint = " → kept config set at_session_end run reads each one when it ends"
+        write_line(("Without a nightly job, sessions are read when you call kept run", "yellow"), (hint, "dim"))
     code = max(code, run_and_report(context, RunOptions(), ask=not yes))
     record_program_path(home, overwrite=True)
     return code
@@ -169,7 +169,7 @@ def _plan_lines(
     claude = next(client for client in CLIENTS if client.name == "claude")
     if allow and claude in used_clients(home) and claude not in plugin_clients(home) and not has_server(home, claude):
         step = " → claude mcp add --scope user kept -- kept mcp"
-        yield hanging_line([("  ", "")], "not the server with that tool, for claude: add it yourself", (step, "dim"))
+        yield hanging_line([("  ", "")], "the MCP server with that tool is not added to claude; add it yourself", (step, "dim"))
     for reader in readers:
         what = "  a section of memories, at most half the size of memory.md; the rest stays as it is"
         yield hanging_line([("  ", "")], format_path(home.of(reader) / reader.instructions), (what, "dim"))
@@ -178,20 +178,20 @@ def _plan_lines(
     if job_line is not None:
         yield job_line
     if memory_file:
-        by_hook = "  what holds everywhere, once something does; memories of a project come by the hook instead"
+        by_hook = "  memories that apply everywhere, once there are any; the hook adds the memories of a project"
         called = (hooks and claude in used_clients(home)) or claude in (*hooked_clients(home), *plugin_clients(home))
-        what = by_hook if called else "  what is remembered; edit it as you like"
+        what = by_hook if called else "  your memories; edit it as you like"
         yield hanging_line([("  ", "")], format_path(home.output_path(memory_file)), (what, "dim"))
     yield hanging_line(
         [("  ", "")],
         format_path(home.state),
-        ("  the store; kept uninstall takes the rest away again, --purge the store too", "dim"),
+        ("  the store; kept uninstall removes everything else, with --purge also the store", "dim"),
     )
 
 
 def _plan_job_line(jobs: tuple[InstalledJob, ...], dead_job: InstalledJob | None, at: str) -> Line:
     if dead_job is not None:
-        what = f"  the nightly job of {dead_job.kind} anew, at {at}: it starts {find_dead_program(dead_job)}, which cannot be run"
+        what = f"  the nightly job of {dead_job.kind} again, at {at}: it calls {find_dead_program(dead_job)}, which cannot be run"
     else:
         what = f"  {jobs[0].kind} runs kept already" if jobs else f"  the nightly job, at {at}"
     return line(what, (" → kept schedule install --show", "dim"))
@@ -211,10 +211,8 @@ def uninstall(
     """
     if everything and not yes:
         if not is_interactive():
-            raise UsageError(
-                "--purge deletes everything that is remembered", hint="kept export first, then kept uninstall --purge --yes"
-            )
-        if not confirm(("Delete everything that is remembered, for good?", "bold red")):
+            raise UsageError("--purge deletes all memories", hint="kept export first, then kept uninstall --purge --yes")
+        if not confirm(("Delete all memories for good?", "bold red")):
             write_line("Nothing was changed.")
             return 0
     home = command_home(context)
@@ -223,7 +221,7 @@ def uninstall(
     if left.problems:
         return 1
     if everything and left.quarantined:
-        write_line(("Not purged: what you added is in the folder that would be deleted. Move it, then run this again.", "yellow"))
+        write_line(("Not purged: the folder to be deleted contains your additions. Move them, then run this again.", "yellow"))
         return 1
     for client in plugin_clients(home):
         write_line((f"You must remove the plugin of {client.name} yourself", "yellow"), (f" → {REMOVE_PLUGIN[client.name]}", "dim"))
@@ -281,11 +279,11 @@ def schedule(
     only_show: Annotated[bool, typer.Option("--show", help="install: show what would be written, and write nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> int:
-    """Install, show or remove the nightly job, which runs kept, consolidates, checks and backs up.
+    """Install, show or remove the nightly job, which runs kept, consolidates memories, checks the store and backs it up.
 
-    It runs at low priority without a terminal, each step with its own result; a night that was missed is made up for by the next
-    run, and reading, extracting and asking stop after `night_minutes` (240). ``--tz`` sets the zone of that time, if the
-    scheduler knows zones (systemd).
+    The job runs at low priority without a terminal, and records the result of each step. The next run makes up for a missed night.
+    Reading, extracting and asking stop after `night_minutes` (240). `--tz` sets the time zone of `--at`, if the scheduler supports
+    zones (systemd).
     """
     home, call = command_home(context), global_options(context)
     match check_choice(action, _ACTIONS, "schedule"):
@@ -333,7 +331,7 @@ def _installed_lines(done: InstalledJob) -> Iterator[Line]:
     else:
         fails = done.kind == "systemd" and not done.detail.startswith("a trial")
         step = " → kept schedule install --with cron, or let systemd run without a session: loginctl enable-linger" if fails else ""
-        yield line((f"{done.kind} does not run it yet: {done.detail or 'it said nothing'}", "yellow"), (step, "dim"))
+        yield line((f"{done.kind} does not run it yet: {done.detail or 'it gave no reason'}", "yellow"), (step, "dim"))
 
 
 def _removed_lines(removed: tuple[str, ...]) -> Iterator[Line]:

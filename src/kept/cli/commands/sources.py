@@ -67,14 +67,14 @@ def sources(
     ] = None,
     *,
     source: Annotated[str, typer.Option("--as", metavar="FORMAT", help="add: the format of unrecognised files.")] = "",
-    project: Annotated[str, typer.Option("--project", metavar="NAME", help="add: the project all of it is filed under.")] = "",
+    project: Annotated[str, typer.Option("--project", metavar="NAME", help="add: the project to which all of it belongs.")] = "",
     author: Annotated[str, typer.Option("--author", metavar="person|agent", help="add: who wrote notes without an author.")] = "",
     session: Annotated[str, typer.Option("--session", metavar="ID", help="Print the archived turns of a session.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """Show what is read, from where, and what is not and why. With --verbose, account for every record.
+    """Show what is read, from where, and what is not read and why. With --verbose, account for every record.
 
-    Example: kept sources add ~/notes --as journal --author person. Every run reads what is added; `kept sources list` shows it.
+    Example: kept sources add ~/notes --as journal --author person. Every run reads added folders; `kept sources list` shows them.
     """
     if action in ("add", "remove", "list"):
         wanted = [SourceRoot(path=item, format=source, project=project, author=author) for item in items or ()]
@@ -112,7 +112,7 @@ def _change_roots(context: typer.Context, action: str, wanted: Sequence[SourceRo
         if not as_json:
             return
     roots = follow_roots.load_roots(home)
-    text = "Every run reads the known places of the tools alone; what you named to one run was read that once."
+    text = "No folder is added. Every run reads the tools' usual folders; a path given to `kept run` is read only once."
     none = line(text, (" → kept sources add PATH", "dim"))
     lines = _root_lines(roots, home.user) if roots else [none]
     write_answer(lambda: {"roots": [follow_roots.root_body(root, home.user) for root in roots]}, lines, as_json=as_json)
@@ -156,12 +156,10 @@ def _switched_line(home: Paths, action: str, item: str) -> Line:
     erased = f" (kept forget --source {item} erases it)" if name == "sources_off" else ""
     back = f" → kept sources {_BACK[action]} '{item}' takes this back"
     missed = [path for path in load_unread_reasons(home) if name == "exclude" and matches_path(path, [item])]
-    gone = (
-        f" {format_count(len(missed), 'file')} of it could not be read and {'is' if len(missed) == 1 else 'are'} no longer told of."
-    )
+    gone = f" {format_count(len(missed), 'file')} of it could not be read, no longer listed."
     return line(
         (item, "bold"),
-        " is not read from now on, by no run.",
+        " is no longer read by any run.",
         f"{gone if missed else ''} What was remembered stays{erased}.",
         (back, "dim"),
     )
@@ -252,7 +250,7 @@ def _account_lines(account: RecordAccount) -> Iterator[Line]:
     yield hanging_line([("  ", "")], format_account(account.records, account.kept, account.dropped))
     if account.noted:
         noted = ", ".join(f"{count:,} {what}" for what, count in sorted(account.noted.items()))
-        yield hanging_line([("  ", "")], (f"left out of records that were kept: {noted}", "dim"))
+        yield hanging_line([("  ", "")], (f"left out of archived records: {noted}", "dim"))
     yield from (
         line("  ", f"{format_path(problem.path)}:{problem.line}", (f"  {problem.reason}", "dim")) for problem in account.problems
     )
@@ -275,7 +273,7 @@ def _unread_tool_lines(workspace: Workspace, surveyed: Survey, *, verbose: bool)
     yield line(("Not read", "bold"))
     central = [tool_survey for tool_survey in absent if tool_survey.name not in _IN_PROJECTS]
     if central:
-        where = ("", "") if verbose else (" → where it was looked: kept sources --verbose", "dim")
+        where = ("", "") if verbose else (" → searched folders: kept sources --verbose", "dim")
         yield hanging_line([("  ", "")], "nothing found for: ", ", ".join(map(_tool_label, central)), where)
     if verbose:
         yield from (_searched_places_line(tool_survey) for tool_survey in central)
@@ -287,7 +285,7 @@ def _unread_tool_lines(workspace: Workspace, surveyed: Survey, *, verbose: bool)
             [("  ", "")], "no known place, read only from paths you give: ", ", ".join(given), (" → kept run PATH", "dim")
         )
     if not verbose and any(tool_survey.account.records > tool_survey.account.kept for tool_survey in surveyed.tools):
-        yield line("  records that were set aside, with the reasons", (" → kept sources --verbose", "dim"))
+        yield line("  skipped records, with the reasons", (" → kept sources --verbose", "dim"))
     if missed := [(path, reason) for path, reason in surveyed.unread.items() if path not in _unreadable_paths(surveyed)]:
         yield line((f"  {format_count(len(missed), 'file')} could not be read by the runs so far:", "yellow"))
         yield from unread_lines(missed, verbose=verbose, hint="kept sources --verbose")
@@ -310,12 +308,12 @@ def _unread_tool_lines(workspace: Workspace, surveyed: Survey, *, verbose: bool)
         yield line(f"  {name}: switched off by you{read}", (f" → kept sources enable {name}", "dim"))
     for item in surveyed.opted_out:
         yield line(
-            f"  session {item.session}: you wrote in it that it is not to be remembered",
+            f"  session {item.session}: off the record, as you wrote in it",
             (f"  {format_path(item.path)}", "dim"),
         )
     for name, reason in surveyed.plugins_left_out:
         yield line(f"  the format {name} of another package: {reason}")
-    yield line(("  a conversation in which you write <!-- kept: ignore --> on a line of its own is left out as a whole", "dim"))
+    yield line(("  if you write <!-- kept: ignore --> on a line of its own, the whole conversation is left out", "dim"))
 
 
 def _unreadable_paths(surveyed: Survey) -> frozenset[str]:
@@ -336,7 +334,7 @@ def _project_lines(surveyed: Survey, *, verbose: bool) -> Iterator[Line]:
     if not surveyed.projects:
         return
     yield line()
-    yield line(("Projects", "bold"), ("  what is remembered is filed under these", "dim"))
+    yield line(("Projects", "bold"), ("  memories are filed under these", "dim"))
     for name, directories in list(surveyed.projects.items())[: None if verbose else _PROJECTS_SHOWN]:
         shown = directories if verbose else directories[:_SHOWN]
         more = f" … {len(directories) - len(shown):,} more" if len(shown) < len(directories) else ""

@@ -45,7 +45,7 @@ def inactive_profile_lines(workspace: Workspace, store_status: StoreStatus) -> I
     """The memories that are not shown because their profile is not in use, and how to show them again."""
     for profile, count in sorted(store_status.of_inactive_profiles.items()):
         others = ",".join((*workspace.settings.profiles, profile))
-        text = f"{format_count(count, 'memory', 'memories')} of the profile {profile}, which is not in use, so nothing shows them"
+        text = f"{format_count(count, 'memory', 'memories')} of the profile {profile} not shown, because it is not in use"
         yield line((text, "yellow"), (f" → kept config set profiles {others}", "dim"))
 
 
@@ -100,7 +100,7 @@ def _state_lines(
     for path in store_status.outputs:
         yield line("Writes ", format_path(path))
     if not store_status.last_runs:
-        yield line("Nothing was ever run here", (" → kept run", "dim"))
+        yield line("kept was never run here", (" → kept run", "dim"))
     for number, run in enumerate(store_status.last_runs):
         yield line(
             (f"{'Last runs' if number == 0 else '':<11}", ""),
@@ -160,7 +160,7 @@ def _search_line(vectors: VectorStatus) -> Line:
         return line("Search by words only", (f": {vectors.problem}", "yellow"))
     if not vectors.model:
         return line(
-            "Search by words only", (": the local model is not here, or turned off → kept config get recall.embeddings", "dim")
+            "Search by words only", (": the local model is missing or turned off → kept config get recall.embeddings", "dim")
         )
     left = (
         f", {vectors.waiting:,} still to compute (by the nightly job or the next run that reads something)"

@@ -33,15 +33,15 @@ def team(
         str,
         typer.Option(
             metavar="WHAT",
-            help="share: approved (what you wrote or approved), certain (also what rests on your own words) or nothing.",
+            help="share: approved (what you wrote or approved), certain (also what is based on your own words) or nothing.",
         ),
     ] = "approved",
-    quotes: Annotated[bool, typer.Option("--quotes", help="share: also the words that a memory rests on.")] = False,
+    quotes: Annotated[bool, typer.Option("--quotes", help="share: also the words that a memory is based on.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """Show what your teams know and who says so; share a project's memories with a team, or take them back.
+    """Show what your teams know and who shared it; share a project's memories with a team, or take them back.
 
-    What others share stays on the server: none of it is in your files or shown to your agents until you accept it.
+    Lines that others share stay on the server. They are not in your files or shown to your agents until you accept them.
     """
     with command_workspace(context) as workspace:
         if action:
@@ -60,7 +60,7 @@ def sync(
     show_key: Annotated[bool, typer.Option("--show-key", help="Print the key that your other machines need.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> int:
-    """Exchange what you remember with your other machines through the folder of the setting sync.folder. Every run does so too."""
+    """Exchange memories with your other machines through the folder that the setting sync.folder names. Every run does so too."""
     with command_workspace(context) as workspace:
         folder = SyncFolder(workspace=workspace)
         if show_key:
