@@ -91,4 +91,6 @@ def _report_busy(written: WriteReport) -> Iterator[None]:
     try:
         yield
     except BusyError as error:
-        written.problems.append(f"the files are not up to date, another process is writing them: {error}; the next run does it")
+        written.problems.append(
+            f"the files are not up to date, because another process is writing them: {error}; the next run updates them"
+        )

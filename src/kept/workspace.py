@@ -297,7 +297,9 @@ def open_workspace(
     given = os.environ if env is None else env
     refuse_state_elsewhere(home)
     for link in find_links(home.state):
-        raise RefusedPathError("a link lies in kept's own folder", where=str(link), hint="put what it leads to in its place")
+        raise RefusedPathError(
+            "there is a link in kept's own folder", where=str(link), hint="replace the link by the file it leads to"
+        )
     if not new_store:
         refuse_lost_store(home, _memory_files(home, made))
     with _open_store(home, "" if home.settings_folder else chosen.store.url, dry=dry) as store:
@@ -375,7 +377,7 @@ def refuse_lost_store(home: Paths, memory_files: Collection[str] = ()) -> None:
     if copies or made:
         left = "backups of it are there" if copies else f"{made[0]} was made from it"
         back = f"kept restore {copies[-1]}" if copies else "kept restore FILE, with a backup of yours"
-        hint = f"bring it back: {back} (or begin with an empty one: --new-store)"
+        hint = f"restore it: {back} (or start with an empty one: --new-store)"
         raise StoreError(f"the store is gone, but {left}", where=str(home.store), hint=hint)
 
 

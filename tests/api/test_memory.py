@@ -83,9 +83,9 @@ def test_what_is_added_in_an_agents_shell_waits_and_what_holds_stays_as_it_is(ho
         assert memory.add(PNPM, "constraint").status == "held"
         with pytest.raises(UsageError):
             memory.update(active.id, "The staging server is db3.internal.")
-        with pytest.raises(UsageError, match="for the person to decide"):
+        with pytest.raises(UsageError, match="only the person may"):
             memory.forget(active.id)
-        with pytest.raises(UsageError, match="for the person to decide"):
+        with pytest.raises(UsageError, match="only the person may"):
             memory.undo()
         assert memory.context(PNPM).text.count("pnpm") == 0
         memory.observe([{"role": "user", "content": TOLD}, {"role": "assistant", "content": "I will."}])

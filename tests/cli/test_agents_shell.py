@@ -60,7 +60,7 @@ def test_a_decision_from_an_agents_shell_is_refused_in_one_line_and_changes_noth
     for call in calls:
         code, out, err = kept(capsys, *call)
         assert (code, out, err.count("\n")) == (2, "", 1), call
-        assert f"CLAUDECODE is set), and `kept {call[0]}` is for the person to decide" in err
+        assert f"CLAUDECODE is set), but only the person may run `kept {call[0]}`" in err
     assert memory_file(home).read_bytes() == before
     monkeypatch.delenv("CLAUDECODE")
     assert [each["id"] for each in told(capsys, "review")] == [held]

@@ -25,7 +25,7 @@ def test_a_link_anywhere_in_the_state_folder_stops_every_command_before_it_write
         before = real.read_bytes()
         place.symlink_to(real)
         code, _, err = kept(capsys, "add", f"Never touch {name} by hand.", "--type", "constraint")
-        assert (code, "a link lies in kept's own folder" in err) == (2, True), name
+        assert (code, "there is a link in kept's own folder" in err) == (2, True), name
         assert real.read_bytes() == before
         place.unlink()
         real.rename(place)

@@ -142,17 +142,17 @@ def test_the_models_that_could_be_asked_are_told_without_asking_any(capsys, home
         ({"adapter": "ollama", "model": "qwen3:8b"}, ["nothing leaves this machine"]),
         (
             {"adapter": "ollama", "model": "gpt-oss:120b-cloud"},
-            ["what is asked goes to the cloud behind it", "The model's price is unknown"],
+            ["questions go to its cloud", "The model's price is unknown"],
         ),
         (
             {"adapter": "ollama", "model": "qwen3:8b", "base_url": "http://203.0.113.5:11434", "day_tokens": "1000"},
-            ["what is asked goes to 203.0.113.5", "The model's price is unknown", "the limit is 31,000 tokens"],
+            ["questions go to 203.0.113.5", "The model's price is unknown", "the limit is 31,000 tokens"],
         ),
         (
             {"adapter": "anthropic", "model": "claude-haiku-5-5", "day_usd": "1.5"},
-            ["what is asked goes to Anthropic", "The limit is 46.50 USD a month"],
+            ["questions go to Anthropic", "The limit is 46.50 USD a month"],
         ),
-        ({"adapter": "command", "command": "claude"}, ["what is asked goes to the program claude"]),
+        ({"adapter": "command", "command": "claude"}, ["questions go to the program claude"]),
     ],
 )
 def test_who_gets_what_a_model_is_asked_is_told_and_what_a_month_may_cost(capsys, home, monkeypatch, settings, told):
@@ -378,7 +378,7 @@ def test_forgetting_needs_a_yes_and_leaves_no_word_anywhere(capsys, filled, rule
     gone = told(capsys, "forget", rule, "--yes")
     assert set(gone.pop("places")) == {"the store", "the files kept writes"}
     (transcript,) = gone.pop("out_of_reach")
-    assert transcript.endswith("a.jsonl still says it: the file belongs to another program")
+    assert transcript.endswith("a.jsonl still contains it: the file belongs to another program")
     assert gone == {"forgotten": [rule], "sessions": [], "items": 0, "outside": [], "near": [], "remains": [], "problems": []}
     assert told(capsys, "list", "--all")[0]["content"] == ""
     assert "(forgotten, 2026-01-05)" in kept(capsys, "list", "--all")[1]

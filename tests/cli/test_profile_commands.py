@@ -107,5 +107,5 @@ def test_nobody_can_be_asked_about_what_is_surer_than_what_needs_no_person(capsy
     kept(capsys, "profiles", "new", "mine", "--like", "coding")
     path = home / ".config" / "kept" / "profiles" / "mine.toml"
     path.write_text(path.read_text().replace("review = 0.75", "review = 0.95"))
-    allowed = "0 to the floor: the confidence from which a person is asked at all"
+    allowed = "0 to the floor: held candidates below this confidence are refused"
     assert profiles.check_profile(path.read_text()) == (("categories[insight].review", "cannot be 0.95", allowed),)

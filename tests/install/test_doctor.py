@@ -323,7 +323,7 @@ def test_settings_nobody_can_follow_are_told_once_and_a_problem_that_hooks_log_o
     told = [line for line in wrong(place).splitlines() if line.startswith("claude: ")]
     assert len(told) == 1
     assert "SessionStart, UserPromptSubmit" in told[0]
-    assert "the hook itself is well" in told[0]
+    assert "the hook itself works" in told[0]
 
 
 def test_a_server_of_kepts_that_answers_is_well(place):

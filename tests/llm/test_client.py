@@ -355,7 +355,7 @@ def test_a_budget_in_money_that_cannot_hold_is_told() -> None:
     asking = asker(Played(paid(GOOD, cost=None)), limits=(Limits(span="a run", usd=1.0),))
     asking.tell = told.append
     asking([ask()])
-    assert "the budgets in USD cannot hold" in told[0]
+    assert "budgets in USD cannot be enforced" in told[0]
 
 
 def test_questions_are_spaced_as_the_rate_says() -> None:

@@ -55,7 +55,7 @@ def test_a_local_server_is_found_with_its_first_model_and_nothing_leaves_the_mac
 
 def test_a_model_of_the_cloud_that_a_local_server_offers_is_not_called_local(listening):
     (found,) = find_servers({"Ollama": listening(json.dumps({"data": [{"id": "gpt-oss:120b-cloud"}]}).encode())})
-    assert found.reach == "what is asked goes to its provider"
+    assert found.reach == "questions go to its provider"
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ def test_what_is_found_is_marked_as_remembered_data_with_id_and_reason(rememberi
     assert text.startswith(f"<{TAG}>\n{NOTICE}\n")
     assert "InvoiceWriter" in text
     assert "its words" in text
-    assert ask(remembering, ("search_memory", {"query": "walnuts"})) == ["Nothing is remembered of that."]
+    assert ask(remembering, ("search_memory", {"query": "walnuts"})) == ["No memory is about that."]
 
 
 def test_a_memory_comes_with_the_words_it_rests_on(remembering, capsys):
@@ -195,7 +195,7 @@ def test_a_day_tells_its_sessions_and_what_was_learnt(remembering):
     )
     assert "session s1" in day
     assert "learnt" in day
-    assert none == "Nothing is archived of 2025-01-01."
+    assert none == "Nothing is archived for 2025-01-01."
     assert "2026-01-05" in days.splitlines()
     assert ask(remembering, "kept://day/2026-01-05") == [day]
 
@@ -219,7 +219,7 @@ def test_the_context_is_what_a_hook_would_put_there(remembering):
         ("get_task_context", {"message": "banana bread"}),
     )
     assert FACT in near
-    assert far == "Nothing is remembered of that."
+    assert far == "No memory is about that."
 
 
 def test_what_an_agent_adds_waits_for_the_person(remembering, capsys):

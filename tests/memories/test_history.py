@@ -290,7 +290,7 @@ def test_a_number_names_a_pass_and_one_behind_an_r_a_run(workspace):
     assert sorted(undo(workspace, "run 1").changed) == ["m1"]
 
 
-@pytest.mark.parametrize(("what", "told"), [("9" * 18, "there is no pass"), ("9" * 19, "names no pass or run")])
+@pytest.mark.parametrize(("what", "told"), [("9" * 18, "there is no pass"), ("9" * 19, "is not a pass or run")])
 def test_a_number_that_no_pass_can_have_names_none(workspace, what, told):
     with pytest.raises(UsageError, match=told):
         undo(workspace, what)
@@ -489,7 +489,7 @@ def test_a_run_with_a_forget_is_not_undone_and_stays_whole(workspace):
         (undo, "1", "there is nothing to undo → see `kept log`"),
         (undo, "", "there is nothing to undo → see `kept log`"),
         (redo, "3", "there is nothing to redo → see `kept log`"),
-        (redo, "x", "'x' names no pass or run → give a pass number, or r3 for run 3; see `kept log`"),
+        (redo, "x", "'x' is not a pass or run → give a pass number, or r3 for run 3; see `kept log`"),
     ],
 )
 def test_what_cannot_be_taken_back_is_told_with_what_it_is(workspace, take, what, told):

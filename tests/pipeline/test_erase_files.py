@@ -208,7 +208,7 @@ def test_a_copy_in_which_the_words_are_still_found_is_not_used(home, desk_at, mo
         monkeypatch.setattr("kept.pipeline.erase.store.StoreHolder", Idle)
         done = forget(workspace, told(workspace))
         (problem,) = done.problems
-        hint = "delete what you do not need (what was to be forgotten may still be there)"
+        hint = "delete what you do not need (it may still contain the words)"
         assert problem == f"backups: 1 rewritten, and not: {theirs} (the words are still in it) → {hint}"
         assert [place for place in done.remains if str(theirs) in place]
         assert (theirs.read_bytes() == before, own.exists()) == (True, False)
@@ -456,5 +456,5 @@ def test_the_history_of_a_repository_is_named_once_if_kept_writes_files_there(ho
         (home / ".claude" / ".git").mkdir()
         (home / ".claude" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
         assert [text for text in find_out_of_reach(workspace, WORDS, ()) if "history" in text] == [
-            f"the history of the repository {home / '.claude'} may say it: kept writes a file there"
+            f"the history of the repository {home / '.claude'} may contain it, because kept writes a file there"
         ]

@@ -196,7 +196,7 @@ def test_whoever_waits_is_told_how_far_the_search_and_the_erasing_are(home, desk
         request = make_erasure_request(workspace, said=[SAID])
         forget(workspace, request, progress=lambda *step: told.append(step))
         count = len(list_holders(workspace))
-    steps = [(step, number, count) for step in ("looking where the words stand", "erasing") for number in range(count)]
+    steps = [(step, number, count) for step in ("searching for the words", "erasing") for number in range(count)]
     assert told == [*steps, ("reading everything again", 0, 0)]
 
 

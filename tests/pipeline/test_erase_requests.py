@@ -143,7 +143,7 @@ def test_the_name_of_a_project_that_is_forgotten_is_told_to_stay(two_projects, p
     workspace = two_projects
     asked = {"project": workspace.find_scope(project)} if project else {"source": "one-session"}
     done = forget(workspace, make_erasure_request(workspace, **asked))
-    start = "the project's name and folder stay in kept's list of what is not to be read again; so does text about it elsewhere"
+    start = "the project's name and folder stay in kept's list of erased projects; text about the project elsewhere also stays"
     assert done.out_of_reach.count(start) == names
 
 

@@ -149,7 +149,7 @@ def test_turns_that_were_erased_for_their_age_are_not_offered_again(said, set_ke
         assert call("forget", "--aged", *again) != 0
         shown = capsys.readouterr()
         assert shown.out == ""
-        assert "nothing is older than the settings keep it" in shown.err
+        assert "no turn is older than the settings allow" in shown.err
 
 
 @pytest.mark.parametrize(("span", "days"), [("2y", 732), ("6m", 186), ("3w", 21), ("90d", 90), ("always", None), ("", None)])

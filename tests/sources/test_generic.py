@@ -209,7 +209,7 @@ def test_a_plugin_is_found_where_a_package_names_it(tmp_path, monkeypatch):
         ("no_such_module:X", "cannot be loaded: ModuleNotFoundError"),
         ("json:no_such_name", "cannot be loaded: AttributeError"),
         ("json:dumps", "cannot be loaded: TypeError"),
-        ("collections:OrderedDict", "is no source: name, places, claims and read are needed"),
+        ("collections:OrderedDict", "is not a source: it needs name, places, claims and read"),
     ],
 )
 def test_a_plugin_that_cannot_be_loaded_is_left_out_with_the_reason(value, reason):

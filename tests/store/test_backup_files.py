@@ -115,7 +115,7 @@ def test_a_backup_is_restored_where_there_is_no_store_and_a_damaged_or_missing_o
     before = place.read_bytes()
     with pytest.raises(DamagedError) as error:
         restore_backup(backup, place, aside)
-    assert str(error.value).startswith("the backup is damaged: pass 1: what it holds does not match the hash chain (")
+    assert str(error.value).startswith("the backup is damaged: pass 1: its content does not match the hash chain (")
     assert str(error.value).endswith(f"({backup}) → use an older one; nothing was changed")
     with pytest.raises(UsageError, match=r"there is no such file \(.*gone.db\)"):
         restore_backup(folder / "gone.db", place, aside)

@@ -41,7 +41,9 @@ def test_a_file_with_a_program_in_it_is_not_opened(base, tmp_path, statement):
     with pytest.raises(DamagedError) as error:
         Database(tmp_path / "kept.db")
     kind = statement.split()[1].lower()
-    assert str(error.value).startswith(f"the store holds what kept did not make: {kind} sly ({tmp_path / 'kept.db'}) → restore")
+    assert str(error.value).startswith(
+        f"the store contains triggers or views that kept did not create: {kind} sly ({tmp_path / 'kept.db'}) → restore"
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,7 +67,8 @@ def test_another_programs_database_and_one_of_a_newer_kept_are_left_alone(tmp_pa
 def test_a_link_is_no_store(base, tmp_path):
     (tmp_path / "link.db").symlink_to(tmp_path / "kept.db")
     assert (
-        told(Database, tmp_path / "link.db") == f"the store is a link ({tmp_path / 'link.db'}) → put what it leads to in its place"
+        told(Database, tmp_path / "link.db")
+        == f"the store is a link ({tmp_path / 'link.db'}) → replace the link by the file it leads to"
     )
 
 
@@ -144,7 +147,7 @@ def test_one_row_that_cannot_be_read_back_among_others_is_an_error(base, tmp_pat
             base.verify_after_commit("two", lambda: False)
 
     assert told(write).startswith(
-        f"what was written cannot be read back ({tmp_path / 'kept.db'}) → the disk lies: run `kept check`"
+        f"what was written cannot be read back ({tmp_path / 'kept.db'}) → the disk is unreliable: run `kept check`"
     )
 
 
@@ -183,7 +186,7 @@ def test_a_new_file_is_its_owners_alone_and_none_is_left_if_it_cannot_be_filled(
             journal.touch()
             raise error
 
-    assert told(fill, OSError(28, "No space left")) == f"the file cannot be written: No space left ({place}) → look after the disk"
+    assert told(fill, OSError(28, "No space left")) == f"the file cannot be written: No space left ({place}) → check the disk"
     assert "the disk is full" in told(fill, sqlite3.OperationalError("database or disk is full"))
     with pytest.raises(KeyError):
         fill(KeyError("x"))

@@ -279,9 +279,9 @@ def test_fingerprints_are_those_of_the_log_and_each_difference_is_told():
     assert fingerprints_of(rows) == {"a": 1, "b": 1, "c": 2}
     stored = [FingerprintRow(fingerprint=name, pass_id=number) for name, number in (("d", 4), ("c", 2), ("b", 2))]
     assert list(check_fingerprints(rows, stored)) == [
-        "pass 1: what it forgot may come back, a fingerprint is missing",
-        "a fingerprint of what was forgotten (pass 2) is not the log's",
-        "a fingerprint of what was forgotten (pass 4) is not the log's",
+        "pass 1: the forgotten words may come back, because a fingerprint is missing",
+        "a fingerprint of forgotten words (pass 2) is not the log's",
+        "a fingerprint of forgotten words (pass 4) is not the log's",
     ]
 
 
@@ -506,7 +506,7 @@ def test_a_memory_that_an_earlier_version_left_with_an_undone_edit_is_mended_onc
     left = replace(store.log.memory("m1"), content="words of the edit")  # as the fold of that version has it
     with store.transaction():
         store.log._update_memories({"m1": left})
-    assert store.find_damage() == ("memory m1: differs from what the log adds up to",)
+    assert store.find_damage() == ("memory m1: differs from the result of the log",)
     store.upgrade_memories()
     assert (store.log.memory("m1").content, store.log.memory("m1").observations) == ("words before the edit", 2)
     assert store.find_damage() == ()

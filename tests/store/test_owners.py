@@ -107,7 +107,7 @@ def test_a_database_without_kept_and_a_role_that_may_not_make_it_are_told(postgr
 
     url = postgres()
     elsewhere = with_database(url, "template1")
-    with pytest.raises(StoreError, match="holds no store of kept"):
+    with pytest.raises(StoreError, match="contains no store of kept"):
         PostgresServer(elsewhere)
     with pytest.raises(StoreError, match="does not allow it"):
         PostgresServer(elsewhere, create=True)
@@ -314,7 +314,7 @@ def test_a_client_that_is_two_versions_older_than_the_server_is_told_and_writes_
         rows = list(store.export_rows())
     monkeypatch.setattr(server, "_NEWEST", 1)
     with replica(tmp_path / "kept.db", url) as store:
-        with pytest.raises(StoreError, match="the server is of a newer kept"):
+        with pytest.raises(StoreError, match="the tables on the server are from a newer kept"):
             commit(store, add("2123456789", "after"))
         assert list(store.export_rows()) == rows
         assert len(store.log.memories()) == 1

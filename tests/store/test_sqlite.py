@@ -314,7 +314,7 @@ def test_words_that_cannot_be_erased_at_the_next_opening_are_told_by_check(open_
 
     monkeypatch.setattr(SqliteStore, "compact", refused)
     with open_at(tmp_path / "kept.db") as again:
-        assert again.find_damage() == ("words that were forgotten may still lie in free pages: the disk is full",)
+        assert again.find_damage() == ("forgotten words may still be in free pages: the disk is full",)
 
 
 def test_every_folder_made_for_a_store_is_its_owners_alone(open_at, tmp_path):
@@ -345,8 +345,8 @@ def test_a_key_of_what_was_forgotten_that_is_gone_is_not_made_anew(store):
     made = commit(store, Forget(memory="m1", at=AT, reason="x", fingerprints=("f1",)))
     store.log.erase_memory("m1", (), ("f1",), made)
     store._database.execute_sql("DELETE FROM settings WHERE name = 'key:forget'")
-    assert "the key of what was forgotten is gone: it may come back" in store.find_damage()
-    with pytest.raises(DamagedError, match="key of what was forgotten"):
+    assert "the key for forgotten words is missing, so these words may come back" in store.find_damage()
+    with pytest.raises(DamagedError, match="key for forgotten words"):
         store.key("forget")
 
 

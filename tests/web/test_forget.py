@@ -186,7 +186,7 @@ def test_what_is_forgotten_and_left_nothing_is_not_said_to_be_erased_again(large
     assert large.ask("POST", "/api/forget", {"memories": [number], "sure": True})[0] == 200
     status, _, told = large.ask("POST", "/api/forget", {"memories": [number], "sure": True})
     assert status == 409
-    assert "not known any more" in told["error"]
+    assert "no longer knows its words" in told["error"]
 
 
 def fail_to_replace(*_):

@@ -205,7 +205,7 @@ class Memory:
             if category:
                 profile, kind = workspace.kind(category)
             if kind is None:
-                raise UsageError(f"the profile {profile.id} remembers nothing of that kind", hint="name a category")
+                raise UsageError(f"the profile {profile.id} has no category for that", hint="name a category")
             named, project = format_kind(profile.id, kind.id), "" if kind.user_wide else self._session.directory
             if agent or agent_variable(os.environ):
                 return self._apply_change(
@@ -236,7 +236,7 @@ class Memory:
         :meth:`add` does. Raises MissingError, BusyError if another process works for long, and UsageError if neither or both are
         given, or if an agent runs this in its shell on the memory that its person shares.
         """
-        self._refuse_agents("forgetting")
+        self._refuse_agents("forget")
         if bool(number) == bool(words.strip()):
             raise UsageError("forget a memory by its id, or words")
         with self._locked_workspace() as workspace:
@@ -251,7 +251,7 @@ class Memory:
         Returns the ids of the memories concerned. Raises UsageError if there is none, if it was a forget, or if an agent runs this
         in its shell on the memory that its person shares.
         """
-        self._refuse_agents("undoing")
+        self._refuse_agents("undo")
         with self._locked_workspace() as workspace:
             undone, _ = apply_person_change(workspace, lambda: history.undo_in_scopes(workspace, self._scopes))
             return tuple(undone.changed)
@@ -308,11 +308,11 @@ class Memory:
             raise MissingError(f"no memory {memory_id!r} here", hint=hint)
         return exact[0]
 
-    def _refuse_agents(self, what: str) -> None:
+    def _refuse_agents(self, action: str) -> None:
         sign = agent_variable(os.environ)
         if sign and self._shared and not self._workspace.settings.trust_agents:
             raise UsageError(
-                f"an agent runs this ({sign} is set), and {what} is for the person to decide",
+                f"an agent runs this ({sign} is set), but only the person may {action}",
                 hint="nothing was changed; run it in a terminal of your own",
             )
 

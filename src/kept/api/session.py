@@ -129,7 +129,7 @@ def find_withdrawals(
     withdrawn = [memory for memory in taken if latest[memory.id][0].run == run]
     met = {latest[memory.id][1].at for memory in withdrawn}
     unmet = dict.fromkeys(candidate.content for candidate in candidates if candidate.at not in met)
-    return withdrawn, tuple(f"{content!r} names no memory alone; list() shows all, forget() erases one" for content in unmet)
+    return withdrawn, tuple(f"{content!r} does not identify one memory; list() shows all, forget() erases one" for content in unmet)
 
 
 def _roll_window(workspace: Workspace, window: Window, event: Event, *, most: int, keep: int) -> Window:

@@ -95,6 +95,6 @@ def refuse_agents(name: str, arguments: Sequence[str], variables: Mapping[str, s
     sign = agent_variable(variables)
     if sign and (not words or words & {argument.partition("=")[0] for argument in arguments}):
         raise UsageError(
-            f"an agent runs this ({sign} is set), and `kept {name}` is for the person to decide",
+            f"an agent runs this ({sign} is set), but only the person may run `kept {name}`",
             hint="nothing was changed; run it in a terminal of your own",
         )

@@ -261,7 +261,7 @@ def reword_line(passage: Passage, words: str, now: datetime) -> Reword:
     if passage.form is not PassageForm.OWN:
         name = digest("own", str(passage.day), passage.scope, passage.id, size=7)
         passage = replace(passage, id=name, form=PassageForm.OWN, thread=0, by="you", made_of="", instead=passage.id, text="")
-    reason = "a line of the day was deleted" if not words else "a line of the day was put otherwise"
+    reason = "a line of the day was deleted" if not words else "a line of the day was reworded"
     return Reword(memory=passage.id, at=now, reason=reason, line=passage, content=words)
 
 

@@ -200,7 +200,7 @@ def _compare_gold_set(open_workspace: Opener, folder: Path, transcripts: Path | 
         raise UsageError(
             f"{len(missing)} of the {len(paths)} transcripts that it cites are not there, the first is {missing[0]}",
             where=str(folder),
-            hint="--corpus FOLDER says where they lie",
+            hint="give their folder with --corpus FOLDER",
         )
     begun = process_time()
     with TemporaryDirectory(prefix="kept-eval-") as home, open_workspace(Path(home)) as workspace:
@@ -222,9 +222,7 @@ def _find_root(folder: Path, cited: list[str]) -> Path:
     paths = (path / place for path in above for place in _PLACES if any((path / place / item).is_file() for item in cited[:1]))
     root = next(paths, None)
     if root is None:
-        raise UsageError(
-            "the transcripts that it cites are not near it", where=str(folder), hint="--corpus FOLDER says where they lie"
-        )
+        raise UsageError("the cited transcripts are not near it", where=str(folder), hint="give their folder with --corpus FOLDER")
     return root
 
 

@@ -269,7 +269,7 @@ def _find_untrusted(home: Paths, name: str, body: Mapping[str, Any]) -> list[str
 
 
 def _untrusted_finding(events: list[str]) -> CheckFinding:
-    detail = f"you have not told codex that you trust kept's hooks as they are, so it does not call those at {', '.join(events)}"
+    detail = f"you have not told codex to trust kept's present hooks, so it does not call those at {', '.join(events)}"
     return make_fault("codex", detail, _TRUST)
 
 
@@ -343,7 +343,7 @@ def _check_hook_reply(
     elif answer.out.strip() and not _is_answer(answer.out, event):
         yield f"the answer is not one that {client.name} understands: {answer.out.strip()[:80]!r}", _REINSTALL
     elif complained:  # the message follows the time and the event
-        yield f"kept logged a problem: {complained[-1].partition(': ')[2][:200]}", "mend what it names: the hook itself is well"
+        yield f"kept logged a problem: {complained[-1].partition(': ')[2][:200]}", "fix the named problem; the hook itself works"
     elif event == "UserPromptSubmit" and home.store.exists() and f"{session_file_name(_SESSION)}.told" not in after:
         yield f"kept answers, but not from the store in {home.state}: the hook uses another home", _REINSTALL
 

@@ -79,7 +79,7 @@ def run_checks(home: Paths, *, profile: str | None = None, zone: str | None = No
         except (KeptError, OSError, ValueError) as error:
             what, fix = (error.what, error.hint) if isinstance(error, KeptError) else (str(error), "")
             where = f" ({error.where})" if isinstance(error, KeptError) and error.where else ""
-            check_findings.append(make_fault(name, f"{what}{where}", fix or "mend that, then run kept doctor again"))
+            check_findings.append(make_fault(name, f"{what}{where}", fix or "fix that, then run kept doctor again"))
     return tuple(dict.fromkeys(check_findings))
 
 
@@ -196,7 +196,7 @@ def _check_store_clock(workspace: Workspace) -> Iterator[CheckFinding]:
     runs = workspace.store.log.runs(1)
     if runs and runs[0].started_at > workspace.clock() + _DAY:
         today, last = workspace.clock().date(), runs[0].started_at.date()
-        detail = f"it is {today} here, but the last run was on {last}: the clock was wrong, then or now"
+        detail = f"it is {today} here, but the last run was on {last}: the clock is or was wrong"
         yield make_fault("clock", detail, "timedatectl set-ntp true")
 
 
@@ -291,7 +291,7 @@ def _check_quarantined(workspace: Workspace) -> Iterator[CheckFinding]:
     if quarantined:
         session, fault = next(iter(quarantined.items()))
         detail = f"the language model's reply about {len(quarantined)} sessions could not be used, such as {session} ({fault})"
-        fix = "kept run --force asks again; so does another model or a mended program"
+        fix = "kept run --force asks again; so does another model"
         yield make_fault("set aside", detail, fix)
 
 
@@ -313,7 +313,7 @@ def _check_hook_log(home: Paths) -> Iterator[CheckFinding]:
     lines = load_hook_log(str(home.state))
     if lines:
         yield CheckFinding(
-            name="hook log", ok=None, detail=f"{len(lines)} lines, the last: {lines[-1][:200]}", fix="mend what it names"
+            name="hook log", ok=None, detail=f"{len(lines)} lines, the last: {lines[-1][:200]}", fix="fix the named problem"
         )
 
 

@@ -55,7 +55,7 @@ def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False
     sources = with_zone(workspace.zone)
     if not paths:
         gone = [place for root in workspace.settings.root if not os.path.lexists(place := root.resolve(workspace.paths.user))]
-        skipped += [(printable(place), "the folder does not exist; to end reading it, use `kept sources remove`") for place in gone]
+        skipped += [(printable(place), "the folder does not exist; to stop reading it: kept sources remove") for place in gone]
     folder, noted = "", dict[str, tuple[str, str]]()
     known = tuple((source.name, Path(os.path.realpath(place))) for source, place in list_source_places(workspace)) if paths else ()
     for candidate in _paths_to_examine(workspace, paths):

@@ -167,7 +167,7 @@ def failure_from_error(error: Exception, *, connection: bool) -> AdapterFailure:
     """The failure for an exception: of the ``connection`` to the server, or else of a response that is no valid message."""
     if connection:
         return AdapterFailure(fault=Fault.CONNECTION, reason="the server cannot be reached, or the connection broke")
-    return AdapterFailure(fault=Fault.FAILED, reason=f"the server's response has no known form ({type(error).__name__})")
+    return AdapterFailure(fault=Fault.FAILED, reason=f"the server's response has an unknown form ({type(error).__name__})")
 
 
 def _find_error_message(body: object) -> str:

@@ -34,18 +34,18 @@ class AvailableModel:
     @property
     def reach(self) -> str:
         """Where questions are sent, in words."""
-        return NOWHERE if self.local else "what is asked goes to its provider"
+        return NOWHERE if self.local else "questions go to its provider"
 
 
 def describe_reach(chosen: LlmSettings) -> str:
     """Who receives the questions to the model of the settings, in words."""
     if chosen.adapter == "command":
-        return f"what is asked goes to the program {chosen.command}, and to whom that hands it on"
+        return f"questions go to the program {chosen.command}, and to the provider that it uses"
     address = chosen.base_url or (OLLAMA_URL if chosen.adapter == "ollama" else "")
     if is_on_this_machine(address):
-        return "what is asked goes to the cloud behind it" if chosen.model.endswith(_CLOUD) else NOWHERE
+        return "questions go to its cloud" if chosen.model.endswith(_CLOUD) else NOWHERE
     vendor = {"openai": "OpenAI", "anthropic": "Anthropic"}.get(chosen.adapter, chosen.adapter)
-    return f"what is asked goes to {urlsplit(address).hostname or vendor}"
+    return f"questions go to {urlsplit(address).hostname or vendor}"
 
 
 def is_on_this_machine(url: str) -> bool:

@@ -228,7 +228,7 @@ class LlmClient:
         summary = f"{coming.questions:,} {many}, about {would.input_tokens:,} tokens{self._format_cost(coming)}"
         if self._plan is None and coming.questions and would.cost is None and any(limits.usd for limits in self._spent):
             self._warn_of_budget(
-                "the price of this model is not known, so the budgets in USD cannot hold: set llm.price_input and "
+                "the price of this model is unknown, so budgets in USD cannot be enforced: set llm.price_input and "
                 "llm.price_output, or limit the tokens (llm.run_tokens)"
             )
         if short := self.find_shortfall(coming):
@@ -255,7 +255,7 @@ class LlmClient:
         if self._plan is not None:
             minutes = max(1, round(coming.questions * SECONDS / max(1, self._pace.concurrency) / 60))
             left = max(0, self._plan.calls - self._count_plan_calls())
-            return f", about {minutes:,} min, through your plan with {self._plan.program}, of which {left} may be asked now"
+            return f", about {minutes:,} min, through your plan with {self._plan.program}; {left} of them may be asked now"
         return "" if coming.usage.cost is None else f", about {coming.usage.cost:.2f} USD"
 
     def _count_plan_calls(self) -> int:

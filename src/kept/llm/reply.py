@@ -301,7 +301,7 @@ def _parse_server_error(body: Mapping[str, Any]) -> InvalidReply | None:
     if not isinstance(error, dict) or not isinstance(error.get("message"), str):
         return None
     kind = str(error.get("type") or error.get("code") or "")
-    return InvalidReply(fault=_OVER.get(kind, Fault.FAILED), reason="the server answered with an error in the place of a reply")
+    return InvalidReply(fault=_OVER.get(kind, Fault.FAILED), reason="the server answered with an error instead of a reply")
 
 
 def _strip_thinking(text: str) -> str | None:

@@ -194,7 +194,7 @@ def _parse_settings(text: str, where: str) -> dict[str, Any]:
     try:
         body = json.loads(text)
     except (ValueError, RecursionError) as error:
-        hint = "mend it, or add the hooks by hand: kept setup --show"
+        hint = "repair it, or add the hooks by hand: kept setup --show"
         raise ConfigError(f"the file is not JSON: {error}", where=where, hint=hint) from error
     permissions = body.get("permissions", {}) if isinstance(body, dict) else None
     known = isinstance(permissions, dict) and isinstance(permissions.get("allow", []), list)

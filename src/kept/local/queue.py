@@ -237,6 +237,6 @@ def render_failures(failures: list[JobFailure]) -> str:
     """One line for a session's context that names the failed jobs. It contains no text from transcripts or files."""
     names = ", ".join(failure.what for failure in failures)
     return (
-        f"- kept could not do all of its own work ({names}). `kept status` says what failed, `kept doctor` how to mend it; the "
+        f"- kept could not do all of its own work ({names}). `kept status` says what failed, `kept doctor` how to fix it; the "
         "user may not know yet."
     )

@@ -120,11 +120,11 @@ def list_unreachable_backups(workspace: Workspace) -> Iterator[str]:
     """A message for each backup by a person that forgetting does not reach: it is not there now, or in another home."""
     folder = find_backup_folder(workspace)
     if folder is not None and not folder.is_dir():
-        yield f"{folder} is not there now: the backups of nights lie there, and may still say it"
+        yield f"{folder} is not connected: the nightly backups in it may still contain it"
     recorded = recorded_backups(workspace.store.log)
     names = {path.name for path in find_backups(workspace) if path not in recorded}
     for path in sorted(recorded):
         if other := find_other_home(workspace.paths, path):
-            yield f"{path} is a backup in another home of kept's, and stays as it is: forget it there, with --home {other}"
+            yield f"{path} is a backup in another home of kept and stays as it is; forget the words there with --home {other}"
         elif path.is_absolute() and path.name not in names and not (path.exists() or path.is_relative_to(workspace.paths.state)):
-            yield f"{path} is not there now: a backup was made there, and may still say it wherever it lies"
+            yield f"{path} is not there: kept made a backup there, which may still contain it, wherever it is now"

@@ -210,7 +210,7 @@ def _named_profiles(body: settings.Settings) -> tuple[str, ...]:
 
 def _check_revision(seen: str, now: str, what: str) -> None:
     if seen not in ("", now):
-        raise StaleError(f"{what} was changed meanwhile", hint="nothing was changed; look, then say again")
+        raise StaleError(f"{what} was changed meanwhile", hint="nothing was changed; look at it, then try again")
 
 
 def _setting_revision(name: str, value: Any) -> str:

@@ -109,4 +109,4 @@ def _is_stored(workspace: Workspace, memory: Memory) -> bool:
 
 def _check_revision(memory: Memory, if_match: str) -> None:
     if if_match not in ("", browse.memory_revision(memory)):
-        raise StaleError("this was changed meanwhile", where=memory.id, hint="nothing was changed; look, then say again")
+        raise StaleError("this was changed meanwhile", where=memory.id, hint="nothing was changed; look at it, then try again")

@@ -196,7 +196,7 @@ def _select_passes(heads: tuple[Pass, ...], what: str, undone: frozenset[int], *
         return tuple(head for head in undoable if head.run == last)
     number = text.removeprefix("run").strip().removeprefix("r")
     if not (number.isascii() and number.isdigit() and len(number) < 19):
-        raise UsageError(f"{what!r} names no pass or run", hint="give a pass number, or r3 for run 3; see `kept log`")
+        raise UsageError(f"{what!r} is not a pass or run", hint="give a pass number, or r3 for run 3; see `kept log`")
     wanted = int(number)
     passes = tuple(head for head in undoable if (head.id if text.isdigit() else head.run) == wanted)
     if not passes:

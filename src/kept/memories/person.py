@@ -121,7 +121,7 @@ def clean_memory_text(workspace: Workspace, text: str, *, most: int = MEMORY_CHA
     if not any(char.isalnum() for char in content):
         raise UsageError("there is nothing to remember in an empty text")
     if len(content) > most:
-        raise UsageError(f"a memory has at most {most} characters, this has {len(content)}", hint="say it shorter, or in two")
+        raise UsageError(f"a memory has at most {most} characters, this has {len(content)}", hint="shorten it, or make two of it")
     return content
 
 
@@ -132,9 +132,11 @@ def _locked_memory(workspace: Workspace, number: str, if_match: str) -> Iterator
         memory = find_memory(workspace, number)
         now = memory_revision(memory)
         if if_match not in ("", now):
-            state = f"it is {memory.status.value} now and says “{memory.content}”"
+            state = f"it is now {memory.status.value}: “{memory.content}”"
             raise StaleError(
-                f"this memory was changed meanwhile; {state}", where=memory.id, hint="nothing was changed; look, then say again"
+                f"this memory was changed meanwhile; {state}",
+                where=memory.id,
+                hint="nothing was changed; look at it, then try again",
             )
         yield memory
 
@@ -424,7 +426,7 @@ def one_run(workspace: Workspace, command: str) -> Iterator[RunNumber]:
 def _require_status(memory: Memory, *allowed: Status) -> None:
     if memory.status not in allowed:
         raise UsageError(
-            f"it is {memory.status.value}", where=memory.id, hint=f"only {' or '.join(allowed)} ones can be changed so"
+            f"it is {memory.status.value}", where=memory.id, hint=f"only {' or '.join(allowed)} memories can be changed like this"
         )
 
 

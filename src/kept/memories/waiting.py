@@ -91,7 +91,7 @@ REFUSALS: Mapping[str, str] = {
     "too long": "It is too long for one memory.",
     "ungrounded": "The words it cites do not support it.",
     "unknown category": "No profile has such a category.",
-    "unspecific": "It says nothing on its own: it names nothing specific.",
+    "unspecific": "It names nothing specific, so it says nothing on its own.",
     "untrusted author": "It comes from a program, a page or a file, not from you.",
 }
 

@@ -156,9 +156,9 @@ def read_view(data: bytes, lists: Iterable[str]) -> tuple[ViewEntry, ...] | str:
     except (UnicodeDecodeError, ValueError, RecursionError):
         return "it is no valid JSON"
     if not isinstance(body, dict) or not all(isinstance(item, list) for item in body.values()):
-        return "it is no object of lists"
+        return "it is not an object of lists"
     if gone := next((item for item in lists if item not in body), ""):
-        return f"its list {gone} is gone (to delete what it held, leave it empty)"
+        return f"its list {gone} is gone (to delete its entries, leave it empty)"
     entries = []
     for category, several in body.items():
         for entry in several:

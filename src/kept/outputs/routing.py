@@ -55,7 +55,7 @@ def routes_by_memory(workspace: Workspace, memories: Sequence[Memory]) -> dict[s
         elsewhere = OutputRoute(place=OutputPlace.MEMORY, where=where or _HOOK, why=why)
         missing = {
             OutputPlace.VIEW: "there is no room: more relevant ones are there",
-            OutputPlace.MEMORY: "the file, as it was last written, does not have it",
+            OutputPlace.MEMORY: "the file did not contain it when it was last written",
         }
         paths = {
             OutputPlace.VIEW: workspace.paths.root / profile.outputs.view_file,

@@ -284,7 +284,7 @@ class _OutputWriter:
             restore_lines(self.workspace, [reword.memory for reword in rewords])
             self.report.content = None
             self.report.operations["reword"] += len(rewords)
-            self.report.changed.append(f"{target.path}: {len(rewords)} lines of the day put otherwise")
+            self.report.changed.append(f"{target.path}: {len(rewords)} lines of the day reworded")
         if result.changed:
             operations = tuple(edits_to_operations(self.workspace, target, result, lines))
             if operations:
@@ -445,6 +445,6 @@ def reset_damaged_files(workspace: Workspace) -> list[str]:
             workspace.write_output(target.path, data, content.stamp)
             workspace.store.drop_output(path)
             messages.append(
-                f"{path} may hold edits of yours that cannot be told apart any more; it is kept at {place} and written anew"
+                f"{path} may contain edits of yours that can no longer be detected; it is saved as {place} and written again"
             )
     return messages

@@ -24,7 +24,7 @@ def reach_server(workspace: Workspace) -> tuple[str, ...]:
             store.return_to_server()
         store.refresh()
     except UnreachableError as error:
-        return (f"what changes here waits for the server: {error.what}",)
+        return (f"changes made here wait for the server: {error.what}",)
     return ()
 
 
@@ -40,7 +40,7 @@ def push_changes(workspace: Workspace) -> SyncReport:
     try:
         return SyncReport(sent=SyncFolder(workspace=workspace).push())
     except (KeptError, OSError) as error:
-        return SyncReport(problems=(f"what changed here was not written for other machines: {error}",))
+        return SyncReport(problems=(f"changes made here were not sent to other machines: {error}",))
 
 
 def sync_machines(workspace: Workspace) -> tuple[SyncReport, WriteReport]:

@@ -163,7 +163,7 @@ def _step_results(report: RunReport) -> dict[str, tuple[str, str]]:
     )
     operations = report.curated.operations + report.llm_curation.operations
     again = extracted.accepted + extracted.held - operations["add"] - operations["hold"]
-    same = f"; {again:,} of what was found was known already" if again > 0 else ""
+    same = f"; {again:,} of them were known already" if again > 0 else ""
     return {
         "discover": (
             "",

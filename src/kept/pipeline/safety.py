@@ -245,10 +245,10 @@ def move_to_server(home: Paths, url: str) -> None:
     _check_url(url, "--to")
     now = load_settings(home.settings).store.url
     if now and now != url:
-        raise UsageError(f"what is remembered here lies on {now} already", hint="first take it back: kept migrate --to sqlite")
+        raise UsageError(f"your memories are already on {now}", hint="first move them back: kept migrate --to sqlite")
     if not home.store.exists():
-        hint = f"kept run begins a memory; kept config set {_URL} URL takes part in one that is on the server"
-        raise UsageError("nothing is remembered here yet", where=str(home.store), hint=hint)
+        hint = f"kept run creates memories; kept config set {_URL} URL uses a store that is already on the server"
+        raise UsageError("there are no memories here yet", where=str(home.store), hint=hint)
     with hold_lock(home.lock):
         connect_server(url, create=True).close()
         with ReplicaStore(home.store, lambda: connect_server(url)) as store:
@@ -264,7 +264,7 @@ def move_to_file(home: Paths, *, drop: bool) -> str:
     now = load_settings(home.settings)
     url = now.store.url
     if not url:
-        raise UsageError("what is remembered here lies on no server", hint="kept migrate --to postgresql://ROLE@HOST/DATABASE")
+        raise UsageError("your memories are not on a server", hint="kept migrate --to postgresql://ROLE@HOST/DATABASE")
     if now.share:
         raise UsageError(f"lines are shared there with {now.share[0].team}", hint="first take them back: kept team leave PROJECT")
     with hold_lock(home.lock):

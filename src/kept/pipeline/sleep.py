@@ -209,7 +209,7 @@ def _judge_lingering(workspace: Workspace, memory: Memory, history: _NameHistory
         return LingeringMemory(
             memory=memory,
             faded=share,
-            reason=f"its project no longer mentions it: {share:.0%} of the time is over after which it is retired",
+            reason=f"its project no longer mentions it: {share:.0%} of the time until it is retired has passed",
         )
     if is_lingering(memory, history.newest_event_time(memory.scope), uses):
         return LingeringMemory(memory=memory, faded=share, reason=UNUSED)

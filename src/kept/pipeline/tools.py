@@ -29,7 +29,7 @@ from kept.workspace import Workspace
 
 _QUOTE = 400  # characters of a quote or a turn that are shown
 _LIMIT = 50
-NOTHING = "Nothing is remembered of that."
+NOTHING = "No memory is about that."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -158,7 +158,7 @@ def get_day_history(workspace: Workspace, when: str) -> str:
     return (
         frame_lines(lines)
         if day_view.sessions or day_view.learnt or day_view.confirmed
-        else f"Nothing is archived of {which.isoformat()}."
+        else f"Nothing is archived for {which.isoformat()}."
     )
 
 
@@ -176,7 +176,7 @@ def add_suggestion(workspace: Workspace, text: str, category: str = "", project:
     profile = workspace.profile_for("", project)
     kind = category_of(text, category, profile)
     if kind is None:
-        raise UsageError(f"the profile {profile.id} remembers nothing of that kind", hint="name a category: see `kept profiles`")
+        raise UsageError(f"the profile {profile.id} has no category for that", hint="name a category: see `kept profiles`")
     return create_memory(workspace, text, format_kind(profile.id, kind.id), project="" if kind.user_wide else project, agent=True)
 
 

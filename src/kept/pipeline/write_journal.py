@@ -267,7 +267,7 @@ def _write_span(workspace: Workspace, work: EntryOptions, first: date, last: dat
     problems = [*report.written.problems, *report.curated.stopped]
     if _count_failed_asks(workspace) > failed:
         reasons = [item for entry in report.asked.reasons.values() for item in entry]
-        problems.append(f"not everything could be read out of the entry: {'; '.join(reasons[-2:])}")
+        problems.append(f"some of the entry could not be read: {'; '.join(reasons[-2:])}")
     return replace(outcome, memories=len(workspace.store.log.memory_ids() - before), problems=tuple(problems))
 
 
@@ -430,7 +430,7 @@ def _compose_entry(
     try:
         context_items, refused = read_prose_reply(reply.body, made.chosen.items, work.template)
     except ValueError as error:
-        return (), (0, 0), 0, f"the reply is not of the form that was asked for: {error}"
+        return (), (0, 0), 0, f"the reply does not have the requested form: {error}"
     if not context_items:
         return (), (0, 0), refused, "no paragraph of the reply is supported by what it cites"
     kept = [context_item for context_item in made.chosen.items if context_item.slot in (Slot.COMMITS, Slot.FILES, Slot.BEFORE)]

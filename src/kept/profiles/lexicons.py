@@ -251,7 +251,7 @@ def _read_lexicon(language: str) -> Mapping[str, Any]:
         raise ConfigError(f"{place.name}: {error}") from None
     for key in ("spaced", "telling"):
         if key not in body:
-            raise ConfigError(f"{place.name} has no `{key}`: every lexicon says whether words stand apart and how people tell")
+            raise ConfigError(f"{place.name} has no `{key}`, which every lexicon needs")
     return {name: _accept_apostrophes(value) for name, value in body.items()}
 
 

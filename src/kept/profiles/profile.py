@@ -353,7 +353,7 @@ def _check_consistency(body: Mapping[str, Any]) -> Iterator[Mistake]:
         if intent in RETIRED_INTENTS:
             continue
         if intent not in INTENTS:
-            yield Mistake(f"intents.{intent}", "extraction finds nothing of that name", f"one of: {', '.join(INTENTS)}")
+            yield Mistake(f"intents.{intent}", "there is no such intent", f"one of: {', '.join(INTENTS)}")
         elif category and category not in ids:
             yield Mistake(f"intents.{intent}", f"there is no category {category!r}", f"one of: {', '.join(ids)}, or an empty text")
     buffer = {"least": 5, "most": 20, "seconds": 60} | body.get("buffer", {})
@@ -362,7 +362,7 @@ def _check_consistency(body: Mapping[str, Any]) -> Iterator[Mistake]:
     if not 1 <= body.get("worth", 2) <= 3:
         yield Mistake("worth", "a grade is 1, 2 or 3", "3")
     if not body.get("when", {}).get("nightly", True):
-        yield Mistake("when.nightly", "the night is when everything left over is done; it cannot be turned off", "true")
+        yield Mistake("when.nightly", "cannot be turned off, because the nightly job does everything that was left over", "true")
     yield from _check_outputs(body.get("outputs", {}))
 
 
@@ -371,10 +371,10 @@ def _check_category(body: Mapping[str, Any], ids: list[str]) -> Iterator[Mistake
     if not name.replace("_", "").isalnum() or not name.isascii():
         yield Mistake(f"{at}.id", "may hold letters, digits and _ only")
     if not 0 <= body.get("floor", 0) <= 1:
-        yield Mistake(f"{at}.floor", f"cannot be {body['floor']}", "0 to 1: the confidence from which no person is asked")
+        yield Mistake(f"{at}.floor", f"cannot be {body['floor']}", "0 to 1: candidates below this confidence are held")
     if not 0 <= body.get("review", 0) <= body.get("floor", _FLOOR):
         yield Mistake(
-            f"{at}.review", f"cannot be {body['review']}", "0 to the floor: the confidence from which a person is asked at all"
+            f"{at}.review", f"cannot be {body['review']}", "0 to the floor: held candidates below this confidence are refused"
         )
     for setting in ("weight", "half_life", "fades", "budget"):
         if body.get(setting, 0) < 0:

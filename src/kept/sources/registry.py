@@ -59,7 +59,7 @@ def load_plugins(points: "Iterable[EntryPoint]") -> LoadedPlugins:
         ):
             sources.append(source)
         else:
-            left_out.append((point.name, "is no source: name, places, claims and read are needed"))
+            left_out.append((point.name, "is not a source: it needs name, places, claims and read"))
     return LoadedPlugins(tuple(sources), tuple(left_out))
 
 

@@ -58,7 +58,7 @@ def check_log(
             yield f"pass {number}: missing from the log, but some of its rows are there"
             continue
         if hash_pass(previous, heads[0].head, commitments(done, told), heads[0].covers) != heads[0].hash:
-            yield f"pass {number}: what it holds does not match the hash chain"
+            yield f"pass {number}: its content does not match the hash chain"
         previous = heads[0].hash
 
 
@@ -71,7 +71,7 @@ def _check_numbering(what: str, expected: int, found: int) -> Iterator[str]:
 def _check_operation(row: OperationRow, forgets: frozenset[str]) -> Iterator[str]:
     name = f"operation {row.id} of pass {row.pass_id}"
     if row.words is None and row.kind in _SPEAKING and row.memory not in forgets:
-        yield f"{name}: its words are gone and no forget explains it"
+        yield f"{name}: its words are missing, although they were not forgotten"
     yield from _check_words(name, row.salt, row.words, row.commitment)
     try:
         body = json.loads(row.body)
@@ -83,7 +83,7 @@ def _check_operation(row: OperationRow, forgets: frozenset[str]) -> Iterator[str
 
 def _check_candidate(row: CandidateRow, explained: frozenset[str]) -> Iterator[str]:
     if row.words is None and row.id not in explained:
-        yield f"candidate {row.id}: its words are gone and no forget explains it"
+        yield f"candidate {row.id}: its words are missing, although they were not forgotten"
     yield from _check_words(f"candidate {row.id}", row.salt, row.words, row.commitment)
 
 
@@ -108,9 +108,9 @@ def check_fingerprints(forgets: Iterable[OperationRow], rows: Iterable[Fingerpri
     expected, found = fingerprints_of(forgets), {row.fingerprint: row.pass_id for row in rows}
     for key in sorted(expected.keys() | found.keys()):
         if key not in found:
-            yield f"pass {expected[key]}: what it forgot may come back, a fingerprint is missing"
+            yield f"pass {expected[key]}: the forgotten words may come back, because a fingerprint is missing"
         elif expected.get(key) != found[key]:
-            yield f"a fingerprint of what was forgotten (pass {found[key]}) is not the log's"
+            yield f"a fingerprint of forgotten words (pass {found[key]}) is not the log's"
 
 
 def check_memories(derived: Mapping[str, Memory], stored: Mapping[str, Memory], unreadable: Collection[str] = ()) -> Iterator[str]:
@@ -123,7 +123,7 @@ def check_memories(derived: Mapping[str, Memory], stored: Mapping[str, Memory], 
         elif number not in derived:
             yield f"memory {number}: among the memories, but not in the log"
         elif derived[number] != stored[number]:
-            yield f"memory {number}: differs from what the log adds up to"
+            yield f"memory {number}: differs from the result of the log"
 
 
 def citations(memories: Iterable[Memory], imported: frozenset[str]) -> dict[str, list[tuple[str, str]]]:

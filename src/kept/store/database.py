@@ -108,7 +108,7 @@ class Database:
         version = self._version()
         if programs := tuple(foreign_programs(self._connection)):
             raise DamagedError(
-                f"the store holds what kept did not make: {', '.join(programs)}",
+                f"the store contains triggers or views that kept did not create: {', '.join(programs)}",
                 where=str(self.path),
                 hint="restore a backup: kept restore FILE",
             )
@@ -259,7 +259,7 @@ class Database:
         with self.read_transaction():
             whole = all(proof() for proof in proofs)
         if not whole:
-            hint = "the disk lies: run `kept check`, then restore a backup onto another one"
+            hint = "the disk is unreliable: run `kept check`, then restore a backup to another disk"
             raise DamagedError("what was written cannot be read back", where=str(self.path), hint=hint)
 
     @contextmanager
@@ -340,9 +340,7 @@ def create_file(path: Path) -> Iterator[None]:
         except sqlite3.Error as error:
             raise _to_store_error(error, path) from error
         except OSError as error:
-            raise StoreError(
-                f"the file cannot be written: {error.strerror}", where=str(path), hint="look after the disk"
-            ) from error
+            raise StoreError(f"the file cannot be written: {error.strerror}", where=str(path), hint="check the disk") from error
     except BaseException:
         for item in (path, path.with_name(f"{path.name}-journal")):
             with suppress(OSError):
@@ -374,7 +372,7 @@ def _open(path: Path) -> tuple[sqlite3.Connection, int, bool]:
     """A connection, the inode of its file, and True if the file was created here."""
     made = False
     if path.is_symlink():
-        raise StoreError("the store is a link", where=str(path), hint="put what it leads to in its place")
+        raise StoreError("the store is a link", where=str(path), hint="replace the link by the file it leads to")
     try:
         make_folder(path.parent)
         with suppress(FileExistsError):  # created here, not by SQLite, so that others can never read it

@@ -50,7 +50,7 @@ class SqliteStore:
             try:
                 self.compact()
             except StoreError as error:  # the next process that opens the store tries again, and `kept check` reports it
-                self._remains = f"words that were forgotten may still lie in free pages: {error.what}"
+                self._remains = f"forgotten words may still be in free pages: {error.what}"
         if reindexing := self._database.fetch_one("setting", name=_REINDEXING):
             with self._database.transaction():
                 self.archive.reindex()
@@ -103,7 +103,7 @@ class SqliteStore:
         if row is None:
             with self._database.transaction():
                 if name == "forget" and self.log.forgotten_fingerprints():
-                    raise self._damage_error("the key of what was forgotten is gone")
+                    raise self._damage_error("the key for forgotten words is missing")
                 self._database.run("add_setting", name=f"key:{name}", value=secrets.token_hex(32))
                 row = self._database.fetch_one("setting", name=f"key:{name}")
         if row["wrong"]:
@@ -206,7 +206,7 @@ class SqliteStore:
 
     def _check_forget_key(self) -> Iterator[str]:
         if self.log.forgotten_fingerprints() and self._database.fetch_one("setting", name="key:forget") is None:
-            yield "the key of what was forgotten is gone: it may come back"
+            yield "the key for forgotten words is missing, so these words may come back"
 
     def _check_memory_index(self, stored: Mapping[str, Memory]) -> Iterator[str]:
         """Compare the full-text index of memories with a rebuilt one, term by term."""
@@ -297,7 +297,7 @@ class SqliteStore:
         """
         with self._database.transaction():
             if not self._database.fetch_one("is_empty")["empty"]:
-                raise UsageError("this home remembers something already", where=str(self.path), hint="import into an empty --home")
+                raise UsageError("this home already has memories", where=str(self.path), hint="import into an empty --home")
             try:
                 for kind, group in groupby(rows, key=type):
                     while some := tuple(islice(group, _TAKEN)):
@@ -315,7 +315,7 @@ class SqliteStore:
         for row in rows:
             if isinstance(row, StoreRow):
                 if row.version != VERSION:
-                    raise ValueError(f"it has form {row.version}, this program knows {VERSION}")
+                    raise ValueError(f"it has format {row.version}, but this kept reads format {VERSION}")
                 self._database.run("put_setting", name="key:forget", value=bytes.fromhex(row.key).hex())
             elif isinstance(row, Passage):
                 self.days.load_passage(row)

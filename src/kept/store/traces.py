@@ -80,7 +80,7 @@ def pieces_of(path: Path) -> Iterator[FilePiece]:
         with path.open("rb") as raw:
             yield from (_piece("bytes", chunk, _decode_text) for chunk in _chunks(raw))
     except (OSError, EOFError, zlib.error, sqlite3.Error) as error:
-        raise StoreError(f"the file cannot be read: {error}", where=str(path), hint="look at it yourself") from error
+        raise StoreError(f"the file cannot be read: {error}", where=str(path), hint="check it yourself") from error
 
 
 def _cells(path: Path) -> Iterator[FilePiece]:

@@ -177,7 +177,7 @@ class BackgroundRun:
                 ended["new"] = tuple(memory.content for memory in done.new)
                 ended["held"] = tuple(memory.content for memory in done.asked_about)
         except KeyboardInterrupt:
-            ended |= {"stopped": True, "problem": "it was stopped; what it had done stays, and the next run continues from there"}
+            ended |= {"stopped": True, "problem": "it was stopped; its results so far stay, and the next run continues from there"}
         except KeptError as error:
             ended["problem"] = str(error)
         except Exception as error:  # noqa: BLE001 - the last handler of the thread: the error would be lost

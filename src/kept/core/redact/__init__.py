@@ -145,4 +145,4 @@ def refuse_secrets(text: str, *, before: str = "", where: str = "", hint: str = 
     known = {secret.fingerprint for secret in redact(before, key=_KEY).found}
     for secret in redact(text, key=_KEY).found:
         if secret.fingerprint not in known:
-            raise UsageError(f"this looks like a secret ({secret.kind}), which kept stores nowhere", where=where, hint=hint)
+            raise UsageError(f"this looks like a secret ({secret.kind}), and kept stores no secrets", where=where, hint=hint)

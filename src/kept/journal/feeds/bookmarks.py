@@ -40,7 +40,7 @@ def read_bookmarks(request: FeedRequest) -> FeedResult:
     elif "<a " in text.lower():
         found = iter(_parse_html(text))
     else:
-        raise SourceError("is no list of bookmarks", where=request.place, hint="give an exported HTML or JSON file")
+        raise SourceError("is not a list of bookmarks", where=request.place, hint="give an exported HTML or JSON file")
     skipped = Counter[str]()
     items: dict[str, FeedItem] = {}
     for address, title, note, at in found:

@@ -190,7 +190,7 @@ class ReplyCache:
             raise StoreError(
                 f"the file of replies cannot be used: {error}",
                 where=str(self._path),
-                hint="check the disk, or move the file away: what it holds is asked again",
+                hint="check the disk, or move the file away; its questions are then asked again",
             ) from error
 
 
@@ -225,5 +225,5 @@ def _open(path: Path | None) -> sqlite3.Connection:
         connection.executescript(f"BEGIN EXCLUSIVE; {drop} {_read_sql('schema.sql')} PRAGMA user_version = {FORMAT}; COMMIT;")
     elif version != FORMAT:
         connection.close()
-        raise sqlite3.DatabaseError(f"it has format {version}, this program knows {FORMAT}")
+        raise sqlite3.DatabaseError(f"it has format {version}, but this kept reads format {FORMAT}")
     return connection

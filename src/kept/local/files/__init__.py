@@ -290,4 +290,4 @@ def _write_and_verify(handle: int, data: bytes) -> None:
     os.fsync(handle)
     os.lseek(handle, 0, os.SEEK_SET)
     if _read_all(handle, len(data) + 1) != data:
-        raise OSError(errno.EIO, "what was written does not read back")
+        raise OSError(errno.EIO, "the written data cannot be read back")

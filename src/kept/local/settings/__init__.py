@@ -244,7 +244,7 @@ def parse_settings(raw: bytes, where: str) -> Settings:
         body = tomllib.loads(raw.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(
-            f"the settings are not valid TOML: {error}", where=where, hint="mend it in an editor, or move it away"
+            f"the settings are not valid TOML: {error}", where=where, hint="correct it in an editor, or move it away"
         ) from error
     settings: Settings = _parse_table(Settings(), body, where)
     return settings

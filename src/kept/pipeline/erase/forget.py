@@ -29,7 +29,7 @@ from kept.pipeline.erase.store import BACKUPS
 from kept.recall.indexing import drop_stale_vectors
 from kept.workspace import Workspace
 
-_NAMES = "the project's name and folder stay in kept's list of what is not to be read again; so does text about it elsewhere"
+_NAMES = "the project's name and folder stay in kept's list of erased projects; text about the project elsewhere also stays"
 _LEFT, _SEEN_TO = "left", "seen to"  # in the report of the run that forgot: what it could not reach, until a person closes it
 _LEAST = 12  # letters; shorter texts of an external item are not searched for elsewhere, because they occur by chance
 
@@ -138,7 +138,7 @@ def make_retention_request(workspace: Workspace) -> ErasureRequest:
 
 def nothing_aged() -> UsageError:
     """The error for a retention request that has nothing to erase, or nothing that is not erased yet."""
-    return UsageError("nothing is older than the settings keep it", hint="kept config get archive.keep")
+    return UsageError("no turn is older than the settings allow", hint="kept config get archive.keep")
 
 
 def find_erasure_places(
@@ -152,7 +152,7 @@ def find_erasure_places(
     found: dict[ErasureMatch, None] = {}
     holders = list_holders(workspace, quick=quick) if request.words else ()
     for number, holder in enumerate(holders):
-        progress("looking where the words stand", number, len(holders))
+        progress("searching for the words", number, len(holders))
         found |= dict.fromkeys(_places_of_holder(holder, request.words))
     near = {place.id: place for place in found if place.near and place.where.startswith("memory ")}
     near |= {place.id: place for place in found if place.near and place.id not in near}
@@ -315,7 +315,7 @@ class _ErasureRun:
         try:
             return erase() or 0
         except (KeptError, OSError) as error:
-            self.problems.append(f"{name}: {error} (what was to be forgotten may still be there)")
+            self.problems.append(f"{name}: {error} (it may still contain the words)")
             return 0
 
 

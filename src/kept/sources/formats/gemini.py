@@ -362,7 +362,7 @@ def _read_document(path: Path, cursor: Cursor) -> Iterator[Slice]:
     refuse_wide_text(path, data[:4])
     found = list(parse_line(SourceLine(number=1, start=0, end=len(data), data=data)))
     if len(found) != 1 or not isinstance(found[0], Record):
-        raise SourceError("is no whole JSON document", where=str(path), hint="it is read when its writer has finished it")
+        raise SourceError("is not a complete JSON document", where=str(path), hint="a later run reads it, once it is complete")
     value = found[0].value
     state = _load_state("{}", lambda _start, _end: {}, path=path)
     _read_identity(state, value)

@@ -65,7 +65,7 @@ def _check_events(database: Database, blocks: Blocks) -> Iterator[str]:
     if whole and last > expected:
         yield f"events {expected} to {last - 1}: their archive block is missing"
     if whole and (more := database.fetch_one("count_marks")["count"] - marks) > 0:
-        yield f"{more} marks are of no event that there is"
+        yield f"{more} marks belong to events that do not exist"
 
 
 def _check_event_index(database: Database, blocks: Blocks) -> Iterator[str]:

@@ -59,7 +59,7 @@ def check_passage_hashes(database: Database, blocks: Blocks) -> Iterator[str]:
             yield f"event {event.key}: its long passages are not noted"
         noted -= made
     if noted:
-        yield f"{len(noted)} long passages are noted that nobody said"
+        yield f"{len(noted)} recorded long passages are in no event"
 
 
 def _is_repeat_elsewhere(row: Any) -> bool:

@@ -51,7 +51,7 @@ class Archive:
             return None
         if row["wrong"]:
             where, hint = str(self._database.path), "restore a backup: kept restore FILE"
-            raise DamagedError(f"how far {path} was read is damaged", where=where, hint=hint)
+            raise DamagedError(f"the record of how far {path} was read is damaged", where=where, hint=hint)
         return Cursor(inode=row["inode"], offset=row["offset"], prefix=row["prefix"], line=row["line"], carry=row["carry"])
 
     def files(self) -> Iterator[FileState]:

@@ -53,9 +53,9 @@ class PostgresServer:
     def _prepare(self, *, create: bool) -> None:
         version = self._version()
         if not version and not create:
-            raise StoreError("this database holds no store of kept", where=self.where, hint="make it one: kept migrate --to URL")
+            raise StoreError("this database contains no store of kept", where=self.where, hint="make it one: kept migrate --to URL")
         if version > _NEWEST:
-            raise StoreError("the server is of a newer kept", where=self.where, hint="install a newer kept")
+            raise StoreError("the tables on the server are from a newer kept", where=self.where, hint="install a newer kept")
         if create or version < _NEWEST:
             with self._connection.transaction():
                 self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
@@ -112,7 +112,7 @@ class PostgresServer:
         store, version, base, form = row
         if form > FORMAT or (form < FORMAT and not renews):
             self.rollback()
-            which, hint = ("a newer", "install a newer kept") if form > FORMAT else ("an older", "they are renewed by: kept run")
+            which, hint = ("a newer", "install a newer kept") if form > FORMAT else ("an older", "kept run renews them")
             raise StoreError(f"the rows on the server are of {which} kept (format {form})", where=self.where, hint=hint)
         return Head(store=store, version=version, base=base, outdated=bool(store) and form < FORMAT)
 
@@ -372,10 +372,10 @@ def _to_store_error(error: psycopg.Error, where: str) -> StoreError:
         case errors.ReadOnlySqlTransaction():
             what, hint = "the server is read-only", "name the primary one in store.url"
         case errors.OperationalError() if error.sqlstate is None:
-            hint = "what is remembered can be read; run again when it is back"
+            hint = "memories can still be read; run again when the server is back"
             return UnreachableError(f"the server cannot be reached: {text}", where=where, hint=hint)
         case errors.OperationalError():
-            what, hint = f"{_GONE}: {text}", "run again; what was not confirmed is done again"
+            what, hint = f"{_GONE}: {text}", "run again; unconfirmed changes are repeated"
         case _:
             what, hint = f"the server answered: {text}", "run `kept check`"
     return StoreError(what, where=where, hint=hint)

@@ -136,7 +136,7 @@ class ReplicaDatabase(Database):
             return
         if self.is_away and not self._returns:
             if not self._alone:
-                raise StoreError("changes wait here for the server", where=str(self.path), hint="kept run takes them there")
+                raise StoreError("changes wait here for the server", where=str(self.path), hint="kept run sends them there")
             return
         try:
             self._head = self._lock_server()
@@ -171,7 +171,7 @@ class ReplicaDatabase(Database):
             raise StoreError(
                 "the rows on the server are of an older kept",
                 where=str(self.path),
-                hint="run this kept first on the machine that wrote last",
+                hint="first run this version of kept on the machine that wrote last",
             )
         server.clear(shared=False)
         server.commit(self._send_rows(server, head))
@@ -181,15 +181,15 @@ class ReplicaDatabase(Database):
         bound = self.binding
         if bound is None and not self.fetch_one("is_empty")["empty"]:
             raise StoreError(
-                "what is remembered here is not on the server",
+                "the memories on this machine are not on the server",
                 where=str(self.path),
-                hint="take it there: kept migrate --to URL (or use an empty --home)",
+                hint="move them there: kept migrate --to URL (or use an empty --home)",
             )
         if bound is not None and bound.store != head.store:
             raise StoreError(
                 "the server holds another store than this home" if head.store else "the server holds no store of this owner",
                 where=str(self.path),
-                hint="set store.url back, or take this one there: kept migrate --to URL",
+                hint="set store.url back, or move this store there: kept migrate --to URL",
             )
         if bound is None or bound.version < head.version or self._returns:
             self.apply_changes(server, bound if bound and bound.version >= head.base and not self._returns else None)
@@ -204,7 +204,9 @@ class ReplicaDatabase(Database):
         if self.is_away:
             if self.fetch_one("setting", name=ERASING):
                 hint = "forget again when the server can be reached"
-                raise UnreachableError("what is on the server cannot be forgotten without it", where=str(self.path), hint=hint)
+                raise UnreachableError(
+                    "the server cannot be reached, so its rows cannot be erased", where=str(self.path), hint=hint
+                )
             self._connection.execute("DELETE FROM temp.changed")
             return
         names = [row[0] for row in self._connection.execute("SELECT DISTINCT name FROM temp.changed")]

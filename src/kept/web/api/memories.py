@@ -337,7 +337,7 @@ def forget_memories(request: Request, body: ForgetBody) -> dict[str, Any]:
         asked = again or make_erasure_request(workspace, [person.find_memory(workspace, number) for number in numbers])
         if body.sure:
             if not any(memory.content for memory in asked.memories):
-                raise UsageError("it is forgotten, and its words are not known any more", hint="kept forget --words SENTENCE")
+                raise UsageError("it was forgotten, so kept no longer knows its words", hint="kept forget --words SENTENCE")
 
             def tell(stage: str, done: int, total: int) -> None:
                 web.erasure_progress[:] = [f"{stage} ({done} of {total})" if total else stage]
@@ -370,7 +370,7 @@ def _erasure_body(gone: ErasureReport) -> dict[str, Any]:
     body = json_fields(gone, "remains", "out_of_reach", forgotten="memories")
     body["near"] = [json_fields(place, "id", "where", "text") for place in gone.near]
     body["places"] = {name: count for name, count in gone.places.items() if count}
-    return body | {"problems": [*gone.problems, *(f"the words still stand in {place}" for place in gone.remains)]}
+    return body | {"problems": [*gone.problems, *(f"the words are still in {place}" for place in gone.remains)]}
 
 
 @router.post("/refused/{number}/admit", status_code=201, response_model=ChangeResponse)

@@ -82,10 +82,10 @@ def begin_run(request: Request, body: RunBody) -> dict[str, Any]:
             "what a guard stopped needs the person's confirmation", hint="read what would be lost, then send `confirm`"
         )
     if body.since and body.until and body.since > body.until:
-        raise UsageError(f"{body.since} is after {body.until}", hint="give the earlier day as since")
+        raise UsageError(f"{body.since} is after {body.until}", hint="give the earlier day as `since`")
     web = web_context(request)
     if web.sample_shown.is_set():
-        raise UsageError("this is the bundled sample, which is run already", hint="leave the sample first")
+        raise UsageError("this is the bundled sample, on which kept has already run", hint="leave the sample first")
     options = RunOptions(
         dry=body.dry,
         force=body.force,
