@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> "NoReturn":
         sys.exit(2)
     os.environ.setdefault(
         "OPENBLAS_NUM_THREADS", "1"
-    )  # numpy's threads spin while they wait: a short question takes ten times the processor time
+    )  # numpy's idle threads spin, so a short question would take ten times the CPU time
     if words[:1] == ["--home"] and words[2:3] == ["hook"]:  # the order in which setup installs hooks for another home
         words = [*words[2:], *words[:2]]
     if len(words) > 1 and words[0] == "hook" and not words[1].startswith("-"):
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> "NoReturn":
 
         code = answer_event(words[1:])
         sys.stdout.flush()
-        os._exit(code)  # all output is written; shutting the interpreter down in order takes as long as a search
+        os._exit(code)  # all output is written, and a regular shutdown of the interpreter takes as long as a search
     # Imported modules stay in memory: collecting them repeatedly, and again at exit, took a quarter of a run without news.
     gc.set_threshold(50_000, 20, 20)
     atexit.register(gc.freeze)

@@ -102,7 +102,7 @@ def read_answer() -> str | None:
     The line editor (:func:`edit_line`) would wait for what follows Escape, because the arrow keys begin with it; here they do
     nothing.
     """
-    with _single_keys() as terminal:  # before the prompt: what is typed after it must not meet the terminal's own line editor
+    with _single_keys() as terminal:  # before the prompt, so that the terminal's line editor gets no keys typed after it
         write_text("  › ")
         typed = _read_line_of_keys(terminal)
         write_text("\n")
@@ -125,7 +125,7 @@ def _read_line_of_keys(terminal: int) -> str | None:
 
 
 def _is_escape_alone(terminal: int) -> bool:
-    """True if nothing or Enter follows Escape; else reads the one key whose bytes begin with it."""
+    """True if Escape is followed by nothing or Enter. Otherwise reads the rest of the key that begins with Escape."""
     if not select.select([terminal], [], [], _KEY_SECONDS)[0]:
         return True
     key = os.read(terminal, 1)

@@ -120,7 +120,7 @@ def write_json(value: Any) -> None:
 
 
 def write_answer(body: Callable[[], Any], lines: Iterable[Line], *, as_json: bool) -> None:
-    """Write a command's result as JSON or as lines; only what is written is computed."""
+    """Write a command's result as JSON or as lines. Only the chosen form is computed."""
     write_json(body()) if as_json else write_lines(lines)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST = 8_000_000  # maximum size of a payload in bytes
 _SECONDS = 0.15  # time limit for reading the store before a prompt
 _WARM = 0.15  # time limit for the answer of the embedding server
-_BEGUN = "begun"  # stored with the keys of what was shown, once the session has had its first prompt
+_BEGUN = "begun"  # stored with the keys of shown memories, once the session had its first prompt
 _AFTER = "after:"  # prefix of the key of a fix that was shown after a failed command
 _CHARS = 9_500  # clients cut injected text at 10,000 characters
 _TOKENS = 1_200
@@ -86,7 +86,9 @@ def _is_hooked_by_settings(client: str, event: str) -> bool:
 
 
 def _find_hook_command(settings: str, event: str) -> str:
-    """What stands before ``hook EVENT`` in the first string of a client's settings that calls kept with it; empty if none does."""
+    """The text before ``hook EVENT`` in the first string of a client's settings that calls kept for this event; empty if there is
+    none.
+    """
     for line in settings.split("\n") if f" hook {event}" in settings else ():
         for text in line.split('"')[1:]:
             called, _, rest = text.rpartition(f" hook {event}")
@@ -217,8 +219,8 @@ def _tool_output(payload: Mapping[str, Any]) -> str:
 
 
 def _handover_notice(root: str, payload: Mapping[str, Any], make_notice: Callable[[], str]) -> str:
-    """The result of ``make_notice``, which has the agent hand over the person's words; empty if the settings turn that off, the
-    session is off the record, kept was never run, or the notice cannot be recorded.
+    """The result of ``make_notice``, a notice that asks the agent to hand over the person's words. Empty if the settings turn that
+    off, the session is off the record, kept was never run, or the notice cannot be recorded.
     """
     if not _has_store(queue.state_folder(root)):
         return ""
@@ -317,7 +319,9 @@ def _find_by_meaning(
 
 
 def _record_shown(state: str, session: str, context: Context, *, begun: bool) -> None:
-    """Record what was shown, so that it is not shown again. Facts and fixes also count as used; what is always shown does not."""
+    """Record shown memories, so that they are not shown again. Facts and fixes also count as used; memories that are always shown
+    do not.
+    """
     queue.save_shown(state, session, [*([_BEGUN] if begun else []), *(piece.key for piece in context.pieces)])
     queue.log_used_memories(state, [piece.key for piece in context.pieces if piece.layer in (FACTS, FIXES)])
 
@@ -376,7 +380,7 @@ def _stop(root: str, payload: Mapping[str, Any], client: str) -> str:
 
 
 def _pre_compact(root: str, payload: Mapping[str, Any], _: str) -> str:
-    """Before compaction: archive what is new in the transcript, because the run that reads it may come late."""
+    """Before compaction: archive the new part of the transcript, because the next run may read it too late."""
     _enqueue_session(root, payload)
     path, state = _payload_text(payload, "transcript_path"), queue.state_folder(root)
     if path and _has_store(state):

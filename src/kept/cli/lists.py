@@ -65,7 +65,7 @@ BY = ("model", "agent", "person", "rules")
 
 
 def source_of(memory: Memory) -> str:
-    """Who brought a memory, one of :data:`BY`. A person wrote what rests on no candidate."""
+    """The proposer of a memory, one of :data:`BY`. A memory without a candidate was written by a person."""
     return proposer(memory) or ("rules" if memory.candidates else "person")
 
 

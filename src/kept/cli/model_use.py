@@ -106,7 +106,7 @@ def model_lines(settings: LlmSettings, costs: Costs) -> Iterator[Line]:
 
 
 def trial_lines(workspace: Workspace) -> Iterator[Line]:
-    """The result of kept's trial of the configured model, and what follows from it."""
+    """The result of kept's trial of the configured model, and its consequence."""
     if workspace.llm is None:
         return
     if not workspace.settings.llm.trial:
@@ -159,7 +159,8 @@ def searchable_line(workspace: Workspace) -> Line:
 
 
 def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | None:
-    """What is not extracted without a model, and which models are available; None if the person has decided about a model.
+    """The statements that are not extracted without a model, and the available models; None if the person has decided about a
+    model.
 
     After the ``first`` run it includes the estimated amount, which takes a second to compute for many sessions.
     """
@@ -173,8 +174,8 @@ def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | N
 
 
 def offer_model(workspace: Workspace) -> bool:
-    """Ask whether a model may be used, and return the answer. It asks only in a terminal, if a model is available and there is
-    something to ask it, and if the person has not decided yet; else it returns False.
+    """Ask whether a model may be used, and return the answer. Returns False without asking if there is no terminal, no available
+    model or no question, or if the person has already decided.
     """
     if _is_decided(workspace) or not is_interactive():
         return False

@@ -1,7 +1,7 @@
 """Build the help pages that list commands, and the parser of a command, either to run it or only for its help.
 
-Help needs only a function's signature and docstring. Importing what the function uses takes a second. For help, placeholders
-replace all other modules of kept, which takes milliseconds.
+Help needs only a function's signature and docstring, but importing the function's dependencies takes a second. For help,
+placeholders replace all other modules of kept, which takes milliseconds.
 """
 
 import importlib

@@ -214,7 +214,7 @@ def format_account(records: int, kept: int, dropped: Mapping[str, int]) -> str:
 
 
 def _new_memory_lines(workspace: Workspace, title: str, new: tuple[Memory, ...], rest: str) -> Iterator[Line]:
-    """The memories or proposals that a run brought: the best of them, and what shows the ``rest``."""
+    """The best new memories or proposals of a run, and the command ``rest`` that shows the others."""
     if not new:
         return
     weights = {(profile.id, kind.id): kind.weight for profile in workspace.profiles for kind in profile.categories}

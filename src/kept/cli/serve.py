@@ -55,9 +55,8 @@ def web(
     port: Annotated[int, typer.Option("--port", metavar="PORT", min=0, max=65_535, help="The port; 0 picks any free one.")] = 0,
     no_open: Annotated[bool, typer.Option("--no-open", help="Print the address, and open no browser.")] = False,
 ) -> None:
-    """See, edit, approve and undo what is remembered, in the browser of this machine; Ctrl-C ends it.
-
-    The address ends with a key after #, new with every start: without it, no other user and no web page gets in.
+    """See, edit, approve and undo memories in the browser of this machine; Ctrl-C ends it. The address ends with a key after #,
+    which is new with every start. Without it, no other user and no web page gets in.
     """
     call, home = global_options(context), command_home(context)
     page = importlib.import_module("kept.web")

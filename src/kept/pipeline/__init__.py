@@ -1,1 +1,1 @@
-"""The main job and the nights, as a readable list of steps."""
+"""The main job and the nightly job, as readable lists of steps."""

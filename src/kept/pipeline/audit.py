@@ -1,4 +1,4 @@
-"""Audit: find what is wrong with a memory file or another tool's store. Read-only; imports nothing."""
+"""Audit: find problems in a memory file or another tool's store. Read-only; imports nothing."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime

@@ -73,7 +73,7 @@ class EditableFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryChange:
-    """What an edit does to one memory: the ``kind`` of operation, and the words before and after (empty if there are none)."""
+    """The effect of an edit on one memory: the ``kind`` of operation, and the words before and after (empty if there are none)."""
 
     kind: str
     memory: str
@@ -83,8 +83,8 @@ class MemoryChange:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WritePreview:
-    """What a write would do: the memories it changes, and for each changed file, by name, the lines of a unified diff (empty if
-    only kept's own comments differ). ``problems`` are the messages that a run would give.
+    """The effect of a write: the changed memories, and for each changed file, by name, the lines of a unified diff (empty if only
+    kept's own comments differ). ``problems`` are the messages that a run would give.
     """
 
     changes: tuple[MemoryChange, ...]
@@ -265,7 +265,7 @@ def _diff_lines(before: bytes, after: bytes) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SaveReport:
-    """What saving did: the file as it is now, the number of operations by kind, and the problems."""
+    """The result of saving: the file as it is now, the number of operations by kind, and the problems."""
 
     file: EditableFile
     operations: dict[str, int]
@@ -350,7 +350,7 @@ def _stale_error(where: str) -> StaleError:
 
 
 def _refuse_damage(workspace: Workspace, known: _KnownFile, data: bytes) -> None:
-    """Raise GuardError if the merge would put the file aside as damaged."""
+    """Raise GuardError if the merge would set the file aside as damaged."""
     with workspace.store.trial_transaction():
         written = WriteReport(dry=True, read=lambda path: files.to_content(data) if path == known.path else files.read_file(path))
         write_outputs(workspace, RunNumber(workspace.store.log, workspace.clock, "absorb"), written)

@@ -1,6 +1,7 @@
 """Archive the new part of a transcript before its client compacts it, and update the day's note. Extracts nothing.
 
-The session's open prompts are saved too: typed prompts with a trigger in whose turn the agent handed nothing over.
+The session's open prompts are saved too. A prompt is open if it was typed, contains a trigger, and the agent handed nothing over in
+its turn.
 """
 
 import os

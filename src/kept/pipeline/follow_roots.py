@@ -23,7 +23,7 @@ def load_roots(home: Paths) -> tuple[SourceRoot, ...]:
 
 
 def add_root(home: Paths, path: Path, *, source: str = "", project: str = "", author: str = "") -> SourceRoot:
-    """Add a folder or file to what every run reads; for one that is there already, change what is newly given.
+    """Add a folder or file that every run reads; if it was added before, change the newly given options.
 
     Raises UsageError if it does not exist or nothing new is given; ConfigError.
     """

@@ -1,4 +1,4 @@
-"""Import what ``kept export`` wrote, and once, when a person asks for it, what other tools remember.
+"""Import files of ``kept export`` and, on a person's request, the memories of other tools.
 
 Memories of other tools are held for review and name their file. Those of an export keep their status only if archived sessions
 prove them.
@@ -66,7 +66,7 @@ def import_from_tool(workspace: Workspace, tool: str) -> ImportReport:
 
 
 def import_path(workspace: Workspace, path: Path) -> ImportReport:
-    """Import what ``kept export`` or another tool wrote; another tool's memories are held, as in :func:`import_from_tool`.
+    """Import a file of ``kept export`` or of another tool; another tool's memories are held, as in :func:`import_from_tool`.
 
     Raises UsageError if it is neither, StoreError, DamagedError. Nothing is changed then.
     """
@@ -107,7 +107,7 @@ def _to_import_rows(workspace: Workspace, found: Iterable[ScopedNote]) -> Iterat
 
 
 def import_file(workspace: Workspace, path: Path) -> ImportReport:
-    """Import what ``kept export`` wrote: a whole store into an empty home, or memories (jsonl) as one pass that can be undone.
+    """Import a file of ``kept export``: a whole store into an empty home, or memories (jsonl) as one pass that can be undone.
 
     Raises UsageError if the file is neither or the home is not empty; StoreError, DamagedError. Nothing is changed then.
     """
@@ -243,8 +243,8 @@ def _parse_memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str
 
 
 def _is_quoted(workspace: Workspace, content: str, evidence: Sequence[Evidence], origin: Origin, *, own_words: bool) -> bool:
-    """True if every quote stands in the archived event that it cites and the quotes cover the content; a rule needs the user's own
-    words.
+    """True if every quote occurs in the archived event that it cites, and the quotes cover the content; a rule also needs the
+    user's own words.
     """
     texts: dict[str, str] = {}
     for entry in evidence:

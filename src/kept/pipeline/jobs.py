@@ -150,8 +150,8 @@ def load_job_text(workspace: Workspace, job_id: str) -> str:
 def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
     """Read all replies and turn them into memories, as a run does; the files of finished jobs are deleted.
 
-    If an ``agent`` calls this in its own shell, only passages that the person typed become active and the rest is held: an agent
-    may not approve or reword by a reply what it may not by a command.
+    If an ``agent`` calls this in its shell, only passages that the person typed become active and the rest is held, because an
+    agent must not approve or reword memories by a reply.
 
     Raises UsageError if there is no reply at all, BusyError if a run is active, StoreError, ConfigError.
     """
@@ -220,8 +220,8 @@ def _find_open_questions(workspace: Workspace, *, agent: bool) -> _ReplyFiles:
 def _ask_all(
     workspace: Workspace, number: RunNumber, reply_files: _ReplyFiles, *, agent: bool
 ) -> tuple[LlmExtractionReport, CurationReport, LlmCurationReport]:
-    """Ask what a run asks, about sessions, memories and days, and then for requests that bring memories. There is no trial: the
-    agent that answers is the one the person works with.
+    """Ask the same questions as a run: about sessions, memories and days, and then for requests that bring memories. There is no
+    trial: the agent that answers is the one the person works with.
     """
     advised = LlmCurationReport()
     read = extract_with_llm(workspace, number, reply_files, by=_BY, trust=Trust.PASSAGES if agent else Trust.CLAIMS)
@@ -229,7 +229,7 @@ def _ask_all(
     if not agent:
         advised = curate_with_llm(workspace, number, reply_files, by=_BY)
     write_day_summaries(workspace, reply_files, by=_BY)
-    if reply_files.is_answered:  # earlier, each reply would bring memories that need a question of their own
+    if reply_files.is_answered:  # if asked earlier, each reply would bring memories that need another question
         write_requests(workspace, number, reply_files, by=_BY)
     return read, curated, advised
 

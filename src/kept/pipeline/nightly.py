@@ -53,7 +53,7 @@ TITLES = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NightStep:
-    """One step: ``done`` if it succeeded completely, and ``detail``: its result, or what went wrong."""
+    """One step: ``done`` if it succeeded completely; ``detail`` is its result or its error."""
 
     name: str
     done: bool
@@ -151,7 +151,7 @@ _NOT_REACHED = "not reached"
 
 
 def _step_results(report: RunReport) -> dict[str, tuple[str, str]]:
-    """For each step of a run: what went wrong (empty: nothing) and the result."""
+    """For each step of a run: the error (empty: none) and the result."""
     reading, extracted, asked = report.reading, report.extracted, report.asked
     cut = "; the time limit was reached, the next night continues" if report.cut else ""
     # a limit that the person set: not a failure
@@ -245,7 +245,7 @@ def _store_night(home: Paths, night: NightReport) -> None:
 
 
 def record_failures(home: Paths, runner: str, found: dict[str, str], at: datetime) -> None:
-    """Note what failed in a run of ``runner``, and drop its earlier failures that did not occur again."""
+    """Record the failures of a run of ``runner``, and drop its earlier failures that did not occur again."""
     state, place = str(home.state), home.state / queue.FAILURES_FILE
     before = load_failures(state)
     if not (found or before):

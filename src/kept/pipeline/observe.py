@@ -1,4 +1,4 @@
-"""Observe a conversation event by event, and return what is certain at once.
+"""Observe a conversation event by event, and return certain candidates at once.
 
 It uses the batch engine: the same episodes and the same candidates. While an episode is open its candidates are only a preview,
 because later events may change their words. The candidates of a closed episode are exactly those of a later run over the
@@ -20,7 +20,7 @@ from kept.profiles.profile import Profile
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExtractionContext:
-    """What extraction needs besides events: the profile and the scope of the project."""
+    """The inputs of extraction besides events: the profile and the scope of the project."""
 
     profile: Profile
     scope: str

@@ -1,4 +1,4 @@
-"""Probe the language model: send one small question that contains nothing remembered, and show beforehand what will be sent."""
+"""Probe the language model: send one small question without any memory, and show it beforehand."""
 
 from time import monotonic
 
@@ -23,7 +23,7 @@ class ProbeReplyForm:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProbePlan:
-    """What a probe will send: the model, the program or server, the text, and the approximate tokens and USD (None: unknown)."""
+    """The request of a probe: the model, the program or server, the text, and the approximate tokens and USD (None: unknown)."""
 
     model: str
     where: str

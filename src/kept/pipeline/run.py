@@ -1,7 +1,7 @@
 """The main job: merge hand edits, read new transcripts, extract, curate, and write the outputs. Only one run at a time.
 
-A run that finds nothing new writes nothing. An interrupted run loses nothing: what it archived, extracted or curated is committed,
-and the next run continues from there. The bundled sample runs in a home of its own below the state folder.
+A run that finds nothing new writes nothing. An interrupted run loses nothing: archived, extracted and curated data is committed,
+and the next run continues from there. The bundled sample runs in a separate home below the state folder.
 """
 
 from collections.abc import Mapping, Sequence
@@ -229,7 +229,7 @@ def _read_and_remember(
     if options.force or grown:
         within = _time_limits(workspace, options)
         if options.occasion is not Occasion.REAL_TIME:
-            run_number()  # creates a run: a session was examined, even if nothing comes of it
+            run_number()  # creates a run, because a session was examined, even if it gave nothing
         extract_pending(
             workspace,
             run_number,
@@ -342,7 +342,7 @@ def _make_deadline(seconds: float) -> Late:
 def _announce_questions(
     workspace: Workspace, asking: LlmClient, options: RunOptions, from_start: frozenset[int], within: Within | None
 ) -> Estimate:
-    """Tell the person what will be asked before it is asked. With ``force``, questions that were set aside are asked again."""
+    """Show the person the questions before they are asked. With ``force``, questions that were set aside are asked again."""
     asking.retry = options.force
     coming = estimate_run(workspace, asking, from_start=from_start, within=within, occasion=options.occasion, dry=options.dry)
     if not options.dry and not asking.missing:
@@ -366,7 +366,7 @@ def _discover_files(workspace: Workspace, paths: Sequence[Path], options: RunOpt
 
 
 def _add_queued(workspace: Workspace, found: FilesToRead, *, force: bool) -> FilesToRead:
-    """Add the transcripts that hooks have named since the last run, wherever they lie."""
+    """Add the transcripts that hooks have named since the last run, in any folder."""
     named = [path for transcript in take_queued_transcripts(str(workspace.paths.state)) if (path := Path(transcript)).is_file()]
     if not named:
         return found

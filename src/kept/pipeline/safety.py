@@ -35,14 +35,14 @@ _ERASED = 4  # an erased passage of at least this many words is searched for eve
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckReport:
-    """The result of a check: damage as text, and for each of kept's files how it compares to what was last written to it."""
+    """The result of a check: damage as text, and for each of kept's files how it differs from its last written content."""
 
     damage: tuple[str, ...]
     outputs: tuple[tuple[str, FileState, str], ...]
 
 
 def check_home(workspace: Workspace) -> CheckReport:
-    """Find everything that is wrong, and which files were edited by hand (which is not wrong). Repairs nothing."""
+    """Find damage, and files that were edited by hand (which is not damage). Repairs nothing."""
     outputs = tuple(file_states(workspace))
     damaged = tuple(f"file {path}: {reason}" for path, state, reason in outputs if state is FileState.DAMAGED)
     return CheckReport(damage=(*workspace.store.find_damage(), *damaged), outputs=outputs)
@@ -81,8 +81,8 @@ def write_export(workspace: Workspace, path: Path, text: str) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RestoreReport:
-    """The result of a restore: where the old store is now (None if there was none) and what was written. ``unsure``: no store could
-    tell what was forgotten since the backup was made.
+    """The result of a restore: where the old store is now (None if there was none), and the written files. ``unsure``: no store
+    records what was forgotten since the backup was made.
     """
 
     old_store: Path | None
@@ -119,15 +119,15 @@ def restore_store(home: Paths, path: Path, open_workspace: Callable[[], Abstract
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Forgotten:
-    """What a store forgot: the ids of memories, and the remaining text of events in which words were erased, by event key."""
+    """The erasures in a store: the ids of memories, and the remaining text of events in which words were erased, by event key."""
 
     memories: frozenset[str] = frozenset()
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
 def _load_known(home: Paths) -> tuple[dict[str, tuple[Output, ...]] | None, frozenset[Path], frozenset[str], _Forgotten]:
-    """What the present store knows: what it wrote to each file (None if the store cannot be read), its recorded backups, the ids of
-    all its memories, and what it forgot.
+    """Data from the present store: the text written to each file (None if the store cannot be read), the recorded backups, the ids
+    of all memories, and the erasures.
     """
     if home.store.exists():
         with suppress(StoreError), SqliteStore(home.store) as store:

@@ -37,7 +37,7 @@ class LingeringMemory:
 
 @dataclass(kw_only=True, slots=True)
 class SleepReport:
-    """What a night did: retired memories, passes that a guard stopped (as text), the number of lingering memories, written
+    """The result of a night: retired memories, passes that a guard stopped (as text), the number of lingering memories, written
     files.
     """
 

@@ -1,4 +1,4 @@
-"""Oversight: the history of runs, what a guard stopped, and how cost and self-reference developed. Read-only."""
+"""Oversight: the history of runs, passes that a guard stopped, and the development of cost and self-reference. Read-only."""
 
 from collections import Counter
 from contextlib import closing

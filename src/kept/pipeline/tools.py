@@ -1,6 +1,6 @@
-"""The tools for agents: what they return and what they may change. Every answer is text in the block of remembered data.
+"""The tools for agents: their results, and the changes they may make. Every answer is text in the block of remembered data.
 
-An agent only proposes: what it adds is held for the person, unless the settings trust agents. All other tools are read-only.
+An agent only proposes: its additions are held for the person, unless the settings trust agents. All other tools are read-only.
 """
 
 from collections.abc import Sequence

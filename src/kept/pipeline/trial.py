@@ -1,9 +1,9 @@
 """The trial of a language model: ten fixed questions in the form that extraction uses, and the score of its replies.
 
 The score counts what the model *selects*. The ten parts hold 15 passages worth keeping and about fifty that end with the task. A
-model with 5 % junk among its active lines takes more than ``MOST_TAKEN`` of those in one trial of twelve; a model with 20 % junk
-does in four of five. Passages that it misses are reported but do not cost it trust. A model that leaves a question without a reply
-has not passed, and is asked that question again.
+model with 5 % junk among its active lines takes more than ``MOST_TAKEN`` of those in one of twelve trials; a model with 20 % junk
+does so in four of five trials. Passages that it misses are reported but do not cost it trust. A model that leaves a question
+without a reply has not passed, and is asked that question again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -77,7 +77,7 @@ class TrialScore:
 
 def try_models(workspace: Workspace, models: tuple[str, ...] = (), *, again: bool = False) -> tuple[TrialScore, ...]:
     """Try models in order until one suits. Without names: the command's own models, smallest first, else the model of the settings.
-    ``again`` asks what has a stored reply too: another model may have the name by now.
+    ``again`` also repeats questions with a stored reply, because the name may now mean another model.
 
     Raises UsageError if no model is set, ConfigError, StoreError.
     """
@@ -115,7 +115,7 @@ def load_score(workspace: Workspace) -> TrialScore:
 
 
 def load_questions() -> list[Mapping[str, Any]]:
-    """The ten parts: what is said in each, and which passages are worth keeping."""
+    """The ten parts: the text of each, and the passages worth keeping."""
     found: list[Mapping[str, Any]] = load_table(Path(__file__).with_name("trial.toml"))["question"]
     return found
 

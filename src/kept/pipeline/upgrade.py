@@ -1,9 +1,9 @@
 """Upgrade a store: extract everything again with the current rules, after a preview, as one run that can be undone.
 
 Earlier rules made memories from sentences that contained nothing to remember, and reworded others. All sessions in the archive are
-extracted again. Memories that nothing supports any more retire, and what a person said comes back in their own words. No guard
-limits the share of changes, because this is a correction. Memories that a person wrote, edited, approved or pinned stay, and so do
-those that a model proposed.
+extracted again. Memories without support retire, and statements of a person are restored in their own words. No guard limits the
+share of changes, because this is a correction. Memories that a person wrote, edited, approved or pinned stay, and so do those that
+a model proposed.
 """
 
 from kept.changes import apply_person_change

@@ -1,4 +1,4 @@
-"""Model usage and cost: what was spent, what is pending in batches, and which sessions are quarantined."""
+"""Model usage and cost: money spent, questions pending in batches, and quarantined sessions."""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -12,7 +12,7 @@ from kept.workspace import Workspace
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Costs:
-    """What was spent today (a local day) and in total, by purpose and model. ``awaited`` counts questions pending in batches."""
+    """The cost of today (a local day) and in total, by purpose and model. ``awaited`` counts questions pending in batches."""
 
     today: Usage = field(default_factory=Usage)
     ever: tuple[UsageSum, ...] = ()

@@ -87,7 +87,7 @@ class EntryOutcome:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BackfillPlan:
-    """What a backfill will do: the days, and the estimate for asking a model about their entries (None without a model)."""
+    """The plan of a backfill: the days, and the estimate for asking a model about their entries (None without a model)."""
 
     days: tuple[date, ...]
     estimate: Estimate | None = None
@@ -148,7 +148,7 @@ def entries_folder(workspace: Workspace, template: Template) -> Path:
 
 
 def write_journal_entry(workspace: Workspace, work: EntryOptions, first: date, last: date | None = None) -> EntryOutcome:
-    """Write the entry about a day (or the days from ``first`` to ``last``), and extract what it says.
+    """Write the entry about a day (or the days from ``first`` to ``last``), and extract memories from it.
 
     Raises BusyError if another journal is being written or a run is active, StoreError, ConfigError.
     """
@@ -157,7 +157,7 @@ def write_journal_entry(workspace: Workspace, work: EntryOptions, first: date, l
 
 
 def plan_backfill(workspace: Workspace, work: EntryOptions, first: date, last: date) -> BackfillPlan:
-    """Return what a backfill of these days will do. Writes nothing and asks nothing. Raises UsageError, StoreError."""
+    """Plan a backfill of these days. Writes nothing and asks nothing. Raises UsageError, StoreError."""
     if first > last:
         raise UsageError(f"{first} is after {last}", hint="give the earlier day with --from")
     days = worked_days(workspace, first, last)

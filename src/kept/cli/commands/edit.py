@@ -219,7 +219,9 @@ def _apply_change(
     after: Callable[[Workspace, Sequence[Memory]], Iterator[Line]] = lambda *_: iter(()),
     as_json: bool,
 ) -> int:
-    """Make a change and print its result. ``told`` is the headline, ``waits`` that for held memories; ``after`` adds lines."""
+    """Make a change and print its result. ``title`` is the headline, ``held_title`` the one for held memories; ``after`` adds
+    lines.
+    """
     with command_workspace(context) as workspace:
         agents = bool(agent_variable(os.environ)) and not workspace.settings.trust_agents
         memories, written = apply_person_change(workspace, lambda: act(workspace), with_files=not agents)

@@ -113,7 +113,7 @@ def forget(
 
 
 def _advise(workspace: Workspace, place: str) -> str:
-    """What to do about words that remain in a place; a file of kept's own, such as the store, is not for the person to delete."""
+    """The advice for words that remain in a place. It never says to delete one of kept's own files, such as the store."""
     if place.startswith(str(workspace.paths.state)):
         return "kept forget --words erases them, unless a project's folder has that name"
     return "forget them by --words, or delete the file"

@@ -135,7 +135,7 @@ def _account_lines(entry: HistoryEntry, most: int | None) -> Iterator[Line]:
 
 
 def _describe_report(run: Run) -> str:
-    """What a run refused and what it asked a model, in words; empty if neither."""
+    """The refusals and model requests of a run, in words; empty if there are none."""
     asked = run.report.get("llm") or {}
     parts = list(filter(None, [describe_set_aside(run.report.get("refused") or {})]))
     if asked.get("questions"):

@@ -160,7 +160,7 @@ def llm(
 
 
 def _format_question(ask: Ask) -> Iterator[Line]:
-    """A question whole: what all questions of its kind share, its own text, the form of the reply."""
+    """A complete question: the part that all questions of its kind share, its own text, and the form of the reply."""
     for title, text in (
         ("Part that all questions share", ask.system),
         ("This question", ask.prompt),
@@ -203,7 +203,7 @@ def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
 
 
 def _format_bounds(asked: LlmSettings, pace: float | None, questions: int) -> Iterator[Line]:
-    """How long the next run takes, and the maximum cost of a month."""
+    """The duration of the next run, and the maximum monthly cost."""
     if pace is None:
         yield line("The duration is unknown until the model has replied once.", (" → kept llm trial", "dim"))
     elif questions:

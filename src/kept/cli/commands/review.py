@@ -164,7 +164,7 @@ def _ask_decisions(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping
 
 
 def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str]) -> Counter[str]:
-    decided: list[tuple[int, str, str]] = []  # the place of each in the queue, the answer, and what undoes it
+    decided: list[tuple[int, str, str]] = []  # for each decision: its place in the queue, the answer, and its run
     place, last = 0, ""
     while last != "q" and (place < len(queue) or decided):
         if place == len(queue):  # so that the last decision can be undone too
@@ -252,7 +252,7 @@ def _ask_until(workspace: Workspace, memory: Memory) -> datetime | None:
 
 
 def _decision_card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
-    """What a person needs for a decision: the memory, its quotes with their authors, and why it was held."""
+    """The information for a decision: the memory, its quotes with their authors, and why it was held."""
     category = category_title(workspace.profiles, memory.profile, memory.category)
     place = f"{category} · {scope_name(memory.scope, workspace.scope_names())}"
     yield hanging_line([(format_id(memory.id), "yellow"), ("  ", "")], (memory.content, "bold"), (f"  ({place})", "dim"))

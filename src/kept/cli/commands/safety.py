@@ -85,7 +85,7 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
 
 
 def _confirm_hooks(home: Paths) -> bool:
-    """Show what mending the hooks changes in each file; on a terminal ask whether to."""
+    """Show the changes that repair the hooks in each file; on a terminal, ask whether to write them."""
     changes = plan_hook_repair(home)
     for change in changes:
         write_line((format_path(change.path), "bold"), ("  would change:", "dim"))

@@ -48,9 +48,7 @@ def search(
     every: Annotated[bool, typer.Option("--all", help="Also weak matches.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print scores and reasons as JSON.")] = False,
 ) -> None:
-    """Find what answers a question: memories, then days, then conversations, the best of each first; identifiers and paths also
-    match by their parts.
-    """
+    """Search memories, then days, then conversations, the best of each first. Identifiers and paths also match by their parts."""
     layers = dict.fromkeys(
         _LAYERS[check_choice(part.strip(), tuple(_LAYERS), "--in")] for part in within.split(",") if part.strip()
     )

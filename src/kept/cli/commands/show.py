@@ -89,9 +89,8 @@ def why(
     around: Annotated[int, typer.Option("--context", min=0, max=50, help="Turns to show before and after each quote.")] = 1,
     as_json: AsJson = False,
 ) -> int:
-    """Where a memory comes from: the words, whose they are, session, file and line; and what happened to it since.
-
-    Of a candidate that kept refused (`kept list --refused`): why.
+    """Show where a memory comes from: its words, their author, session, file and line, and every change since. For a refused
+    candidate (`kept list --refused`), show why.
     """
     with command_workspace(context) as workspace:
         memory = _find_one(workspace, asked, as_json=as_json)

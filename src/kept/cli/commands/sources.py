@@ -1,4 +1,4 @@
-"""``kept sources``: what is read on this machine, what is not and why; switch sources on and off; show a session's turns."""
+"""``kept sources``: show what is read on this machine and what is not, switch sources on and off, show a session's turns."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -95,7 +95,7 @@ def sources(
 
 
 def _change_roots(context: typer.Context, action: str, wanted: Sequence[SourceRoot], *, as_json: bool) -> None:
-    """Follow folders or files, end that, or list what is followed."""
+    """Add or remove folders and files that every run reads, or list them."""
     home = command_home(context)
     if action != "list":
         if not wanted:

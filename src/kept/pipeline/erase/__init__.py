@@ -1,1 +1,1 @@
-"""Erasure: finds every place that holds what is to be forgotten, erases it there, and proves that nothing remains."""
+"""Erasure: find every place that contains the words to be forgotten, erase them there, and prove that nothing remains."""

@@ -139,7 +139,7 @@ class ReplyFile:
         yield from (ErasureMatch(holder=self.name, where=f"reply {key[:12]}", text="") for key in keys)
 
     def erase(self, words: ErasureWords) -> int:
-        """Erase the replies, and mark pending batches so that what they return about the sessions is dropped. Raises StoreError."""
+        """Erase the replies, and mark pending batches so that their replies about the sessions are dropped. Raises StoreError."""
         with closing(ReplyCache(self.path)) as replies:
             return replies.erase_replies(words.about, words.is_in_text)
 
@@ -159,7 +159,7 @@ class RecordingFile:
         return path if path.is_file() else None
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """Yield the recording once, if any of its lines is about what is to be forgotten."""
+        """Yield the recording once, if any of its lines is about the words to be forgotten."""
         path = self.path
         if path is not None and remove_recorded_replies(files.read_text(path), words.about, words.is_in_text)[1]:
             yield ErasureMatch(holder=self.name, where=str(path), text="")

@@ -30,13 +30,13 @@ from kept.recall.indexing import drop_stale_vectors
 from kept.workspace import Workspace
 
 _NAMES = "the project's name and folder stay in kept's list of erased projects; text about the project elsewhere also stays"
-_LEFT, _SEEN_TO = "left", "seen to"  # in the report of the run that forgot: what it could not reach, until a person closes it
+_LEFT, _SEEN_TO = "left", "seen to"  # keys in a run's report: places it could not reach; closed by a person
 _LEAST = 12  # letters; shorter texts of an external item are not searched for elsewhere, because they occur by chance
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ErasureRequest:
-    """What is to be forgotten: memories, and the words that must not remain; ``source`` is an external source to erase.
+    """The things to be forgotten: memories, and the words that must not remain; ``source`` is an external source to erase.
 
     ``times`` are the time spans of conversations that are forgotten whole: journal entries of those days may repeat them in other
     words. ``names``: a project was named in the request; its name is not erased.
@@ -54,7 +54,7 @@ class ErasureReport:
     """What was erased: memories by id, sessions, items of external sources, and the number of places by holder.
 
     ``outside`` are the backups outside of this home that held the words, ``remains`` lists kept's own places that still hold them,
-    ``out_of_reach`` what kept may not change, ``near`` the near copies that were not chosen, ``problems`` what went wrong.
+    ``out_of_reach`` the places that kept may not change, ``near`` the near copies that were not chosen, ``problems`` the errors.
     ``asked`` is the request with all its words, for checking again later: the store no longer has them.
     """
 
@@ -167,10 +167,10 @@ def _places_of_holder(holder: Holder, words: ErasureWords) -> Iterator[ErasureMa
 
 
 def preview_out_of_reach(workspace: Workspace, request: ErasureRequest) -> tuple[str, ...]:
-    """What :func:`forget` will not be able to erase, as text. Changes nothing."""
+    """The places that :func:`forget` will not be able to erase, as text. Changes nothing."""
     words, forgotten = request.words, [memory.id for memory in request.memories if not memory.content]
     runs = {made.run for number in forgotten for made, _ in workspace.store.log.operations_on(number)}
-    # The words of what was forgotten before are not known any more, so nothing but that run can say where they were left.
+    # The words of earlier erasures are no longer known, so only the run that erased them can say where they remained.
     before = [f"{told} (as r{run} found it)" for run, left in list_left(workspace).items() if run in runs for told in left]
     found = _list_out_of_reach(workspace, request, words, _find_transcripts(workspace, request, words)) if words else ()
     return (*before, *(told for told in found if not any(told in text for text in before)))
@@ -239,12 +239,16 @@ def _forgotten_memories(workspace: Workspace) -> set[str]:
 
 
 def list_left(workspace: Workspace) -> dict[int, Sequence[str]]:
-    """What forgetting could not reach and nobody has closed, by the run that forgot, the newest first. Raises StoreError."""
+    """The places that forgetting could not reach and that no person has closed, by the run that forgot, newest first. Raises
+    StoreError.
+    """
     return {run.id: run.report[_LEFT] for run in workspace.store.log.runs(command="forget") if run.report.get(_LEFT)}
 
 
 def close_left(workspace: Workspace, number: int) -> None:
-    """Note that a person has seen to what forgetting could not reach; its run still tells what that was. Raises StoreError."""
+    """Record that a person has dealt with the places that forgetting could not reach; the run's report still lists them. Raises
+    StoreError.
+    """
     for run in workspace.store.log.runs(command="forget"):
         if run.id == number and run.report.get(_LEFT):
             report = {**run.report, _LEFT: [], _SEEN_TO: run.report[_LEFT]}
@@ -252,8 +256,8 @@ def close_left(workspace: Workspace, number: int) -> None:
 
 
 def forget_opted_out(workspace: Workspace, sessions: Collection[str], *, erased: int) -> tuple[str, ...]:
-    """Erase from every holder what was made of conversations that are opted out. ``erased`` is the number of their turns erased
-    just now, which backups may still hold. The same statements may be remembered again from elsewhere. Returns the problems.
+    """Erase everything derived from opted-out conversations from every holder. ``erased`` is the number of their turns erased just
+    now, which backups may still hold. The same statements may become memories again from other sources. Returns the problems.
     """
     made = [
         memory
@@ -268,7 +272,7 @@ def forget_opted_out(workspace: Workspace, sessions: Collection[str], *, erased:
 def erase_forgotten(
     workspace: Workspace, memories: Sequence[Memory], *, said: Collection[str] = (), events: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Erase from every holder what the person forgot on another machine or since a backup. Returns the problems."""
+    """Erase everything that the person forgot on another machine or since a backup from every holder. Returns the problems."""
     words = collect_words(workspace, memories, said=said, events=events)
     return _erase(workspace, words) if words else ()
 
@@ -320,7 +324,7 @@ class _ErasureRun:
 
 
 def _erase_feed(workspace: Workspace, source: str) -> int:
-    """Erase the items of an external source, and what they said in journal entries and stored replies."""
+    """Erase the items of an external source, and their text in journal entries and stored replies."""
     feed_erasure = erase_source(workspace, source)
     erasure_words = ErasureWords(sentences=tuple(text for text in feed_erasure.texts if len(text) >= _LEAST))
     for holder in (ReplyFile(path=workspace.paths.replies), RecordingFile(workspace=workspace)):
@@ -337,10 +341,11 @@ def collect_words(
     sessions: Iterable[str] = (),
     events: Iterable[str] = (),
 ) -> ErasureWords:
-    """Collect what must not remain of ``memories``, of given sentences (``said``), of whole sessions, and of single events.
+    """Collect the words of ``memories``, of given sentences (``said``), of whole sessions and of single events that must not
+    remain.
 
     The sentences of a memory are its content and its earlier contents; a statement that withdrew it is forgotten with it. Its
-    evidence is searched for only in longer runs of words, and not in what another memory that stays says. Raises StoreError.
+    evidence is searched only as longer runs of words, without words that also belong to a memory that stays. Raises StoreError.
     """
     gone, whole = {memory.id for memory in memories}, tuple(sessions)
     stay = (memory.content for memory in workspace.store.log.memories() if memory.id not in gone)

@@ -1,7 +1,7 @@
 """The list of all holders. Any code that stores text registers here a holder that finds and erases words in it.
 
-The order is the order of erasing. The store comes near the end, before only what derives from it, because its texts say what to
-look for until then. An interrupted call can simply be repeated.
+The order is the order of erasing. The store comes near the end, followed only by data derived from it, because the other holders
+need its texts for their search. An interrupted call can simply be repeated.
 """
 
 from collections.abc import Iterator

@@ -57,7 +57,7 @@ def _own_files(workspace: Workspace) -> Iterator[Path]:
 def find_out_of_reach(
     workspace: Workspace, words: ErasureWords, transcripts: Iterable[str], times: Sequence[Span] = ()
 ) -> tuple[str, ...]:
-    """Messages about what ``kept`` may not change although it contains the words, or may contain them.
+    """Messages about places that ``kept`` may not change although they contain the words, or may contain them.
 
     These are transcripts, notes in the journal folder that ``kept`` did not write, the user's settings, exports, unreachable
     backups, names of folders and files, the history of repositories, and journal entries of ``times``, which may say the same in

@@ -37,7 +37,7 @@ _REASON = "forgotten by the user"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _EraseTarget:
-    """What is erased whole: the ids of memories and candidates, and the fingerprints that prevent their return."""
+    """The records to be erased whole: the ids of memories and candidates, and the fingerprints that prevent their return."""
 
     memories: frozenset[str]
     candidates: frozenset[str]
@@ -113,7 +113,7 @@ class StoreHolder:
     def erase(self, words: ErasureWords) -> int:
         """Forget every memory that contains the words, and erase the words from everything else. Returns the number of places.
 
-        The memories come last: if a call is interrupted, they still say what to look for.
+        The memories come last, because an interrupted call needs their words when it is repeated.
         """
         log, archive = self.store.log, self.store.archive
         target = self._find_target(words)
@@ -203,7 +203,7 @@ class StoreHolder:
             owned=True,
             trigger="told",
         )
-        with self.store.transaction():  # a transaction of its own, because the row is read back after the commit
+        with self.store.transaction():  # a separate transaction, because the row is read back after the commit
             run = self.store.log.start_run("forget", now)
             add = Add(memory=value.id, at=now, reason=_REASON, value=value)
             draft = Draft(run=run, stage="forget", subject=value.id, actor=Actor.PERSON, recorded_at=now, operations=(add,))
@@ -212,9 +212,7 @@ class StoreHolder:
         return value.id
 
     def _erase_from_days(self, words: ErasureWords, events: frozenset[str] | set[str]) -> int:
-        """Erase the lines of day summaries that hold the words, and drop the notes made from what was erased; they are made
-        again.
-        """
+        """Erase the lines of day summaries that hold the words, and drop the notes made from erased text; they are made again."""
         key = self.store.key("forget")
         prints = {fingerprint_statement(sentence, key) for sentence in words.sentences} - {""}
         lines = [
@@ -233,7 +231,7 @@ def _event_label(event: Event) -> str:
 
 
 def erase_from_outputs(store: SqliteStore, words: ErasureWords) -> int:
-    """Erase the words from the record of what was last written to files; for use when the files no longer hold them or lie
+    """Erase the words from the record of the last written file contents. Used if the files no longer hold the words or are
     elsewhere. Returns the number of files.
     """
     count = 0
@@ -262,7 +260,7 @@ BACKUPS = "backups"
 
 @dataclass(frozen=True, kw_only=True)
 class BackupCopies:
-    """Every copy of the store that kept knows: its own backups, manual ones, those from before a migration, and stores put aside.
+    """Every known copy of the store: automatic and manual backups, copies from before a migration, and stores that were set aside.
     With ``quick``, every copy is reported as a possible place without being read.
     """
 
