@@ -1,4 +1,4 @@
-"""Guards: detect passes that would remove too many memories, or change a person's own; such passes are not applied at all."""
+"""Guards: detect passes that would remove too many memories, or change memories that a person owns. Such passes are not applied."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -48,11 +48,11 @@ def find_overreach(
     Too many are more than half of the active memories in one pass, or more than half over 30 days of event time, together with what
     kept deactivated before; a category with fewer than ``LEAST_MEMORIES`` memories is never stopped. In one pass, every end of an
     active memory counts: retiring, superseding, merging away, resolving, emptying its content; moving it to another category does
-    not. Over the 30 days, a memory that an active one replaced, absorbed or resolved is no loss, and faded memories have a budget
-    of their own.
+    not. Over the 30 days, a memory that an active one replaced, absorbed or resolved does not count as lost, and faded memories
+    have a separate budget.
 
     ``corrected`` memories never count, because they should never have been active. ``active`` gives the number of active memories
-    by category if ``memories`` are not all of them. A pass with any stop must not be applied at all.
+    by category if ``memories`` are not all of them. A pass with any stop must not be applied.
     """
     before = {memory.id: memory for memory in memories}
     after = _apply_operations(before, operations)
@@ -120,8 +120,8 @@ def _active_ids(memories: Iterable[Memory]) -> frozenset[str]:
 def find_protected_changes(memories: Iterable[Memory], operations: Sequence[Operation]) -> tuple[str, ...]:
     """The ids of pinned or person-owned memories whose words, category or status kept's operations would change.
 
-    Not among them are person-owned memories that give way to words the person typed since, or come back after that. A pass with any
-    such change must not be applied at all, whoever allows it.
+    Person-owned memories that are superseded by words the person typed later, or that come back after that, are not included. A
+    pass with any such change must not be applied, even if a person allows losses.
     """
     before = {memory.id: memory for memory in memories}
     after = _apply_operations(before, operations)
@@ -136,7 +136,7 @@ def find_protected_changes(memories: Iterable[Memory], operations: Sequence[Oper
 
 
 def _is_change_by_person(memory: Memory, after: Mapping[str, Memory]) -> bool:
-    """True if a person-owned memory only gives way to words that the person typed, or comes back after it gave way."""
+    """True if a person-owned memory is only superseded by words that the person typed, or comes back after that."""
     now = after[memory.id]
     if memory.pinned or (memory.content, memory.category) != (now.content, now.category):
         return False

@@ -1,4 +1,5 @@
-"""Requests by a model: up to three, on other tasks, that should bring a memory which has none from the agent that handed it over.
+"""Requests written by a model: up to three per memory, on other tasks, in which the memory should be shown. Only for memories
+without requests from the agent that handed them over.
 
 A memory is asked about once, and again only if its words change. Requests are untrusted: they decide only when a memory is shown,
 and no session is shown them.
@@ -20,7 +21,7 @@ from kept.profiles.prompts import question_text
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
-REQUESTS = "requests"  # the purpose of these questions, and the stage of what they led to
+REQUESTS = "requests"  # the purpose of these questions, and the stage of the resulting operations
 MOST_TOKENS = 4_096
 MEMORIES = 20  #: at most this many memories per question
 _REPLY_TOKENS = 120  # of a reply for one memory, at most
@@ -78,8 +79,8 @@ def write_requests(
 
 
 def list_batches(workspace: Workspace, limits: TokenLimits) -> list[tuple[Memory, ...]]:
-    """The memories to ask about, one batch for each question. What a person told or decided on comes before what was inferred, and
-    then the latest.
+    """The memories to ask about, one batch for each question. Memories that a person stated or decided on come before inferred
+    ones, then the latest first.
 
     A batch is filled from the oldest, so that new memories change no question whose reply is still being made.
     """
@@ -103,7 +104,9 @@ def list_batches(workspace: Workspace, limits: TokenLimits) -> list[tuple[Memory
 
 
 def _asked_before(workspace: Workspace) -> frozenset[tuple[str, str]]:
-    """The memories that a model was asked about, with the words they had; also what was undone since is not asked about again."""
+    """The memories that a model was asked about, with their words at that time. Undone answers are included, so that they are not
+    asked for again.
+    """
     log = workspace.store.log
     passes = log.passes(only=[head.id for head in log.pass_heads() if head.stage == REQUESTS])
     return frozenset(
@@ -142,7 +145,8 @@ def complete_requests_ask(prompt: str, *, about: Iterable[str] = ()) -> Ask:
 
 
 def read_requests(body: Mapping[str, Any], memories: Sequence[Memory]) -> list[tuple[Memory, tuple[str, ...]]]:
-    """The requests in a reply for each of its memories, as the model wrote them; those of the first answer to a number count.
+    """The requests in a reply for each of its memories, as the model wrote them. If a number is answered twice, the first answer
+    counts.
 
     Raises ValueError if the reply does not match the schema.
     """

@@ -1,7 +1,7 @@
 """Finds the part of a large group that is related to a change, by its words, so that it can be curated alone.
 
 A part is closed: no candidate, memory or text outside it says the same as one inside, contradicts it, answers it, takes it back or
-rests on it. So curating the whole group would leave everything outside the part unchanged.
+is based on it. So curating the whole group would leave everything outside the part unchanged.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -47,7 +47,7 @@ from kept.extraction.questions.answer import apply_overrulings
 LARGE = 1_000  # a group with at least this many candidates is curated in parts
 SHARE = 150  # a part may be at most 1/150 of its group: a lookup by shared words costs as much as reading 150 texts in sequence
 _MOVED = 10  # at most this many new texts may fall between existing ones before the whole group is read again
-_COMMON = 50_000  # count the texts with a word up to this number; more common words are equally common
+_COMMON = 50_000  # count the texts with a word up to this number; all more common words are treated alike
 _ANSWERED_WORDS = 3  # an answer shares at least this many words with its question
 
 
@@ -61,7 +61,7 @@ class Part:
     ``taken`` memory ids.
 
     ``texts`` are all texts of a whole group, or None for less than a group. ``elsewhere`` are memories of other profiles, which may
-    rest on the candidates.
+    be based on the candidates.
     """
 
     judged: tuple[CandidateVerdict, ...]
@@ -105,7 +105,7 @@ def is_large(part: Part) -> bool:
 
 
 def settle_group(index: TextIndex, part: Part, operations: Iterable[Operation], rules: str) -> None:
-    """Index the texts of what was curated, and mark the group as settled under ``rules`` (empty: read it as a whole next time)."""
+    """Index the curated texts, and mark the group as settled under ``rules`` (empty: read it as a whole next time)."""
     if part.texts is None:
         index.index_memories({item for operation in operations for item in affected_memory_ids(operation)})
     elif rules:
@@ -199,7 +199,7 @@ class _PartSearch:
                 self.reach(self.neighbours(place))
 
     def include(self, candidates: Iterable[str], memories: Iterable[str]) -> None:
-        """Add candidates and memories to the part, with everything they rest on, and add their texts to the search."""
+        """Add candidates and memories to the part, with everything they are based on, and add their texts to the search."""
         others = self.index.others
         texts, waiting = self.index.texts, (set(candidates) - self.candidates, set(memories) - self.memories.keys())
         while any(waiting):
@@ -241,7 +241,7 @@ class _PartSearch:
         return {place for place, text, _ in self.load(places) if check(text)}
 
     def _find_sharing(self, says: Statement, share: float, *beside: str, least: int = 0, sized: bool = True) -> Sequence[int]:
-        """The places of texts that may have a Jaccard similarity of at least ``share``, or with ``least`` share so many words.
+        """The places of texts that may have a Jaccard similarity of at least ``share``, or may share at least ``least`` words.
 
         They must also have the tokens ``beside``; ``sized`` restricts them to possible numbers of words.
         """

@@ -32,7 +32,7 @@ CURATE, GUARD = "curate", "guard"
 
 @dataclass(kw_only=True, slots=True)
 class CurationReport:
-    """What curation did: the operations by kind, and a description of each pass that a guard stopped."""
+    """The result of curation: the operations by kind, and a description of each pass that a guard stopped."""
 
     operations: Counter[str] = field(default_factory=Counter)
     taken_back: int = 0  # how many of the retired memories a person took back
@@ -123,7 +123,7 @@ def curate_group(
     """Curate one group; returns False if a guard stopped the pass. Raises StoreError.
 
     ``version`` returns the version of the rules under which a large group is settled afterwards (None: it is not settled). As long
-    as this version stays the same, later passes read only what changed and what is related to it.
+    as this version stays the same, later passes read only changed texts and those related to them.
     """
     log, (profile, scope) = workspace.store.log, group
     rules = _rules_for(workspace, profile)

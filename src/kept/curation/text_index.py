@@ -47,7 +47,7 @@ class TextIndex:
     def index_group(
         self, judged: Iterable[CandidateVerdict], memories: Iterable[Memory], *, elsewhere: Iterable[Memory], texts: Iterable[Text]
     ) -> None:
-        """Index a whole group. ``elsewhere`` are memories of other groups, which may rest on its candidates. ``texts`` are the
+        """Index a whole group. ``elsewhere`` are memories of other groups, which may be based on its candidates. ``texts`` are the
         group's texts as far as they are parsed already.
         """
         verdicts: dict[str, list[CandidateVerdict]] = {}
@@ -69,7 +69,7 @@ class TextIndex:
             self.texts.rest(memory.id, memory.candidates)
 
     def index_memories(self, ids: Iterable[str]) -> None:
-        """Update the index for these memories: their texts, and the candidates they rest on."""
+        """Update the index for these memories: their texts, and their candidates."""
         for memory in self.log.some(list(ids)):
             self.texts.rest(memory.id, memory.candidates)
             if (memory.profile, memory.scope) == self.group and has_own_words(memory):

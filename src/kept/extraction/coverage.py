@@ -4,8 +4,8 @@ A topic is a run of exchanges (a prompt and its answers) that share words and na
 held memory lies in it, or if an active memory contains one of the topic's names that no other topic has. It is missed if no memory
 covers it although the user stated a rule, choice, preference or correction in it together with its scope or reason.
 
-The patterns that find what the user stated are those of the extraction rules. A statement that these patterns overlook is therefore
-not reported as missed.
+The user's statements are found with the patterns of the extraction rules. A statement that these patterns overlook is therefore not
+reported as missed.
 """
 
 from collections import Counter
@@ -85,14 +85,14 @@ def find_topics(events: Sequence[Event], *, lexicon: Lexicon) -> tuple[Topic, ..
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryCoverage:
-    """What memories cover: the events they cite, and the names they contain."""
+    """The coverage of memories: the events they cite, and the names they contain."""
 
     cited: frozenset[str]
     named: frozenset[str]
 
 
 def collect_coverage(memories: Iterable[Memory]) -> MemoryCoverage:
-    """Collect what memories cover, for any number of topics."""
+    """Collect the coverage of memories, for any number of topics."""
     listed = tuple(memories)
     return MemoryCoverage(
         cited=frozenset(

@@ -1,8 +1,8 @@
 """Extract threads that grew. Judged candidates go into the log, one pass for each stretch of a thread.
 
 A thread is read from its first open episode, with a bounded look back. So an appended line costs only its own episode, and the
-result equals that of reading the whole thread at once. An episode stays open until so many events follow it that no later event can
-undo a fix in it. A long thread commits stretch by stretch and short threads commit in batches, so an interrupted run continues
+result equals that of reading the whole thread at once. An episode stays open until so many events have followed that no later event
+can undo a fix in it. A long thread commits stretch by stretch and short threads commit in batches, so an interrupted run continues
 after the last commit.
 
 A fix may span sessions: a command that fails at the end of one session and first passes in a later one of the project. A session is
@@ -144,7 +144,7 @@ class _SessionPairing:
 
 @dataclass(kw_only=True, slots=True)
 class ExtractionReport:
-    """What extraction did: the threads and episodes analysed, and the verdicts on their candidates.
+    """The result of extraction: the analysed threads and episodes, and the verdicts on their candidates.
 
     ``broken`` lists the files of threads that could not be analysed, with the reason; they are tried again in the next run.
     """

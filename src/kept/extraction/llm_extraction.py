@@ -107,7 +107,7 @@ def extract_with_llm(
     ``by`` is the model's name, which is stored with each pass. ``trust`` says which claims may become active. Only threads with
     events in [start, stop) of ``within`` (if given) and a profile that is extracted on the ``occasion`` are asked about. ``run``
     returns the number of the run and is called only when something is committed. Once ``late`` is true nothing more is asked.
-    Raises StoreError, ConfigError, and what ``asking`` raises; what was committed before that stays.
+    Raises StoreError, ConfigError, and any error of ``asking``; earlier commits stay.
     """
     chosen = list_pending_threads(workspace, from_start=from_start, within=within, occasion=occasion)
     work = _LlmExtraction(
@@ -260,7 +260,7 @@ class _LlmExtraction:
         return bool(self.forgotten) and is_known_statement(words, self.forgotten, self.workspace.store.key("forget"))
 
     def _commit_answers(self, parts: Sequence[_AnsweredPart]) -> None:
-        """Commit what was answered about the parts of a thread, and up to where it was read without a gap."""
+        """Commit the answers about the parts of a thread, and the ordinal up to which it was read without a gap."""
         first, last = parts[0][0], parts[-1][0].reading.chunk
         thread, start = first.thread, first.reading.chunk.start
         note = f"{self.by}, {format_prompt_source(first.prompt)}"

@@ -118,7 +118,7 @@ def save_own_prompt(home: Paths, profile: str, text: str, *, if_match: str) -> P
 
 
 def remove_own_prompt(home: Paths, profile: str = "", *, if_match: str = "") -> Path:
-    """Delete the user's own prompt, and return the path of the copy that is put aside.
+    """Delete the user's own prompt, and return the path of its saved copy.
 
     Raises UsageError if there is none, StaleError if it does not have the revision ``if_match`` (empty: any), ConfigError,
     ChangedError.

@@ -26,7 +26,7 @@ _LOOKBACK = 50  # events before a chunk that are known when its reply is read
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ThreadPart:
-    """A chunk of a thread, and what is needed to read a reply about it.
+    """A chunk of a thread, and the data for reading a reply about it.
 
     ``worth_asking`` is False if nobody typed anything in it.
     """

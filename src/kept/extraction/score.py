@@ -1,8 +1,8 @@
 """The score that ranks held proposals: a logistic model over five named features of a passage.
 
-``benchmarks/train_score.py`` trains the weights in ``score.json`` on annotated turns. It also finds the floor from which a person's
-sentences are right more often than not, in projects that the weights were not trained on. The predicted odds are off by more than
-ten points there, so the score only orders what a person is shown. It is shown as a rank, never as a probability, and decides
+``benchmarks/train_score.py`` trains the weights in ``score.json`` on annotated turns. It also finds the score above which a
+person's sentences are right more often than not, in projects outside the training set. The predicted odds are off by more than ten
+points there, so the score only orders the proposals shown to a person. It is shown as a rank, never as a probability, and decides
 nothing. Pure.
 """
 

@@ -110,7 +110,7 @@ def _judge_episode(events: Sequence[Event], start: int, stop: int, rules: Rules)
 def _judge_fixes(window: Window, done: Actions, stop: int) -> list[tuple[int, CandidateVerdict]]:
     """Return the judged fixes whose success lies in a window before the ordinal ``stop``.
 
-    Empty while a session is going on, because a fix is proven by what comes after it.
+    Empty while a session is going on, because later events prove a fix.
     """
     events, base, rules = window.events, window.base, window.rules
     if rules.live:

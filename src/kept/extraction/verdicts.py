@@ -1,4 +1,4 @@
-"""Judge the candidates of a thread by the gate and by what the store knows, and commit them with their verdicts."""
+"""Judge the candidates of a thread by the gate and by data in the store, and commit them with their verdicts."""
 
 from collections.abc import Callable, Iterable, Sequence
 from zoneinfo import ZoneInfo
@@ -33,7 +33,7 @@ REPEATED = Refused(reason="a journal entry repeats what kept remembers of its pr
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rules:
-    """What the candidates of a thread are found and judged with.
+    """The inputs for finding and judging the candidates of a thread.
 
     ``forgotten`` are the fingerprints of forgotten statements and ``key`` their key. ``zone`` is the person's time zone. ``live``:
     only very certain candidates count, the rest waits for the batch. ``handover`` enables what agents hand over.
@@ -52,7 +52,7 @@ class Rules:
 
 
 def load_rules(workspace: Workspace, thread: Thread, forgotten: frozenset[str]) -> Rules:
-    """The rules of a thread: its profile, its scope, and what the store knows. ``forgotten`` are the store's fingerprints."""
+    """The rules of a thread: its profile, its scope, and data from the store. ``forgotten`` are the store's fingerprints."""
     profile = workspace.profile_for(thread.source, thread.project, thread.path)
     scope = workspace.scope(thread.project, thread.path)
     memories = workspace.store.log.memories() if thread.source == ENTRY else ()

@@ -1,1 +1,1 @@
-"""What a person does with memories: edit, review, history, undo, erase, export, import."""
+"""A person's actions on memories: edit, review, history, undo, erase, export, import."""

@@ -1,7 +1,7 @@
-"""Undoes what agents decided by running kept's commands, as tool calls in archived transcripts show, and holds what they added.
+"""Undo decisions that agents made by running kept's commands, as tool calls in archived transcripts show, and hold their additions.
 
 A pass in the person's name is an agent's if it was recorded between a tool call and its output, and the call's command contains its
-words, or runs a command of kept that names its memory. What the person decided later about the same memory stays.
+words, or runs a command of kept that names its memory. Later decisions of the person about the same memory stay.
 """
 
 import re
@@ -26,12 +26,12 @@ _VERBS = "add|edit|review|merge|resolve|retire|pin|undo|redo|import|suggest"
 _READS = compile_late(
     r"(?:e?grep|rg|ag|ack|git|gh|cat|bat|head|tail|less|sed|awk|wc|sort|uniq|cut|ls|find|fd|echo|printf|cd|man|diff|jq|tee|mkdir)"
 )
-# What makes such a program run another one.
+# The options that make such a program run another one.
 _RUNS_OTHER = compile_late(r"\s-{1,2}(?:exec|ok|x\b)|\bsystem\s*\(|\balias\.")
 _ALIAS = Pattern(
     r"(?:\b(?:ln|cp|install)\b[^\n;|&]*\bkept\b[^\n;|&]*?\s(?:[^\s;|&'\"]*/)?([\w.-]+)\s*(?:$|[\n;|&])|\b(\w+)=[^\s;|&]*\bkept\b)"
 )
-_OPEN = compile_late(r"[$`]|<<|\{\}|\b(?:xargs|read|parallel)\b")  # such a command gets its arguments from elsewhere
+_OPEN = compile_late(r"[$`]|<<|\{\}|\b(?:xargs|read|parallel)\b")  # such a command gets its arguments from its input
 _ID = compile_late(r"\b[0-9a-f]{4,10}\b")
 _WILD = compile_late(r"(?<![^\s;|&()<>])[^\s;|&()<>]*[?*\]][^\s;|&()<>]*")  # a word that the shell may expand
 _IMPORT, _API = compile_late(r"\b(?:import|from)\s+kept\b"), compile_late(r"\.(?:add|update|delete|undo)\(")
@@ -44,7 +44,7 @@ _NOTE = "an agent ran it in its shell, as its transcript shows"
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Call:
     """A tool call that ran programs: its time, command line and output, and the commands of kept that it ran (``verbs``). ``open``
-    means that their arguments come from elsewhere.
+    means that their arguments are not in the command.
     """
 
     start: datetime
@@ -68,7 +68,7 @@ class _Call:
 
 
 def undo_agent_decisions(workspace: Workspace, grown: Mapping[int, int]) -> int:
-    """Undo what agents decided in the ``grown`` threads (number to first new ordinal), and hold what they added.
+    """Undo decisions of agents in the ``grown`` threads (number to first new ordinal), and hold their additions.
 
     Returns the number of undone passes. Raises StoreError.
     """

@@ -31,17 +31,17 @@ WHOSE = {
     Author.COMPACTION.value: "a summary the tool made",
     Author.ABANDONED.value: "a branch you left",
 }
-"""Whose words they are, for the person who is "you"."""
+"""The author of the words, as shown to the person ("you")."""
 
 
 def find_main_evidence(source: Memory | Candidate) -> Evidence | None:
-    """The evidence that a memory's sentence comes from: its quote is the most similar one. None if there is no evidence."""
+    """The evidence from which a memory's sentence comes: the one with the most similar quote. None if there is no evidence."""
     words = tokenize(source.content)
     return max(source.evidence, key=lambda item: jaccard_similarity(tokenize(item.quote), words), default=None)
 
 
 def format_author(evidence: Evidence) -> str:
-    """Whose words a piece of evidence is, for the person."""
+    """The author of a piece of evidence, as shown to the person."""
     pasted = evidence.author == Author.HUMAN.value and evidence.origin is Origin.TOOL
     return "pasted by you" if pasted else WHOSE.get(evidence.author, evidence.author)
 
@@ -54,7 +54,7 @@ def address_person(reason: str) -> str:
 
 
 def memory_revision(memory: Memory) -> str:
-    """A hash of what a person sees of a memory, as twelve characters; it does not change when the memory is only confirmed."""
+    """A hash, twelve characters long, of the visible parts of a memory; it does not change when the memory is only confirmed."""
     ends = format_instant(memory.valid_until) if memory.valid_until else ""
     seen = (memory.content, memory.category, memory.scope, memory.status, str(memory.pinned), ends)
     return digest(memory.id, *seen, memory.superseded_by, memory.resolved_by, size=6)
@@ -198,7 +198,9 @@ class MemoryTrace:
 
 
 def trace_memory(workspace: Workspace, memory: Memory, *, context: int) -> MemoryTrace:
-    """The trace of a memory, with ``context`` events before and after each piece of evidence; that of its own sentence is first."""
+    """The trace of a memory, with ``context`` events before and after each piece of evidence. The evidence of its sentence comes
+    first.
+    """
     source = find_main_evidence(memory)
     ordered = sorted(memory.evidence, key=lambda item: item is not source)
     evidence = tuple((item, workspace.store.archive.events_around(item.event, context, context)) for item in ordered)

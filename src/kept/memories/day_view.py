@@ -30,8 +30,8 @@ class DayView:
     """A day, or the days from ``day`` to ``last``: the sessions with events on it, what was worked on, the memories ``learnt`` or
     ``confirmed`` on it, those learnt on it that are no longer active (``ended``), and the proposals of it that are ``held``.
 
-    The summary lists no request that says only what a held memory says. ``covered`` says which of the day's topics
-    these memories cover. ``reworded`` are memories that were known before and got other words, by id: when, and the words before.
+    The summary omits requests that only repeat a held memory. ``covered`` says which of the day's topics these memories cover.
+    ``reworded`` are memories that were known before and got other words, by id: when, and the words before.
     """
 
     day: date

@@ -1,4 +1,4 @@
-"""The runs and what they changed, word by word; undo and redo. An undo is a pass of its own, so the log loses nothing."""
+"""The runs and their changes, word by word; undo and redo. An undo is a separate pass, so the log loses nothing."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -93,7 +93,7 @@ def was_at_night(run: Run, every: Sequence[Run]) -> bool:
 
 
 def run_changes(workspace: Workspace, passes: Sequence[Pass]) -> Changes:
-    """What the passes of one run changed: each memory before the first and after the last of them."""
+    """The changes by the passes of one run: each memory before the first and after the last of them."""
     if not passes:
         return {}
     first, last = min(pass_.id for pass_ in passes), max(pass_.id for pass_ in passes)
@@ -347,7 +347,7 @@ class MemoryDifference:
 
     @property
     def word(self) -> str:
-        """What the person did to end it, in one word (:func:`find_ending_word`); empty if there is no such word."""
+        """The person's action that ended it, in one word (:func:`find_ending_word`); empty if there is none."""
         return find_ending_word(self.after.reason) if self.after is not None and self.after.ended_at else ""
 
     @property

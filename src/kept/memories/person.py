@@ -1,6 +1,7 @@
 """A person's own operations: add, edit, retire, resolve, pin, approve, reject; and suggestions of agents.
 
-Each is one pass in a run of its own, so a bare ``kept undo`` takes it back. Only words that the person typed later override it.
+Each is one pass in a separate run, so ``kept undo`` without an argument takes it back. Only words that the person typed later
+override it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -169,7 +170,7 @@ def _edit_memory(workspace: Workspace, memory: Memory, text: str, category: str 
 
 
 def find_new_end(workspace: Workspace, memory: Memory, content: str) -> datetime | None:
-    """The end of a memory that gets new words: that of the new words if they say another end than the old ones, else its own."""
+    """The end of a memory with new words: the end in the new words if it differs from that in the old ones, else unchanged."""
     now = workspace.clock()
     before, after = (find_end(text, memory.last_seen or now, workspace.zone) for text in (memory.content, content))
     return memory.valid_until if before == after else find_end(content, now, workspace.zone) or after

@@ -53,8 +53,8 @@ _OTHER = compile_late(r"[^a-z0-9]+")
 class SyncReport:
     """The result of a sync: changes ``received`` and lines ``sent``, number of ``clashes`` held for review, and ``problems``.
 
-    ``forgotten`` are memories that were forgotten on other machines and still exist here, ``said`` words of such memories that are
-    not in a memory here.
+    ``forgotten`` are memories that were forgotten on other machines and still exist here; ``said`` are words of forgotten memories
+    that have no memory here.
     """
 
     received: int = 0
@@ -303,7 +303,7 @@ class SyncFolder:
             mine
             and mine.content
             and not looks_same(mine, theirs)
-            # Rules on another machine do not change a memory that rests on what was said here.
+            # Rules on another machine do not change a memory that is based on a conversation on this machine.
             and (line.person or (line.machine != self.machine and (mine.owned or not mine.candidates)))
         ):
             change = replace_memory(line, mine)
@@ -320,11 +320,11 @@ class SyncFolder:
                 clash = hold_conflict(each.held_id, theirs, words, each.at, path=each.machine)
                 self._commit(run, clash, subject=each.machine)
                 report.clashes += 1
-            elif held and held.status is Status.HELD:  # its words are those of the memory again
+            elif held and held.status is Status.HELD:  # its words are the memory's words again
                 self._commit(run, Retire(memory=held.id, at=held.last_seen, reason=SYNC), subject=each.machine)
 
     def _join_same(self, numbers: Container[str], run: RunNumber) -> None:
-        """Merge those of the memories ``numbers`` that say the same as another memory with it."""
+        """Merge each of the memories ``numbers`` with another memory that says the same, if there is one."""
         log, groups = self.workspace.store.log, dict[tuple[str, ...], list[Memory]]()
         for memory in log.memories() if numbers else ():
             if memory.status in SHOWN and not memory.superseded_by:  # a memory held beside another one is not a duplicate

@@ -52,7 +52,7 @@ class TeamFact:
 
 
 def share_project(workspace: Workspace, project: str, team: str, *, what: str, quotes: bool) -> ShareSettings:
-    """Share a project with a team from now on, or change what is shared, and send it.
+    """Share a project with a team from now on, or change the kind of lines that are shared, and send them.
 
     Raises UsageError for an unknown project, ConfigError, StoreError if the server does not allow it.
     """
@@ -68,7 +68,7 @@ def share_project(workspace: Workspace, project: str, team: str, *, what: str, q
 
 
 def leave_team(workspace: Workspace, project: str) -> tuple[ShareSettings, ...]:
-    """Withdraw what was shared of a project and stop sharing it. Raises UsageError if it is not shared, StoreError."""
+    """Withdraw the shared lines of a project and stop sharing it. Raises UsageError if it is not shared, StoreError."""
     scope = workspace.find_scope(project)
     left = tuple(share for share in _list_shares(workspace) if share.project == scope)
     if not left:

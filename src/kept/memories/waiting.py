@@ -59,7 +59,7 @@ def list_pending_proposals(workspace: Workspace) -> tuple[PendingProposal, ...]:
     """All pending proposals by scope; both scopes and proposals are ordered best first. Raises StoreError, DamagedError."""
     from kept.extraction.score import compute_features, score  # noqa: PLC0415 - its word lists are slow to load, and counts are cached
 
-    stamp = _stamp_store(workspace)  # before reading: the counts of what another process changes meanwhile must not be cached
+    stamp = _stamp_store(workspace)  # before reading: counts that another process changes meanwhile must not be cached
     pool: dict[str, list[tuple[Memory, bool, Score]]] = defaultdict(list)
     for memory, stored in collect_pending(workspace):
         pool[memory.scope].append((memory, stored, score(compute_features(memory.content, trigger=memory.trigger))))
@@ -159,7 +159,7 @@ def _is_likely(memory: Memory, value: "Score") -> bool:
     """True if a proposal is worth a person's time.
 
     The score only judges a person's sentences that rules chose. Proposals of agents and models are worth it, unless the model did
-    not pass its trial. What only matters for the task at hand, and what is too short, is not. Proposals that may contradict
+    not pass its trial. Statements that only matter for the current task, or are too short, are not. Proposals that may contradict
     something later always are.
     """
     if memory.superseded_by or memory.reason.endswith((PASSING, SHORT, UNTRIED)):
@@ -168,8 +168,8 @@ def _is_likely(memory: Memory, value: "Score") -> bool:
 
 
 def describe_set_aside(reasons: Mapping[str, int], most: int | None = 3) -> str:
-    """A text with the number of wishes said once, which are pending, and of refused candidates, with their ``most``
-    frequent reasons (None: all). A single reason has no number of its own. Empty if there are none.
+    """A text with the number of wishes said once, which are pending, and of refused candidates, with their ``most`` frequent
+    reasons (None: all). A single reason has no number. Empty if there are none.
     """
     refused = Counter({reason: count for reason, count in reasons.items() if count and reason != SAID_ONCE})
     why = ", ".join(f"{count:,} {reason}" if len(refused) > 1 else reason for reason, count in refused.most_common(most))
@@ -240,8 +240,8 @@ def _group_of(memory: Memory) -> tuple[str, str]:
 
 
 def collect_pending(workspace: Workspace) -> list[tuple[Memory, bool]]:
-    """The held memories, and the wishes said once that no memory rests on or repeats; each with True if the store has it as
-    a memory.
+    """The held memories, and the wishes said once that no memory repeats or is based on; each with True if the store has it as a
+    memory.
 
     Each wording of a scope appears once. Raises StoreError.
     """

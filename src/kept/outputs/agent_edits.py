@@ -47,7 +47,7 @@ _INTO = compile_late(r"""(?:(?<![<>0-9&-])>{1,2}\|?(?!&)\s*|\bof=)['"]?([^\s'"|;
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentEdits:
-    """What agents did to a file: revised texts by memory id, ids of memories whose lines they removed, and added lines.
+    """The changes of agents to a file: revised texts by memory id, ids of memories whose lines they removed, and added lines.
 
     ``session`` is the latest one with a call that may have changed the file (empty: none).
     """

@@ -1,4 +1,4 @@
-"""Render the memory file as lines, each tagged with what it is.
+"""Render the memory file as lines, each tagged with its kind.
 
 The file has a title, one sentence, and for each scope and category a list of dated facts::
 
@@ -93,7 +93,7 @@ class ViewEntry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ViewEdits:
-    """What a person changed: new texts by id, new categories by id, deleted ids, and new entries."""
+    """A person's changes: new texts by id, new categories by id, deleted ids, and new entries."""
 
     revised: Mapping[str, str]
     moved: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""Routing: where each memory is shown, output by output, and why; and what was extracted from some days. Changes nothing."""
+"""Routing: the outputs that show each memory, and why; and everything extracted from some days. Changes nothing."""
 
 from collections.abc import Collection, Sequence
 from datetime import date
@@ -116,10 +116,10 @@ def find_displaced(workspace: Workspace, memories: Sequence[Memory]) -> dict[str
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionStart:
-    """What an agent's session sees when it starts in a directory.
+    """The memories that an agent's session sees when it starts in a directory.
 
     ``read`` are the memories in files that it reads by itself, the most important first; ``foreign`` are those of other projects
-    among the files' memories. ``context`` is what a hook adds or, if none is installed (``hooked``), would add.
+    among the files' memories. ``context`` is the text that a hook adds or, if none is installed (``hooked``), would add.
     """
 
     read: tuple[Memory, ...]
@@ -147,7 +147,7 @@ class SessionStart:
 
 
 def preview_start(workspace: Workspace, directory: str = "", *, client: str = "claude", budget: int = 0) -> SessionStart:
-    """Return what the next session of an agent in a directory will see at its start. Raises StoreError."""
+    """Return the memories that the next session of an agent in a directory will see at its start. Raises StoreError."""
     context = preview_context(workspace, directory=directory, client=client, budget=budget)
     shown = [workspace.store.log.memory(piece.key) for piece, reason in context.omitted if reason == SHOWN]
     foreign = [memory for memory in list_foreign_memories(workspace, directory, client) if workspace.profile_of(memory)]
@@ -175,14 +175,14 @@ def _is_written(workspace: Workspace, path: Path, memory: Memory) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExtractedMemories:
-    """What was extracted from some days: the resulting memories in order of time, and the refused candidates."""
+    """Everything extracted from some days: the resulting memories in order of time, and the refused candidates."""
 
     memories: tuple[Memory, ...]
     refused: tuple[CandidateVerdict, ...]
 
 
 def extracted_between(workspace: Workspace, first: date, last: date) -> ExtractedMemories:
-    """What was first said from ``first`` to ``last`` and extracted, wherever it is shown. Raises StoreError."""
+    """Everything first said from ``first`` to ``last`` and extracted, in whatever output it is shown. Raises StoreError."""
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
     found = [
         memory

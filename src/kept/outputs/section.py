@@ -7,8 +7,8 @@ The section is a heading (the user's or kept's), and under it a block between tw
     - Releases are cut from main only. (2026-02-13)
     <!-- kept:end -->
 
-Everything outside the two comments belongs to the user, even in the same section, and is never changed by a byte. The first comment
-has a hash of the lines between, so that edits are noticed. It also says what else kept wrote (``own``: the heading, ``empty``: the
+Everything outside the two comments belongs to the user, even in the same section, and is never changed. The first comment has a
+hash of the lines between, so that edits are noticed. It also says what else kept wrote (``own``: the heading, ``empty``: the
 heading, in a file that was there and empty, ``in``: nothing) and how many line breaks before it, so that removing the section
 restores the original bytes.
 
@@ -131,7 +131,7 @@ def replace_inside(original: bytes, inside: bytes, *, where: str = "") -> bytes:
 
 
 def remove_section(original: bytes, *, absorbed: bytes | None = None, where: str = "") -> bytes | None:
-    """Return the file without what kept wrote into it: byte for byte the original file, except for the user's later changes.
+    """Return the file without kept's text: byte for byte the original file, except for the user's later changes.
 
     None if kept made the file and nobody wrote anything else into it. ``absorbed`` are the bytes of an edited block that the caller
     has saved elsewhere.

@@ -25,7 +25,7 @@ from kept.profiles.profile import OutputPlace, Outputs, Profile
 from kept.workspace import Workspace
 
 REMEMBERED = "Remembered"  # the heading of kept's section in a day note
-_FOLDER_RULES = 3  # rules about one folder of a project, from which they get a file of their own
+_FOLDER_RULES = 3  # number of rules about one folder of a project from which they get a separate file
 
 
 class TargetForm(StrEnum):
@@ -103,7 +103,7 @@ def _has_project_files(profile: Profile) -> bool:
 
 
 def written_projects(workspace: Workspace) -> dict[Path, str]:
-    """The project folders that get a file of their own, with their scopes."""
+    """The project folders that get a separate file, with their scopes."""
     return list_project_folders(workspace) if any(map(_has_project_files, workspace.writing)) else {}
 
 
@@ -275,7 +275,7 @@ def calls_hooks(workspace: Workspace, client: Client | None) -> bool:
 
 
 def scopes_with_own_file(workspace: Workspace) -> dict[tuple[str, str], str]:
-    """The (scope, profile) pairs whose memories are in a project's own file instead of the memory file, with that file."""
+    """The file of each (scope, profile) pair whose memories are in a project's file instead of the memory file."""
     found = {}
     for folder, scope in written_projects(workspace).items():
         for profile in filter(_has_project_files, workspace.writing):

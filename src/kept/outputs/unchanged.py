@@ -26,8 +26,8 @@ _GONE = "gone"
 
 @dataclass(kw_only=True, slots=True)
 class WrittenFiles:
-    """The state of each file when it last was as kept wrote it, and ``inputs``, a digest of what all files were composed from
-    (empty: unknown).
+    """The state of each file when it last had the content that kept wrote, and ``inputs``, a digest of everything from which all
+    files were composed (empty: unknown).
     """
 
     inputs: str = ""

@@ -32,7 +32,7 @@ def list_views(workspace: Workspace) -> tuple[tuple[Path, Profile], ...]:
 
 
 def is_as_written(workspace: Workspace, path: Path, content: FileContent) -> bool:
-    """True if the content of a view is what was last written, or was being written."""
+    """True if a view has the content that was last written or was being written."""
     return any(output.hash == hash_bytes(content.data) for output in workspace.store.output_states(str(path)))
 
 

@@ -69,10 +69,10 @@ class WriteReport:
 
     Results: ``files`` lists the files written with their sizes in bytes; ``would`` maps each file that a dry run would change to
     its new content (None: it would be deleted); ``changed`` lists messages about the hand edits in each file; ``operations`` counts
-    the operations made from them by kind; ``problems`` lists messages about what could not be done.
+    the operations made from them by kind; ``problems`` lists messages about failures.
 
-    Caches: ``content`` is what files are composed from, until a memory changes; ``quarantined`` maps the files put aside so far to
-    the hash of their bytes; ``merged`` maps each file to its hash and the edits that have already become operations.
+    Caches: ``content`` is the input from which files are composed, until a memory changes; ``quarantined`` maps the files put aside
+    so far to the hash of their bytes; ``merged`` maps each file to its hash and the edits that have already become operations.
     These are not merged a second time, which would revert later changes of the same command.
     """
 
@@ -107,8 +107,8 @@ class _TargetState:
 def merge_hand_edits(workspace: Workspace, run: RunNumber, written: WriteReport, *, allow: bool = False) -> None:
     """Convert hand edits in all files that ``kept`` writes to a person's operations. Raises StoreError.
 
-    With ``allow``, files that look damaged or were put aside for that are merged too, because the person says that the edits are
-    theirs.
+    With ``allow``, files that look damaged, or were set aside for that reason, are merged too, because the person confirms that the
+    edits are theirs.
     """
     writer = _OutputWriter(workspace=workspace, run=run, report=written)
     with hold_outputs_lock(workspace):
@@ -251,7 +251,7 @@ class _OutputWriter:
         return _TargetState(content=content, inside=inside, edits=result)
 
     def merge_quarantined(self, target: Target) -> None:
-        """Merge the copy of a file that was put aside, because the person says that it is their edit."""
+        """Merge the copy of a file that was set aside, because the person confirms that it is their edit."""
         quarantined = find_quarantined(self.workspace.paths, target.path)
         outputs = self.workspace.store.output_states(str(target.path))
         if quarantined is None or not outputs:
@@ -294,7 +294,7 @@ class _OutputWriter:
     def _handle_unsafe(
         self, target: Target, content: FileContent, lines: Sequence[Line], unsafe: UnsafeEdits, *, allow: bool
     ) -> Edits:
-        """The edits of a file that looks damaged: all if a person accepts them; else none, and the file is put aside."""
+        """The edits of a file that looks damaged: all if a person accepts them; else none, and the file is set aside."""
         stamp = content.stamp.digest
         if unsafe.edits is not None and (allow or self.report.accepted.get(target.path) == stamp):
             self.report.accepted[target.path] = stamp
@@ -388,7 +388,7 @@ def _whole_file(target: Target, read: _TargetState, lines: tuple[Line, ...], dat
 
 
 class FileState(StrEnum):
-    """How a file compares to what was last written to it."""
+    """The difference between a file and its last written content."""
 
     WRITTEN = "as written"
     EDITED = "edited by hand"
@@ -423,9 +423,9 @@ def file_states(workspace: Workspace) -> Iterator[tuple[str, FileState, str]]:
 
 
 def reset_damaged_files(workspace: Workspace) -> list[str]:
-    """Remove what ``kept`` wrote from each file that now differs, after copying the whole file to the folder ``aside``.
+    """Remove kept's text from each file that now differs, after copying the whole file to the folder ``aside``.
 
-    This is for a store that was lost: without it, hand edits cannot be distinguished from written lines. A file that has no section
+    Used if the store was lost: without a store, hand edits cannot be distinguished from written lines. A file that has no section
     but was written as a whole is deleted; the next write makes it again. Returns a message for each file.
 
     Raises ChangedError for a file in which the end of the section cannot be found, and RefusedPathError for a link that must not be

@@ -1,1 +1,1 @@
-"""Find what is relevant to a prompt: embeddings, full-text index, ranking, and a context block within a token budget."""
+"""Find memories relevant to a prompt: embeddings, full-text index, ranking, and a context block within a token budget."""

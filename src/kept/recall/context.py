@@ -1,4 +1,4 @@
-"""Assemble the context for a session: what always applies, the last days, fixes of the same failure, facts near the message.
+"""Assemble the context for a session: rules that always apply, the last days, fixes of the same failure, facts near the message.
 
 A hook waits for this, so this module and those it imports load almost nothing and read the store within a deadline. It looks up
 words and failure fingerprints only; a caller that can compare vectors passes ``nearest``.
@@ -117,7 +117,7 @@ def _fix_piece(look: ContextLookup, memory: RecallMemory) -> ContextPiece:
 
 
 def _find_said_pieces(look: ContextLookup, said: TurnLookup, scope: str) -> list[ContextPiece]:
-    """What the person said earlier; nothing if it cannot be read in time, so that the rest of the context is still shown."""
+    """Earlier statements of the person; empty if they cannot be read in time, so that the rest of the context is still shown."""
     began = time.monotonic()
     near = said(scope)
     look.reader.extend_deadline(time.monotonic() - began)
@@ -145,7 +145,7 @@ def _ranked_pieces(look: ContextLookup, ranked: Sequence[str]) -> Iterator[Conte
 
 
 def _core_pieces(look: ContextLookup) -> dict[str, list[ContextPiece]]:
-    """What always applies, and what is remembered about the project: its rules before the rest."""
+    """The memories that always apply, and the project's memories, rules first."""
     rules = None if look.asked.whole else RULE_CATEGORIES if look.asked.rules else ()
     pieces: dict[str, list[ContextPiece]] = {CORE: [], HERE: []}
     for memory in look.reader.always_shown_memories(look.scopes, list(CORE_CATEGORIES), list(look.place.profiles), rules):
@@ -200,7 +200,7 @@ def _format_store_instant(instant: datetime) -> str:
 
 
 def find_already_read(reader: StoreReader, asked: ContextRequest, user: str) -> tuple[frozenset[str], list[str]]:
-    """What the client loads itself from files that kept writes: the keys of memories, and the texts of a person's lines."""
+    """The content that the client itself loads from kept's files: the keys of memories, and the texts of a person's lines."""
     keys: set[str] = set()
     texts: list[str] = []
     own, variable, theirs = _READS.get(asked.client, ("", "", ()))

@@ -94,7 +94,9 @@ _LONGEST_LOG = 2**20  # bytes of the file of noted uses that are read
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VectorStatus:
-    """The state of search by meaning: its model (empty: none), how many units have or await a vector, and what went wrong."""
+    """The state of search by meaning: its model (empty: none), the number of units with a vector and without one, and the error, if
+    any.
+    """
 
     model: str
     embedded: int

@@ -1,4 +1,4 @@
-"""Find what is near a message: facts, by words and by meaning, and earlier work that has an outcome.
+"""Find facts near a message, by words and by meaning, and earlier work that has an outcome.
 
 A hook waits for this, so it imports next to nothing. :mod:`kept.recall.relevance` computes how near a fact is, from its words, its
 topic and, if the caller can compare vectors, its meaning; and from that the fact's score. Texts come from the store alone.
@@ -57,11 +57,11 @@ class ContextRequest(NamedTuple):
     """What the context is assembled for.
 
     ``message`` is what the user said (empty at the start of a session), ``directory`` where the session works, ``session`` its id:
-    the model already has what was said in it. ``marks`` are the fingerprints of failures that the message reports. ``core`` asks
-    for what always applies, ``days`` for the work of the last days (if there is a message, only work related to it).
-    ``already_shown`` are the keys of what this session was shown before. ``client`` decides which files the session has loaded by
-    itself; ``rules`` asks for the project's rules, which such files would contain; ``whole`` asks for all memories of the project.
-    ``others`` includes fixes from other projects.
+    the model already has its text. ``marks`` are the fingerprints of failures that the message reports. ``core`` asks for memories
+    that always apply, ``days`` for the work of the last days (if there is a message, only work related to it). ``already_shown``
+    are the keys that this session was shown before. ``client`` decides which files the session has loaded by itself; ``rules`` asks
+    for the project's rules, which such files would contain; ``whole`` asks for all memories of the project. ``others`` includes
+    fixes from other projects.
     """
 
     message: str = ""
@@ -79,8 +79,8 @@ class ContextRequest(NamedTuple):
 
 
 class RecallEnvironment(NamedTuple):
-    """What a lookup needs of its surroundings: the store file, the user's home, the active profiles, the time zone for dates, and
-    how many seconds reading may take.
+    """The environment of a lookup: the store file, the user's home, the active profiles, the time zone for dates, and the time
+    limit for reading in seconds.
 
     ``weights`` come from the person's settings of recall.
     """
@@ -132,9 +132,9 @@ def parse_store_instant(text: str) -> datetime | None:
 class MessageTerms(NamedTuple):
     """The names in a message. A name is a word, an identifier or a path, given as the words under which it is indexed.
 
-    ``said`` are all names, ``names`` those of them that are telling. ``worth`` is the weight of each word. ``memories`` maps a word
-    to the rows of the memories that contain it, ``notes`` to those of the project's notes. ``intent`` is what a short message asks
-    for.
+    ``said`` are all names, ``names`` the distinctive ones among them. ``worth`` is the weight of each word. ``memories`` maps a
+    word to the rows of the memories that contain it, ``notes`` to those of the project's notes. ``intent`` is the request of a
+    short message.
     """
 
     names: tuple[tuple[str, ...], ...]
@@ -328,7 +328,7 @@ def _fact_reason(parts: Likeness, words: Mapping[str, float], topics: Iterable[T
 
 
 def _missed_piece(look: ContextLookup, memory: RecallMemory, words: Mapping[str, float], parts: Likeness) -> ContextPiece:
-    """A fact that is not near enough, with what it still has in common with the message."""
+    """A fact that is not near enough, with the names it shares with the message."""
     because = (f"{_format_shared_words(words)}, which is too little; " if words else "") + _format_likeness(parts)
     return ContextPiece(
         FACTS, memory.id, memory.line, look.local_day(memory.last_seen), parts.relevance(), sum(words.values()), because

@@ -1,4 +1,4 @@
-"""Render a turn of an earlier session as one dated line: what the person typed, and the beginning of the assistant's reply.
+"""Render a turn of an earlier session as one dated line: the person's text, and the beginning of the assistant's reply.
 
 It is imported only if there is such a turn: separating typed words from pasted ones takes longer than a hook's search.
 """
@@ -40,7 +40,7 @@ def turn_pieces(look: ContextLookup, near: Mapping[str, float]) -> list[ContextP
 
 
 def _typed_passage(turn: RecallTurn, message: str) -> str:
-    """What the person typed; of a long text, the part that begins with the sentence that shares most words with the message."""
+    """The person's text; of a long one, the part that begins with the sentence that shares most words with the message."""
     if FORGOTTEN_MARK in turn.text:
         return ""
     typed = one_line(

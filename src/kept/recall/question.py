@@ -13,8 +13,8 @@ _APART = 0.5  # a phrase is searched if at most this share of the texts with its
 _SHORT = 12  # a question of at most this many words is also searched for their parts ("changelog": "change log")
 _ENDS = 4_900  # characters read at each end of a long question: a long paste has its subject at its ends
 
-# Stop words: they build a sentence and do not say what it is about. They are written as `index_words` writes them. A word that
-# means something in English (German `die`, French `son`) is not a stop word.
+# Stop words: they build a sentence but do not show its topic. They are written as `index_words` writes them. A word that means
+# something in English (German `die`, French `son`) is not a stop word.
 _STOP_TEXT = """
     a about above after again all also am an and any are arent as at be because been before being below between both but by can cant
     could couldnt did didnt do does doesnt doing dont down during each few for from further had hadnt has hasnt have havent having
@@ -39,7 +39,7 @@ _EMPTY = frozenset(_EMPTY_TEXT.split())
 
 
 def is_telling(text: str) -> bool:
-    """Whether a text contains a word that says what it is about."""
+    """Whether a text contains a word that shows its topic."""
     return any(word not in _STOP and word not in _EMPTY for word in query_words(text))
 
 

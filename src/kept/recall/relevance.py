@@ -1,8 +1,8 @@
 """Compute how near a memory is to a message and how it scores. Pure: it uses neither the store nor a model.
 
-Nearness by words depends on how rare the shared words are in this person's own texts, and on what share of the memory and of the
-message they make up. A common word says nothing, so a message that shares only such words with a memory is not near it.
-:class:`Likeness` combines this with the topic and, if vectors were compared, with the meaning.
+Nearness by words depends on the rarity of the shared words in this person's texts, and on their share of the memory and of the
+message. Common words carry no information, so a message that shares only such words with a memory is not near it. :class:`Likeness`
+combines this with the topic and, if vectors were compared, with the meaning.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -115,7 +115,7 @@ def fact_score(
 
 
 def is_telling_word(word: str) -> bool:
-    """Whether a word (of :func:`kept.core.text.index_words`) can say what a text is about.
+    """Whether a word (of :func:`kept.core.text.index_words`) can show the topic of a text.
 
     Numbers, parts of hexadecimal ids, words of one or two letters, and words that only phrase a rule or a wish ("always") cannot.
     """
@@ -235,7 +235,7 @@ class Likeness(NamedTuple):
 
 
 def topic_nearness(belonging: int, *, bare: bool) -> float:
-    """How near a memory with ``belonging`` words of the message's topic is. ``bare``: the message asks for hardly anything else."""
+    """How near a memory with ``belonging`` words of the message's topic is. ``bare``: the message asks for almost nothing else."""
     return (_TOPIC + _TOPIC_WORD * min(belonging, 4)) * (1.0 if bare else _IN_PASSING) if belonging else 0.0
 
 

@@ -1,4 +1,4 @@
-"""Search memories, summaries and turns for what answers a question, best first, each with reasons. Read-only.
+"""Search memories, summaries and turns for answers to a question, best first, each with reasons. Read-only.
 
 A hook searches before every prompt, so this module imports little: the workspace for its type alone
 (a :class:`QueryContext` takes its place), and numpy and the model only if there are vectors to compare.
@@ -37,7 +37,7 @@ _MATCHED = 40_000  # as many as together match at most this number of turns
 _OFTEN = 2_000  # a word in more turns than this does not distinguish conversations
 _CONSIDERED = 60  # maximum number of memories returned for a message
 _SURROUNDED = 100  # number of best turns whose neighbours are considered
-LONGEST = 2_000  # only this many characters at the end of a question are embedded: the question follows what was pasted
+LONGEST = 2_000  # only this many characters at the end of a question are embedded, because the question follows pasted text
 _BESIDE = 500  # approximate size of the sample of memories from which the usual cosine with a message is computed
 TELLING = 0.3  # minimum cosine at which meaning is given as a reason
 _TOLD = 5  # maximum number of words named in a reason
@@ -61,7 +61,7 @@ class QuerySettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QueryContext:
-    """What a search needs of a workspace, for processes that open none."""
+    """The parts of a workspace that a search needs, for processes that open none."""
 
     paths: QueryPaths
     settings: QuerySettings
@@ -122,7 +122,7 @@ class Hit:
 
     @property
     def is_far(self) -> bool:
-        """Whether it was found only by meaning or beside another turn, and its cosine is below what readers found useful."""
+        """Whether it was found only by meaning or beside another turn, with a cosine below the value that readers found useful."""
         return all(reason.startswith((_BY_MEANING, _BESIDE_IT)) for reason in self.reasons) and (self.similarity or 0.0) < NEAR
 
 
@@ -237,7 +237,7 @@ class _IndexSearch:
 
     def find_needed(self) -> "tuple[Spread, float, dict[int, tuple[NearUnit, float]]]":
         """The spread of the question's cosines with the memories within the limits; the doubt that it asks for anything remembered;
-        and the memories nearest to it or to what questions of its kind need, each with the deviations that this need adds.
+        and the memories nearest to it or to the memories that such questions need, each with the added deviations.
         """
         asked, among = self._asked, sorted(self._index.items_within(UnitKind.MEMORY, self._limits))
         if asked is None:

@@ -37,8 +37,8 @@ class Topic(NamedTuple):
 
 
 class Intent(NamedTuple):
-    """What a prompt asks for: its topics, whether it asks for ``recent`` work, and the number of its other content
-    words (0 if the topics come from single clauses).
+    """The request of a prompt: its topics, whether it asks for ``recent`` work, and the number of its other content words (0 if the
+    topics come from single clauses).
     """
 
     topics: tuple[Topic, ...] = ()
@@ -47,7 +47,7 @@ class Intent(NamedTuple):
 
     @property
     def bare(self) -> bool:
-        """Whether it asks for a topic and hardly anything else."""
+        """Whether it asks for a topic and almost nothing else."""
         return bool(self.topics) and self.rest <= _REST
 
 
@@ -55,7 +55,7 @@ NO_INTENT = Intent()
 
 
 class _Phrases(NamedTuple):
-    """Phrases by what is compared: single words, sets of words, and parts of a text in a script without spaces."""
+    """Phrases by the way they are compared: single words, sets of words, and parts of a text in a script without spaces."""
 
     words: frozenset[str]
     sets: tuple[frozenset[str], ...]

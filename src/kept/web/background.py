@@ -1,6 +1,6 @@
 """Background threads of the page: a run that a person started, and file writes that follow a response.
 
-The page shows the progress of the run and its result, and can stop it. A stopped run keeps what it has done, and the next run
+The page shows the progress of the run and its result, and can stop it. The results of a stopped run are kept, and the next run
 continues from there.
 """
 
@@ -37,7 +37,7 @@ class FileWriter:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What the last write could not do, as text; the next run does it."""
+        """The failures of the last write, as text; the next run repeats these writes."""
         return self._problems
 
     def write_soon(self, home: Paths, open_workspace: OpenWorkspace) -> None:
@@ -93,8 +93,8 @@ class RunState:
     unit of the stage.
 
     ``new`` are the sentences that the run remembered, ``held`` those that it left for the person to decide. ``told`` are messages
-    for the person. Once the run is over, ``report`` is that of ``kept run --json``, and ``problem`` is what ended it early (empty:
-    nothing).
+    for the person. Once the run is over, ``report`` is the output of ``kept run --json``, and ``problem`` the error that ended it
+    early (empty: none).
     """
 
     number: int = 0

@@ -1,4 +1,4 @@
-"""What pages and API share: the state of a running ``kept web``, how a request opens its workspace, and how it makes a change.
+"""Code that pages and API share: the state of a running ``kept web``, opening the workspace of a request, and making a change.
 
 Each request opens its own workspace in the thread that answers it. Changes are serialized by a lock.
 """
@@ -38,9 +38,9 @@ class WebContext:
     ``open_own`` opens the person's workspace, ``open_sample`` that of the bundled sample, which is shown instead while
     ``sample_shown`` is set. ``background_run`` executes the runs that the page starts; ``file_writer`` writes files after changes
     that were already answered. ``unerased`` holds, by the ids of the memories, the erasure requests that could not be completed: a
-    repeated request needs their words, which the store no longer has. ``erasure_progress`` says what a forget request is doing now
-    (empty: none is running). ``queues`` are review queues as first shown, the latest last, so that a person who returns finds the
-    same order, with what was decided.
+    repeated request needs their words, which the store no longer has. ``erasure_progress`` is the progress of a forget request
+    (empty: none is running). ``queues`` are review queues as first shown, the latest last, so that a returning person finds the
+    same order, including decided memories.
     """
 
     open_own: OpenWorkspace

@@ -207,7 +207,9 @@ async def _receive_body(receive: Receive) -> bytes:
 
 
 async def _drain_body(receive: Receive) -> None:
-    """Read and discard the rest of a request, within limits: a client whose sending is cut off does not read the response."""
+    """Read and discard the rest of a request, within limits, because a client that is interrupted while sending does not read the
+    response.
+    """
     size = 0
     with suppress(TimeoutError):
         async with asyncio.timeout(_DRAIN_SECONDS):

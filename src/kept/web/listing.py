@@ -191,7 +191,7 @@ def _make_predicate(wish: ListQuery, names: Mapping[str, str], now: datetime, zo
 def _make_grouping(
     workspace: Workspace, wish: ListQuery, now: datetime
 ) -> tuple[Callable[[Outline], str], Callable[[str], tuple[bool, int]]]:
-    """What a memory is grouped by, and where a group stands; those that stand nowhere in particular follow their first memory."""
+    """The group of a memory, and the position of that group; a group without a fixed position follows its first memory."""
     if wish.group == "category":
         kinds = [f"{profile.id}.{category.id}" for profile in workspace.profiles for category in profile.categories]
         order = {each: number for number, each in enumerate(kinds)}

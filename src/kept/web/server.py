@@ -87,7 +87,9 @@ def _pending_count_part(request: Request, name: str) -> Response:
 
 
 def _write_status_part(request: Request) -> Response:
-    """The state of the files: whether changes are still being written, what could not be written, and what forgetting left."""
+    """The state of the files: whether changes are still being written, files that could not be written, and places that forgetting
+    could not reach.
+    """
     web = web_context(request)
     with request_workspace(request) as workspace:
         return render_part(workspace, "written.html", files=web.file_writer, left=list_left(workspace))

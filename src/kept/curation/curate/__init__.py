@@ -92,8 +92,8 @@ def curate(
     it until they say explicitly that it changed; any other newer contradiction is held for the person. Of two other memories that
     contradict each other, the later by event time replaces the earlier; if no rule is sure that they do, the earlier is held.
 
-    ``blocked`` candidates take no part, such as those of undone passes. ``rules`` are those of the group's profile,
-    ``surroundings`` returns the words around a wish, ``meaning`` the semantic similarity of texts (None: there is no embedding
+    ``blocked`` candidates take no part, such as those of undone passes. ``rules`` are the rules of the group's profile,
+    ``surroundings`` returns the words around a wish, and ``meaning`` the semantic similarity of texts (None: there is no embedding
     model). For a closed part of a group, ``compared`` are the pairs of texts to compare, and ``taken`` the ids of memories outside
     the part.
     """

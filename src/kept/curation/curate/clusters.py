@@ -226,7 +226,7 @@ def is_wish(judged: CandidateVerdict) -> bool:
 def leave_out_untried(clusters: Iterable[tuple[int, ...]], proposals: Sequence[CandidateVerdict]) -> Iterator[tuple[int, ...]]:
     """Remove proposals of a model that did not pass its trial from clusters in which rules propose the same.
 
-    If the rest of a cluster is only wishes that were said once, the removed proposals form a cluster of their own. Indices past the
+    If only wishes that were said once remain in a cluster, the removed proposals form a separate cluster. Indices past the
     proposals are memories.
     """
     untried = {place for place, each in enumerate(proposals) if isinstance(each.verdict, Held) and each.verdict.reason == UNTRIED}

@@ -102,8 +102,8 @@ def _add_doubtful_pair(plans: Sequence[Plan], earlier: int, later: int, conflict
 def _can_replace(plan: Plan, earlier: Plan) -> bool:
     """True if a plan may replace an earlier one without a person's decision.
 
-    Only typed words may replace typed words. Only typed words that say that something changed may replace what a person wrote,
-    edited or approved. Nothing replaces a pinned memory.
+    Only typed words may replace typed words. A memory that a person wrote, edited or approved can only be replaced by typed words
+    that say that something changed. Nothing replaces a pinned memory.
     """
     typed = plan.is_person_owned or _is_typed(plan)
     if earlier.is_person_owned or (earlier.winner is not None and earlier.winner.reason == APPROVED):

@@ -1,4 +1,5 @@
-"""Finds decisions that end an earlier one: the later names what it leaves ("we decided against Postgres, SQLite it is").
+"""Find decisions that end an earlier one: the later decision names the option it abandons ("we decided against Postgres, SQLite it
+is").
 
 Two such decisions share that name and often nothing else. The earlier one ends only if its words include all that the later clause
 says: "against Postgres for the search" does not end a decision for Postgres in the orders. Knows no memories.
@@ -28,7 +29,7 @@ def _words_pattern(*names: tuple[str, str]) -> re.Pattern[str]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Choice:
-    """What a decision takes or leaves: the names, and all content words of the clauses that say so."""
+    """The options that a decision chooses or abandons: their names, and all content words of the clauses that say so."""
 
     names: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
@@ -39,7 +40,7 @@ _NONE = Choice()
 
 @lru_cache(maxsize=20_000)
 def find_left(text: str) -> Choice:
-    """What a text says to be left, in its first clause that leaves a name; empty if there is none."""
+    """The abandoned option in the first clause of a text that abandons a name; empty if there is none."""
     text = text[:_TEXT_CHARS]
     if _leaves().search(text):
         for clause in _split_clauses(text):
@@ -52,7 +53,7 @@ def find_left(text: str) -> Choice:
 
 @lru_cache(maxsize=20_000)
 def find_taken(text: str) -> Choice:
-    """What a decision takes, in all clauses that leave nothing; empty if a text is no decision."""
+    """The chosen options, from all clauses that abandon nothing; empty if a text is not a decision."""
     text = text[:_TEXT_CHARS]
     if not find_languages("decided", text):
         return _NONE
@@ -63,7 +64,9 @@ def find_taken(text: str) -> Choice:
 
 
 def ends_choice(earlier: str, later: str) -> bool:
-    """True if a later text leaves what an earlier decision took, and limits that to nothing that the earlier one does not name."""
+    """True if a later text abandons the option that an earlier decision chose, without a limit that the earlier decision does not
+    name.
+    """
     left = find_left(later)
     taken = find_taken(earlier) if left.names else _NONE
     return not left.names.isdisjoint(taken.names) and all(
@@ -94,9 +97,9 @@ def _cut_reason(clause: str) -> str:
 
 
 def _read_clause(clause: str, text: str, *, takes: bool = False) -> Choice:
-    """The names and content words of a clause. What stands after a name and "to" or "with" is what is taken instead of it.
+    """The names and content words of a clause. The words after a name and "to" or "with" are the option chosen instead of it.
 
-    A capital at the beginning of a text is no sign of a name that a decision takes.
+    A capital letter at the beginning of a text does not indicate the name of a chosen option.
     """
     for patterns in find_languages("decided", clause):
         clause = compile_pattern(patterns.decided).sub(_keep_names, clause)

@@ -172,7 +172,7 @@ def is_agent_suggestion(memory: Memory) -> bool:
 
 
 def create_memory_id(candidate: Candidate, taken: set[str]) -> str:
-    """A new id for a memory that rests on the candidate; it is added to ``taken``."""
+    """A new id for a memory based on the candidate; it is added to ``taken``."""
     number, turn = digest(candidate.id, size=5), 0
     while number in taken:
         turn += 1
@@ -256,7 +256,7 @@ class Plan:
 
     @property
     def content(self) -> str:
-        """The words: a person's own if there are any, else those of the facts."""
+        """The words: a person's words if there are any, else the words of the facts."""
         source = self.winner if self.winner is not None and (self.is_person_owned or self.facts is None) else self.facts
         return source.content if source is not None else ""
 
@@ -344,8 +344,8 @@ def _is_returning(memory: Memory, facts: Facts | None, gone: frozenset[str]) -> 
     """True if an ended memory comes back.
 
     It does in one of these cases: it ended because its evidence was no longer proposed, or because the person took it back (each
-    curation decides both anew); the answer that ended it is gone; it faded, was answered or ended on advice, and was said again
-    since.
+    curation decides both anew); the answer that ended it is gone; it faded, was answered or ended on advice, and was stated again
+    later.
     """
     again = facts is not None and facts.last_seen is not None and memory.ended_at is not None and facts.last_seen > memory.ended_at
     lost = memory.reason == ANSWERED and memory.resolved_by in gone
@@ -377,8 +377,8 @@ def pair_llm_merged(proposals: Sequence[CandidateVerdict], memories: Sequence[Me
 
 
 def pair_with_memories(proposals: Sequence[CandidateVerdict], standing: Sequence[Memory]) -> list[tuple[int, int]]:
-    """The pairs (proposal, memory) that belong together: the memory rests on the proposal, or is an agent's note that makes up at
-    least half of the sentence of a proposal that was handed over.
+    """The pairs (proposal, memory) that belong together: the memory is based on the proposal, or it is an agent's note that makes
+    up at least half of the sentence of a handed-over proposal.
     """
     place = {candidate_verdict.candidate.id: i for i, candidate_verdict in enumerate(proposals)}
     pairs = [

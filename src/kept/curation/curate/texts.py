@@ -182,6 +182,8 @@ def _is_of_one_thing(left: ValueStatement, right: ValueStatement) -> bool:
 
 
 def choices_of(saying: ValueStatement) -> frozenset[str]:
-    """The words that a statement says to use or not to use, and what it decides for or leaves, by which it is indexed."""
+    """The words by which a statement is indexed: those it says to use or not to use, and those of the options it chooses or
+    abandons.
+    """
     chosen = saying.says.chosen | saying.says.refused | saying.left_names | saying.taken_names
     return chosen if saying.filed_keys else frozenset()

@@ -52,7 +52,8 @@ _ATTRIBUTE = compile_late(rf"(?i)\b(?:{'|'.join(sorted(ATTRIBUTES - {'port'}))})
 _HIRAGANA = compile_late(r"[\u3040-\u309f]")
 _COUNTING = frozenset("一二三四五六七八九十")  # numbers of a script without spaces
 _HOME = "<home>"
-# A statement shares at least this share of its words with one about the same thing: usually, and if it tells a change.
+# Two statements about the same thing share at least this share of their words: the first value usually applies, the second if a
+# statement describes a change.
 _HALF, _THIRD = 0.45, 0.3
 _HOME_ONLY = 2  # a clause with at most this many words says only where somebody lives
 NEAR_ENOUGH = 0.5  # least semantic similarity, where the form of the statements alone does not decide
@@ -210,7 +211,9 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
 
 @lru_cache(maxsize=50_000)
 def find_lead_end(text: str) -> int:
-    """The end of a leading "from now on", or 0. At the start it introduces a rule; only later in a sentence it tells a change."""
+    """The end of a leading "from now on", or 0. At the start of a sentence it introduces a rule; only later in a sentence does it
+    indicate a change.
+    """
     return max((lead.end(1) for pattern in _leads() if (lead := pattern.match(text))), default=0)
 
 
@@ -354,8 +357,8 @@ def find_relation(earlier: ValueStatement, later: ValueStatement) -> Relation:
 
 
 def _ends(earlier: ValueStatement, later: ValueStatement) -> bool:
-    """True if the later one leaves what the earlier one decided for, and is not limited to something that the earlier one does not
-    name ("in the tests use SQLite, never Postgres").
+    """True if the later one abandons the option that the earlier one chose, and is not limited to something that the earlier one
+    does not name ("in the tests use SQLite, never Postgres").
     """
     if later.left_names.isdisjoint(earlier.taken_names) or not ends_choice(earlier.text, later.text):
         return False
@@ -436,7 +439,7 @@ def _relate_told_change(earlier: ValueStatement, later: ValueStatement, frame: _
 def _relate_silent(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:
     """The relation of short statements about one thing that give different values without a word of change."""
     alike = earlier.is_sentence and later.is_sentence and (earlier.denials > 0) == (later.denials > 0)
-    numbered = len({word.kind for word in frame.new_value if word.kind}) > 1  # "part 3 goes to part3.csv": each part has its own
+    numbered = len({word.kind for word in frame.new_value if word.kind}) > 1  # "part 3 goes to part3.csv": each part has its value
     valued = _is_valued(earlier.words) and _is_valued(frame.new) and not numbered
     near = alike and valued and frame.shared >= _HALF and earlier.is_short and later.is_short
     return Relation.MAY_REPLACE if near else Relation.APART

@@ -1,9 +1,9 @@
 """Finds wishes of several sessions that ask for the same in other words, by their words alone.
 
-Two such wishes share at least two content words and a good part of all, and deny the same ones. Between the same shared words they
-do not both have words of their own ("never edit the generated files", "never edit the vendored files"): these are as likely
-different objects or values as synonyms. Only three wishes of several sessions count, each of which agrees with each other one:
-rules of one session that are so alike are a list. Texts in scripts without spaces are not compared. With the similarity of
+Two such wishes share at least two content words and a large part of all, and negate the same words. They must not both have further
+words between the same shared words ("never edit the generated files", "never edit the vendored files"), because such words may be
+different objects or values rather than synonyms. Only three wishes of several sessions count, each of which agrees with each other
+one: rules of one session that are so alike are a list. Texts in scripts without spaces are not compared. With the similarity of
 embeddings, as many wrong groups were found as right ones (docs/log.md).
 """
 
@@ -40,7 +40,7 @@ _SEQUENCE, _EMPTY = (word_list("polarity", name) for name in ("sequence", "empty
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wish:
-    """The features of a wish: its content words in order, those of them that it denies, and its parsed statement.
+    """The features of a wish: its content words in order, the negated ones among them, and its parsed statement.
 
     ``keys`` are the beginnings of the words. ``tells_order``: it has a word such as "before", so that the order of its words
     matters.
@@ -142,7 +142,7 @@ def _find_shared(words: Iterable[str], others: Iterable[str]) -> frozenset[str]:
 
 
 def _find_slots(wish: Wish, shared: frozenset[str]) -> Mapping[tuple[str, str], str]:
-    """The places between shared words where a wish has words of its own, each with the first of these."""
+    """The places between shared words where a wish has further words, each with the first of these."""
     found: dict[tuple[str, str], str] = {}
     before, own = "", ""
     for word in (*wish.words, ""):

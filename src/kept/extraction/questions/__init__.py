@@ -1,1 +1,1 @@
-"""Extraction with a model: the questions about a conversation, and what may be used of the replies. Sends nothing itself."""
+"""Extraction with a model: the questions about a conversation, and the checks of the replies. Sends nothing itself."""

@@ -1,8 +1,8 @@
 """Check a model's reply about a chunk against the conversation: claims with evidence, verdicts on hints, points of a summary.
 
 Nothing in a reply is trusted. A claim that cites an event that was not shown, quotes words that are not there, or is not supported
-by its quotes is refused with the reason. Trust follows from who wrote what is cited, confidence from what supports it. Whether a
-claim becomes a memory is then decided by the same gate as for any candidate.
+by its quotes is refused with the reason. Trust depends on the author of the cited words, confidence on the support for the claim.
+Whether a claim becomes a memory is then decided by the same gate as for any candidate.
 """
 
 from collections import Counter
@@ -58,8 +58,8 @@ from kept.profiles.profile import Profile
 
 MOST = 20  # claims per reply that are used
 SURE = 0.85  # from this confidence, a rules' candidate is not overruled but only held
-TASK = "task"  # the category for what is not worth keeping
-_PASSING = 1  # the worth of what matters only for the task at hand
+TASK = "task"  # the category for statements not worth keeping
+_PASSING = 1  # the worth of statements that matter only for the current task
 _MOST_CITED = 8
 _CONTENT_CHARS = 1_000  # a longer content is refused anyway; this much of it is stored for inspection
 _REASON_CHARS = 120
@@ -212,7 +212,7 @@ def _find_grade_doubt(worth: int, profile: Profile) -> str:
 
 
 def _find_evidence_doubt(content: str, evidence: Sequence[Evidence], reading: ChunkReading) -> str:
-    """Why the person's words may not be meant as they stand; quotes that only express agreement are not examined."""
+    """The reason why the person's words may not be meant literally; quotes that only express agreement are not examined."""
     by_key = {event.key: event for event in reading.events.values()}
     cited = (item for item in evidence if item.event in by_key and measure_support(content, item.quote))
     reasons = (find_quote_doubt(item.quote, by_key[item.event]) for item in cited)
@@ -253,7 +253,7 @@ def _choose_wording(
     faults = [find_trust_fault(choice, category, evidence, reading.events, reading.lexicon) for choice in choices]
     if doubted and wording and wording not in passages:
         faults[0] = faults[0] or doubted
-    if wording and faults[0] == UNSUPPORTED:  # then the passage was not chosen for what it says
+    if wording and faults[0] == UNSUPPORTED:  # then the passage was not chosen for its content
         return wording, UNSUPPORTED, ()
     good = next((number for number, fault in enumerate(faults) if not fault), None)
     if good is None:
@@ -334,7 +334,7 @@ def _is_repeated(candidate: Candidate, before: Sequence[Claim]) -> bool:
 
 
 def apply_overrulings(judged: Iterable[CandidateVerdict]) -> tuple[CandidateVerdict, ...]:
-    """Apply the model's verdicts to the rules' candidates: what it rejected is refused, what it doubts is held."""
+    """Apply the model's verdicts to the rules' candidates: rejected ones are refused, doubted ones are held."""
     listed = tuple(judged)
     words = {verdict.candidate.id: verdict.verdict for verdict in listed if _is_overruling(verdict)}
     own = (verdict for verdict in listed if not _is_overruling(verdict))

@@ -1,4 +1,4 @@
-"""Claims of a model's reply: what is needed to read a reply about a chunk, the anchor of each claim, and its confidence."""
+"""Claims of a model's reply: the data for reading a reply about a chunk, the anchor of each claim, and its confidence."""
 
 from collections.abc import Mapping, Sequence
 
@@ -40,8 +40,8 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChunkReading:
-    """What is needed to read a reply about a chunk. ``events`` maps ordinals to events and includes those around the chunk;
-    ``scope`` is the scope of the thread.
+    """The data for reading a reply about a chunk. ``events`` maps ordinals to events and includes those around the chunk; ``scope``
+    is the scope of the thread.
     """
 
     chunk: Chunk

@@ -1,8 +1,8 @@
 """Support: do the cited words exist, and how much of a claim do they support? Nothing here trusts a model.
 
-A rewording must not change what a sentence denies, restricts or generalizes, nor which numbers belong to which words. The markers
-of all languages are searched together, because a claim may be in another language than its evidence. Two texts are compared by the
-words that they share: words after a marker in one must follow a marker of the same kind in the other.
+A rewording must not change the negations, restrictions and generalizations of a sentence, or assign its numbers to other words. The
+markers of all languages are searched together, because a claim may be in another language than its evidence. Two texts are compared
+by the words that they share: words after a marker in one must follow a marker of the same kind in the other.
 """
 
 import html
@@ -63,7 +63,7 @@ _NUMBER = compile_late(r"(?<![\w./:#-])v?(\d+(?:[.,]\d+)*)(?![\w/-]|:\d)(?:\s?(?
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Marker:
-    """What a marker applies to: the nearest words, all words within its reach, and all content words of its clause."""
+    """The words to which a marker applies: the nearest words, all words within its reach, and all content words of its clause."""
 
     heads: frozenset[str]
     scope: frozenset[str]
@@ -94,8 +94,8 @@ def drops_markers(claim: str, cited: Iterable[str]) -> bool:
 def find_distortion(claim: str, cited: Iterable[str], around: Iterable[str] = (), known: Iterable[str] = ()) -> str:
     """How a claim distorts the sentences it cites: "polarity", "restriction", "extent" or "numbers"; empty if it does not.
 
-    A number may also occur in the texts ``around`` them, and each clause must share a word with them or with what is ``known``.
-    What a claim denies must occur in the sentences themselves.
+    A number may also occur in the texts ``around`` them, and each clause must share a word with them or with ``known``. The words
+    that a claim negates must occur in the sentences themselves.
     """
     sources = tuple(text[:_TEXT_CHARS] for text in cited)
     marked, rests = _parse_marked_text(claim[:_TEXT_CHARS]), _parse_marked_text("\n".join(sources))
@@ -125,7 +125,7 @@ def find_distortion(claim: str, cited: Iterable[str], around: Iterable[str] = ()
 
 
 def has_other_order(claim: str, source: str) -> bool:
-    """True if the words that occur once in both texts are in another order, which may change what comes first or who acts."""
+    """True if the words that occur once in both texts are in a different order, which may change the sequence or the actor."""
     plain = (_ALWAYS.sub(" ", text[:_TEXT_CHARS]) for text in (claim, source))
     words = [[word for match in _TOKEN.finditer(text) if (word := _word_stem(match[0]))] for text in plain]
     places = [{word: place for place, word in enumerate(each) if each.count(word) == 1} for each in words]
@@ -240,7 +240,7 @@ _BRACKETS = {")": "(", "]": "[", "}": "{", "）": "（"}
 # A name in Latin letters with its joining characters: half of it is another name.
 _NAME = compile_late(r"(?:--|-(?=\d)|\.{0,2}/|[@$~.])?[A-Za-z0-9_]+(?:(?:[-/@\\'’]+|\.(?=[a-z0-9_]))[A-Za-z0-9_]+)*(?:[+#]+|%)?")
 _NAME_CHARS = 80
-# What a model adds around a quote: the event's head, tags.
+# Text that a model adds around a quote: the event's head, tags.
 _HEAD = compile_late(r"(?i)^\W*(?:e\d+\W+)?(?:person|user|assistant|note|output)\s*:\s*")
 _TAG = compile_late(r"</?[a-z]+>")
 _LISTED = compile_late(r"(?m)^[ \t]*([-+•]|\d{1,3}[.)])(?=\s)")

@@ -1,7 +1,7 @@
-"""Trust: which rewordings are refused, who is the author of a claim, and does a claimed fix name what really helped?
+"""Trust: decides which rewordings are refused, who is the author of a claim, and whether a claimed fix names the step that helped.
 
-A claim is judged by the events it cites and those around them; neither the model nor a tool's text is trusted. What helped is a
-command or change made in the session, or one that the person names.
+A claim is judged by the events it cites and those around them; neither the model nor a tool's text is trusted. The step that helped
+is a command or change made in the session, or one that the person names.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ def is_unproven_fix(
     the person stated the fix themselves, or said that the assistant's suggestion helped (``stated``), it need not name one. A
     question is never a fix.
 
-    ``events`` are those of the session around the claim, in order. What helped is a call that passed after a failure, identified by
+    ``events`` are those of the session around the claim, in order. The call that helped passed after a failure; it is identified by
     words that the failed call does not contain. A command that occurs only in a tool's text disqualifies the claim; one in a reply
     that the person ``agreed`` to does not, unless it is harmful.
     """
@@ -104,7 +104,7 @@ def _is_error(name: str, events: Sequence[Event]) -> bool:
 
 
 def _find_helpful_calls(events: Sequence[Event]) -> tuple[list[str], list[str]]:
-    """The calls that passed between a failure and the success of what had failed, and the calls that failed."""
+    """The calls that passed between a failure and the success of the failed call, and the calls that failed."""
     calls = {event.tool.call: event for event in events if event.kind is EventKind.TOOL_CALL and event.tool and event.tool.call}
     failed: list[str] = []
     passed: list[str] = []
@@ -135,7 +135,7 @@ FIX = "known_fix"
 UNSUPPORTED = "unsupported"
 _SUPPORT = 0.34  # minimum share of content words that the cited events must contain, if others than the person are cited
 _COMMON = 0.1  # the same for a claim that cites only the person, with nearby texts included
-_UNSAID = 0.1  # maximum share of a wording's content words that nobody said
+_UNSAID = 0.1  # maximum share of a wording's content words that are in no event
 _STEM, _STEM_SHARE = 4, 0.5  # common first letters, and their share of the longer word, from which two words are forms of one
 _TEXT_CHARS = 8_000
 _CARRIED = 0.5  # share of a claim's content words from which the person's quotes alone support it
@@ -174,7 +174,7 @@ def find_trust_fault(
 
 
 def _find_support_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
-    """Return UNSUPPORTED if the events do not say what is claimed. For the person's own quotes a small share of common words is
+    """Return UNSUPPORTED if the events do not support the claim. For the person's own quotes a small share of common words is
     enough.
     """
     said = [text for event in cited.values() for text in list_texts(event)]
@@ -188,7 +188,7 @@ def _find_support_fault(content: str, evidence: Sequence[Evidence], cited: Mappi
 
 
 def _find_unsaid_fault(content: str, cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
-    """Return a fault if too many words were said nowhere nearby: other words may mean something else, and a passage could be used
+    """Return a fault if too many words occur in no nearby event: other words may mean something else, and a passage could be used
     instead.
     """
     said = [text for event in cited.values() for text in list_texts(event)]
@@ -278,7 +278,7 @@ def find_claim_author(
     assistant's quotes that they agreed to. The assistant, if its quotes do together with the person's. Otherwise the least trusted
     author.
 
-    What the assistant only repeats from a tool's text counts as the tool's.
+    Text that the assistant only repeats from a tool counts as the tool's.
     """
     own = [item for item in evidence if item.origin is Origin.USER]
     if own and (len(own) == len(evidence) or _carries(content, own, _CARRIED)):

@@ -1,7 +1,7 @@
 """Turns and chunks: render events for a model, and cut a conversation into chunks that are read one at a time.
 
-Every event is in exactly one chunk. A chunk ends where the topic seems to change, judged only by what precedes that point, so a
-growing conversation keeps every closed chunk. A few turns before a chunk are shown again as context.
+Every event is in exactly one chunk. A chunk ends where the topic seems to change, judged only by earlier text, so a growing
+conversation keeps every closed chunk. A few turns before a chunk are shown again as context.
 """
 
 from collections.abc import Iterator, Sequence

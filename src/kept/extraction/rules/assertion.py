@@ -1,4 +1,4 @@
-"""Does a person assert a passage that they typed? Judged by its own sentence and the sentences around it.
+"""Decide whether a person asserts a passage that they typed, by its sentence and the sentences around it.
 
 Checks the lexicons of all languages together. Any sign to the contrary counts, because a doubtful candidate is only held for
 review. A passage cut out of a sentence may say the opposite of the sentence. This is decided without understanding the rest: the
@@ -55,7 +55,7 @@ _DOUBTS = (
     compile_pattern(rf"(?i){_OPEN}(?:{_spaced_words('supposing')})|{_unspaced_words('supposing')}"),
     Pattern(rf"(?i)[,;(]\s*(?:\pL{{1,4}}\s+)?(?:{_DOUBT})\s+(?:{'|'.join(sorted(NEGATIONS))}){_SHUT}"),
 )
-# The telling words themselves hang on a condition: "what if from now on …", "falls wir ab jetzt …".
+# The telling words themselves depend on a condition: "what if from now on …", "falls wir ab jetzt …".
 _CONSIDERS = compile_pattern(
     rf"(?i){_OPEN}(?:{_CONDITION}|{_spaced_words('condition_opening')}|{_DOUBT})[\s,]+(?:[^\s,;:]+\s+){{0,3}}"
     rf"(?:{join_alternatives('telling', 'from_now_on', spaced=True)}){_SHUT}"
@@ -149,17 +149,17 @@ def is_denial(sentence: str) -> bool:
 
 
 def is_correction(sentence: str) -> bool:
-    """True if a sentence begins by retracting, denying or correcting what precedes it."""
+    """True if a sentence begins by retracting, denying or correcting the text before it."""
     return is_retraction(sentence) or is_denial(sentence) or _CORRECTS.search(sentence) is not None
 
 
 def is_limit(sentence: str) -> bool:
-    """True if a sentence limits what precedes or follows it to a period or a condition."""
+    """True if a sentence limits the text before or after it to a period or a condition."""
     return _LIMITS.search(sentence) is not None
 
 
 def is_restriction(sentence: str) -> bool:
-    """True if a sentence begins with an exception to what precedes it ("Unless …", "Except …", "Only …")."""
+    """True if a sentence begins with an exception to the text before it ("Unless …", "Except …", "Only …")."""
     return _RESTRICTS.search(sentence) is not None
 
 

@@ -1,4 +1,4 @@
-"""Candidates from a person's prompts, from lists in notes, and from what the session's agent handed over.
+"""Candidates from a person's prompts, from lists in notes, and from hand-overs of the session's agent.
 
 Prompts yield explicit tellings, and standing wishes (which count once several sessions contain them). The content of a candidate is
 one contiguous passage of the typed words. If the passage does not name its subject, ``about`` does. Notes and journals yield
@@ -44,7 +44,7 @@ WAITING = 0.5  # confidence of a held candidate
 POINTS_OUTSIDE = "it refers to something that it does not name"
 _PROMPT_CHARS = 20_000  # characters of a prompt that are read
 _SENTENCES = 400  # of a prompt that are read
-_ABOUT = 160  # characters of the preceding line that are stored as what a passage is about
+_ABOUT = 160  # characters of the preceding line that are stored as the subject of a passage
 # The part of a sentence before a passage does not explain the passage.
 _SENTENCE = Pattern(r"[^.!?\n。！？]*$")
 _NAME = Pattern(r"\s*(\p{Lu}[\p{Ll}\p{M}]+)(?:\P{L}|$)")
@@ -111,10 +111,10 @@ def _find_prompt_tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
 
 
 def _build_candidates(prompt: _Prompt, telling: Telling) -> tuple[Candidate, ...]:
-    """The candidates of a telling; those of a withdrawal apply to the project and to the person.
+    """The candidates of a telling. Candidates of a withdrawal apply to the project and to the person.
 
-    A withdrawal yields none if an earlier prompt of the session contains what it names and is not a telling: it is then about that
-    prompt.
+    A withdrawal yields none if an earlier prompt of the session, which is not a telling, contains the withdrawn words: it is then
+    about that prompt.
     """
     candidate = _build_candidate(prompt, telling)
     if candidate is None or telling.trigger != WITHDRAWAL:
@@ -227,13 +227,13 @@ def _change_pattern() -> re.Pattern[str]:
 
 
 def _without_change(content: str) -> str:
-    """A passage without the words that say what no longer holds, because these words forbid nothing."""
+    """A passage without its words about things that no longer hold, because these words forbid nothing."""
     return " ".join(_change_pattern().sub(" ", content).split())
 
 
 def _resolve_reference(prompt: _Prompt, content: str, telling: Telling, spoken: Sequence[TellingPatterns]) -> str | None:
-    """What a passage is about if one of its first words refers outside: the line before it, or else the one file that was changed
-    before it, or else the last line of the reply before it.
+    """The subject of a passage if one of its first words refers to something outside: the line before it, or else the one file that
+    was changed before it, or else the last line of the reply before it.
 
     Empty if nothing refers outside; None if the reference cannot be resolved.
     """
@@ -342,7 +342,9 @@ _ASKING = Pattern(r"[?？](?:\s|$)")
 
 
 def _find_item_doubt(event: Event, content: str) -> str:
-    """Why an item of a list may not be what the person holds: an agent wrote the note, or it is a quotation or a question."""
+    """The reason why an item of a list may not be the person's opinion: an agent wrote the note, or it is a quotation or a
+    question.
+    """
     if event.origin is not Origin.USER:
         return UNCONFIRMED
     return Frame.QUOTED if _QUOTATION.match(content) or _ASKING.search(content) else ""
@@ -440,7 +442,7 @@ def extract_candidates(
 ) -> tuple[Candidate, ...]:
     """The candidates of the events ``[start, stop)`` of a session, in order. Looks back before ``start``, never past ``stop``.
 
-    ``suggested`` includes what the session's agent handed over.
+    ``suggested`` includes the hand-overs of the session's agent.
     """
     handed_over = propose_handed_over(events, start, stop, profile=profile, scope=scope) if suggested else ()
     tellings = propose_prompt_tellings(events, start, stop, profile=profile, lexicon=lexicon, scope=scope)

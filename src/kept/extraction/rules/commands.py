@@ -1,4 +1,4 @@
-"""Parse command lines, and find what was done in a run of events: commands with their outcome, and edits with what they changed.
+"""Parse command lines, and find the actions in a run of events: commands with their outcome, and edits with their changes.
 
 Reads shell syntax in one pass over a bounded text, and pairs each output with its call. Decides by structure first (exit status,
 the tool's own flag) and by text second. ``toolwords.toml`` lists the words of shells, package managers and compilers that identify
@@ -39,7 +39,7 @@ REPORTS, LESSENS, REHEARSES, MUFFLES = map(_any_case, ("reports", "lessens", "re
 TRANSIENT, ASSERTS, LACKING, MISUSED = map(_any_case, ("transient", "asserts", "lacking", "misused"))
 PRESCRIBES, TAKES_AWAY, UNTELLING = map(_any_case, ("prescribes", "takes_away", "untelling"))
 CONFIG, MANIFEST, WEAKENS, DESTROYS, RUNS = map(_any_case, ("config", "manifest", "weakens", "destroys", "runs"))
-# Words with which a person rejects what was done, or says that it did not help.
+# Words with which a person rejects an action, or says that it did not help.
 TAKEN_BACK = Pattern(
     rf"(?i)\b(?:{join_alternatives('assertion', 'undone', spaced=True)})\b|{join_alternatives('assertion', 'undone', spaced=False)}"
 )
@@ -55,7 +55,7 @@ WORDS_KEPT = 60
 _PLAIN = compile_late(r"[^\\'\"`()<|&;\n#]+")  # characters that are neither quotes nor operators
 _GROUPS = compile_late(r"['\"`()]")
 _PLAIN_WORD = compile_late(r"(?:[^\W_]|[-_:])+")
-# What makes a read-only program write or run something: a redirection (except to /dev/null), a substitution, an option.
+# The syntax that makes a read-only program write or run something: a redirection (except to /dev/null), a substitution, an option.
 _MAY_WRITE = compile_late(
     r"(?:(?<![0-9&-])|(?<=1))>(?!\s*/dev/null|&)|[$`]\(|`|<<|\s-{1,2}(?:i|exec|delete|ok)|\bxargs\b|\benv\b|\bsource\b|(?:^|\s)\.\s"
     r"|\b(?:sort|tree)\b[^|;&\n]*\s-(?:-output|\w*o)"

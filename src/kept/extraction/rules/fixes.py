@@ -1,8 +1,8 @@
-"""Proven fixes: a command failed, later the same command or a variant passed, and what was changed in between is known.
+"""Proven fixes: a command failed, later the same command or a variant passed, and the change in between is known.
 
-Uses only commands that ran and edits that were made, never a text that says what would help. The line is a template with verbatim
-slots: the error, the command and the change. A variant has other options, variables, quotes or wrappers, or another program in its
-place. Whether a candidate becomes a memory is decided elsewhere.
+Uses only commands that ran and edits that were made, never advice in a text. The line is a template with verbatim slots: the error,
+the command and the change. A variant has other options, variables, quotes or wrappers, or another program in its place. Whether a
+candidate becomes a memory is decided elsewhere.
 """
 
 from collections.abc import Iterator, Sequence
@@ -190,7 +190,7 @@ AHEAD = 150  # events after a success in which it can be undone
 CERTAIN = 0.9  # confidence of a fix
 _COMMANDS = 60  # commands after a failure in which its success is searched
 _REPLACED = 4  # commands after a failure that can be its replacement by another program
-_TELLING = 3  # score from which an error line says what failed
+_TELLING = 3  # minimum score of an error line that identifies the failure
 _LEAST_ERROR_WORDS = 3  # words that an error must keep if its rest is left out
 _LINE_CHARS = 300
 _COUNTS = Pattern(r"^[\W\d]*(?:Tests?|Test (?:Files|Suites))?[:\s]*\d+ (?:failing|failed)\b[^:]*$")  # a test runner's last line
@@ -200,7 +200,7 @@ _COMMAND_CHARS = 80
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fix:
-    """A failure, what helped, and the command whose success proves it."""
+    """A failure, the step that helped, and the command whose success proves it."""
 
     failure: Failure
     remedy: Remedy
@@ -213,8 +213,8 @@ def propose_fixes(
     """The fixes whose success lies in ``events[start:]``, each with the index of the success, in order; empty if the profile has no
     category for fixes. ``done`` are the :func:`find_actions` the events.
 
-    The failure is at most ``REACH`` events before its success, and what undoes it at most ``AHEAD`` after. So reading a session in
-    pieces with that much overlap gives the same result as reading it at once.
+    The failure is at most ``REACH`` events before its success, and an event that undoes the fix at most ``AHEAD`` after it. So
+    reading a session in pieces with that much overlap gives the same result as reading it at once.
     """
     return _build_candidates(_find_fixes(events, done), profile, scope, start)
 
@@ -281,7 +281,7 @@ def _find_failure(command: Command) -> Failure | None:
     error = next(
         (line for line in command.errors if command.stated or score_error_line(line) >= _TELLING), ""
     ) or _find_own_error_line(command, step)
-    lacks = any(symptom.search(error) for symptom, _ in KINDS)  # then what counts the failed tests says nothing of the code
+    lacks = any(symptom.search(error) for symptom, _ in KINDS)  # then the count of failed tests says nothing about the code
     if not error or linter_rule(error):
         return None
     if any(TRANSIENT.search(line) or (ASSERTS.search(line) and not (lacks and _COUNTS.match(line))) for line in command.errors):
@@ -300,7 +300,7 @@ def _has_same_step(later: Command, failed: Step) -> bool:
 
 
 def _find_fix(failure: Failure, later: Sequence[Command], done: Actions, *, apart: bool) -> Fix | None:
-    """Find what made the failed step pass when it was repeated, or else the first variant that passed."""
+    """Find the change that made the failed step pass when it was repeated, or else the first variant that passed."""
     mark = fingerprint_error(failure.error)
     other: Fix | None = None
     last = failure.command.place  # of the last failed attempt
@@ -391,7 +391,7 @@ def _find_doubt(fix: Fix, done: Sequence[str]) -> str:
 
 
 def _installs_unnamed(fix: Fix, done: Sequence[str]) -> bool:
-    """True if what helped installs a package that the failure does not name."""
+    """True if the step that helped installs a package that the failure does not name."""
     errors = (fix.failure.error, *fix.failure.command.errors)
     edit = fix.remedy.edit
     changed = edit is not None and requires_unnamed_package(file_name(edit.path), edit.old, edit.new, errors)
@@ -414,11 +414,11 @@ def _build_evidence(event: Event, quote: str) -> Evidence | None:
     return build_evidence(event, short) if short and any(short in text for text in list_texts(event)) else None
 
 
-# --- What was undone after it seemed to help
+# --- Steps that were undone after they seemed to help
 
 
 def _has_failed_again(failure: Failure, success: Command, after: Sequence[Command]) -> bool:
-    """True if what passed soon fails again with the same error."""
+    """True if the passed command soon fails again with the same error."""
     mark = fingerprint_error(failure.error)
     passed = [step for step in success.steps if is_same_step(failure.step, step) or is_variant(failure.step, step)]
     return any(
@@ -430,13 +430,13 @@ def _has_failed_again(failure: Failure, success: Command, after: Sequence[Comman
 
 
 def _is_rejected_next(ahead: Sequence[Event]) -> bool:
-    """True if the person's next prompt rejects what was done."""
+    """True if the person's next prompt rejects the step."""
     prompt = next((event for event in ahead if event.kind is EventKind.PROMPT and event.author is Author.HUMAN), None)
     return prompt is not None and TAKEN_BACK.search(prompt.text[:200]) is not None
 
 
 def _is_reversed_later(done: Remedy, later: Sequence[Command], edits: Sequence[Edit]) -> bool:
-    """True if what helped was undone later: the reverse edit, a restored file, a removed package, an unset setting."""
+    """True if the step that helped was undone later: by the reverse edit, a restored file, a removed package, an unset setting."""
     action = done.action
     if isinstance(action, Edit):
         reverted = any(_is_reversal(action, edit) for edit in edits if edit.place > action.place)

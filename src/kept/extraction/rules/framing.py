@@ -1,4 +1,5 @@
-"""Framing: is a passage of a prompt the person's own words, and can it stand alone? Judged by what introduces and follows it.
+"""Framing: decide whether a passage of a prompt is the person's own words and can be understood alone, by the text before and after
+it.
 
 An explicit telling is first judged by its position: it may stand at the start of a prompt or after a finished sentence. After a
 colon, heading, header, fence or unfinished line it may be pasted text. The words of neighbouring lines and sentences are judged
@@ -106,9 +107,9 @@ class TellingPosition:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Sign:
-    """A sign in the sentences around a passage that it may not be meant. Applies to the sentences ``first`` to ``last``, relative
-    to the passage: -1 is the sentence before it, 0 its own, 1 the one after. ``unjudged``: only for passages that rules alone
-    found; ``below``: also after an empty line.
+    """A sign in the sentences around a passage that it may not be meant seriously. Applies to the sentences ``first`` to ``last``,
+    relative to the passage: -1 is the sentence before it, 0 its own, 1 the one after. ``unjudged``: only for passages that rules
+    alone found; ``below``: also after an empty line.
     """
 
     says: Callable[[str], bool]
@@ -119,7 +120,8 @@ class _Sign:
 
 
 def find_frame(text: str, start: int, end: int, telling: TellingPosition | None = None) -> Frame | None:
-    """Why the characters ``[start, end)`` of a prompt may be somebody else's words or not stand alone; None if nothing suggests it.
+    """The reason why the characters ``[start, end)`` of a prompt may be somebody else's words or cannot be understood alone; None
+    if nothing suggests it.
 
     ``telling`` is given for a telling that rules found. No model has judged it, so it must also stand in a free position.
     """
@@ -176,7 +178,7 @@ def _asks_for_text(reply: str) -> bool:
 
 
 def sets_apart(lead: str) -> bool:
-    """True if the words before a passage in its own sentence set it apart from what the person says."""
+    """True if the words before a passage in its sentence mark it as not the person's own statement."""
     return MARKS.search(lead) is not None or _leaves_open(lead, announces=lead.rstrip(QUOTES).endswith(_COLONS))
 
 

@@ -42,7 +42,7 @@ _REFUSED = ("The user doesn't want to", "Permission to use ", "[Request interrup
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Suggestion:
-    """What the agent handed over in the event at ``place``.
+    """A hand-over of the agent in the event at ``place``.
 
     ``replaces`` is the text that it replaces, ``kind`` its kind or category, ``doubt`` the reason to hold it that follows from the
     agent's own assessment (empty: none), ``quote`` its words as the event contains them. ``needed_for`` are the requests that
@@ -64,8 +64,9 @@ def find_doubt(kind: str, lasts: str, alone: str) -> str:
     """Why a suggestion is held, according to the agent's own assessment; empty if it gives none, or says that the words last and
     can be understood alone.
 
-    Annotators kept four fifths of what agents said to last (``yes``), and a quarter of what may help (``maybe``). Of the former,
-    readers want seven of ten lines that can be understood alone, and one of ten others: see ``docs/log.md``.
+    Annotators kept four fifths of the hand-overs that agents marked as lasting (``yes``), and a quarter of those that may help
+    (``maybe``). Of the former, readers want seven of ten lines that can be understood alone, and one of ten others: see
+    ``docs/log.md``.
     """
     if kind in _PASSING or lasts == "no":
         return PASSING
@@ -236,7 +237,7 @@ def _build_candidate(
 
 
 def _complete_sentences(passage: Passage) -> Passage:
-    """The passage, widened to whole sentences if the rest may reverse its meaning, so that it says what the person said.
+    """The passage, widened to whole sentences if the rest may reverse its meaning.
 
     Unchanged if the rest shows that the person does not assert it, or was not typed by them.
     """

@@ -1,4 +1,4 @@
-"""What may fill the slots of a fix: an error without prose, and a command that a later agent may run without asking.
+"""The text for the slots of a fix: an error without prose, and a command that a later agent may run without asking.
 
 Later sessions see tool output and commands verbatim. So a sentence in them would act as an instruction, a destructive or permission
 changing command would be repeated, and a package that the failure does not name would run a stranger's code. Decided by form: names
@@ -177,7 +177,7 @@ _MISSING = tuple(
     )
 )
 _RUN = Pattern(r"^\s*-?\s*(?:RUN\s+|run:\s*)")
-# What requires a package in a manifest: a name with a version, a name in a list, a call.
+# The forms in which a manifest requires a package: a name with a version, a name in a list, a call.
 _PAIR = Pattern(r"[\"']?([@\w][\w./@-]*)[\"']?\s*[:=]\s*(?:[\"']([^\"']*)[\"']|\{(.*)\})")
 _SPEC = Pattern(r"[\^~<>=v ]*\d[\w.*+<>=, |^~-]*|\*|latest|next|")
 _ELSEWHERE = Pattern(r"(?i)^[\w+]+:|^[\w.-]+/[\w.-]+(?:#.*)?$|\b(?:git|path|url|package|registry)\s*=|://|\s@\s|=>")
@@ -269,7 +269,7 @@ def _find_required(line: str) -> Iterator[str]:
 
 
 def _find_missing(errors: Sequence[str]) -> frozenset[str]:
-    """What error lines report as missing, under the names that its package may have."""
+    """The missing thing that error lines report, under the names that its package may have."""
     found: set[str] = set()
     for name in (name for line in errors for shape in _MISSING for name in shape.findall(line)):
         parts = _normalize_package(name.rstrip(".:,;")).split("/")

@@ -1,4 +1,4 @@
-"""Passages: find the words of a suggestion, unchanged and contiguous, in what the person typed or chose.
+"""Passages: find the words of a suggestion, unchanged and contiguous, in text that the person typed or chose.
 
 White space, quotation marks, dashes, case and the final stop may differ, and markup may enclose the whole; any other difference
 counts as rewording.

@@ -1,7 +1,7 @@
-"""What made a failed command pass: a step, an edit, or another form of the command, if it is related to the failure.
+"""The change that made a failed command pass: a step, an edit, or another form of the command, if it is related to the failure.
 
-Every slot of the resulting line is a passage of what ran or was changed. Unrelated actions are left out: reports, version control,
-formatting, and anything that neither names what the error names nor is of a kind that repairs such an error.
+Every slot of the resulting line is a passage of a command that ran or of a changed text. Unrelated actions are left out: reports,
+version control, formatting, and any action that neither shares a name with the error nor is of a kind that repairs such an error.
 """
 
 from collections.abc import Sequence
@@ -58,7 +58,7 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remedy:
-    """What helped, as a clause with verbatim code, and the calls and passages that prove it.
+    """The step that helped, as a clause with verbatim code, and the calls and passages that prove it.
 
     ``rank`` says how closely it is related to the failure. ``action`` is the last command or edit of it, ``edit`` the edit if there
     is one.
@@ -95,7 +95,7 @@ def names_printed_id(failure: Failure, remedy: Remedy) -> bool:
     return remedy.edit is None and any(item in failed.output.text and item not in failed.text for item in ids)
 
 
-# --- What was done between the failure and the success
+# --- Actions between the failure and the success
 
 
 def find_remedy(failure: Failure, between: Sequence[Command], edits: Sequence[Edit], success: Command) -> Remedy | None:
@@ -146,7 +146,7 @@ def _find_command_remedy(failure: Failure, command: Command, own: set[str], *, l
 
 
 def is_dry_run(step: Step) -> bool:
-    """True if a step only shows what it would do."""
+    """True if a step is only a dry run."""
     return any(REHEARSES.fullmatch(word) for word in step.words[1:])
 
 
@@ -193,8 +193,8 @@ def has_side_effects(step: Step) -> bool:
 
 
 def _rate_relevance(failure: Failure, step: Step) -> int:
-    """How closely a step is related to a failure: its output advises it, the step names what the error names, it is of a kind that
-    repairs the error; 0 for not at all.
+    """How closely a step is related to a failure: the failure's output advises it, it shares a name with the error, or it is of a
+    kind that repairs the error; 0 if unrelated.
     """
     text = strip_redirections(step.text)
     output = failure.command.output.text

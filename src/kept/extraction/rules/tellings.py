@@ -1,7 +1,7 @@
 """Tellings: sentences in which a person explicitly asks to remember something, or states a rule that holds from now on.
 
-Processes one sentence at a time and returns the position of the passage to remember; it never changes a word. Knows nothing of
-categories, scopes and what happens to a candidate.
+Processes one sentence at a time and returns the position of the passage to remember; it never changes a word. Knows nothing about
+categories, scopes and the later use of a candidate.
 """
 
 from collections.abc import Iterator, Sequence
@@ -53,9 +53,9 @@ _COMMAND = Pattern(
     r"|#\s*(?:remember|memori[sz]e|memory)[ \t]*:?[ \t]+(\S[^\n]*?))\s*$"
 )
 _OTHER_COMMAND = Pattern(r"^\s*/[A-Za-z][\w:-]*(?:\s|$)")
-# What holds under a condition is mostly about what a product does, or for the task at hand.
+# Statements with a condition are mostly about a product's behaviour, or for the current task.
 _CONDITIONS = (match_words("change", "depends"), match_words("expiry", "until"))
-_SEMICOLON = Pattern(r"[;；]\s*")  # what stands behind it may refer to what stands before it
+_SEMICOLON = Pattern(r"[;；]\s*")  # the text after it may refer to the text before it
 _NUMBER = Pattern(r"\d[.)]\s*$")
 _QUESTION = ("?", "？")
 _STOPS = ".!?…。！？"
@@ -65,8 +65,8 @@ _STOPS = ".!?…。！？"
 class Telling:
     """The characters ``[start, end)`` of a prompt that are to be remembered.
 
-    ``trigger`` says what made it a telling, ``doubt`` why it is held (empty: it is certain), ``language`` the language of the
-    telling words, ``withdrawn`` what a withdrawal names.
+    ``trigger`` is the reason why it is a telling, ``doubt`` the reason why it is held (empty: it is certain), ``language`` the
+    language of the telling words, ``withdrawn`` the words that a withdrawal names.
     """
 
     start: int
@@ -156,8 +156,8 @@ def _read_sentence(
 
 
 def _find_withdrawn(rest: str, patterns: TellingPatterns) -> str:
-    """What a sentence declares as no longer valid, from whatever session; empty if it withdraws nothing, or also states what holds
-    now.
+    """The words that a sentence declares as no longer valid, from any session; empty if it withdraws nothing, or also states a new
+    value.
     """
     match = compile_pattern(patterns.withdraws).match(rest) if patterns.withdraws else None
     if match is None or has_match(patterns.from_now_on, rest) or _asks(rest, patterns):
@@ -251,7 +251,7 @@ def _find_passage_after(
 
 
 def _find_back_reference(words: str, head: int, patterns: TellingPatterns) -> int | None:
-    """The position at which a sentence ends with an order to remember what precedes; None if it does not."""
+    """The position at which a sentence ends with an order to remember the text before it; None if it does not."""
     match = compile_pattern(patterns.remember_this).search(words) if patterns.remember_this else None
     if match:
         return int(match.start(1))
@@ -377,7 +377,7 @@ def _is_lasting(words: str, patterns: TellingPatterns) -> bool:
 
 
 def _has_contrast(rest: str, patterns: TellingPatterns) -> bool:
-    """True if an order continues with what is never to be done ("…, never as …")."""
+    """True if an order continues with a prohibition ("…, never as …")."""
     match = compile_pattern(patterns.contrast).search(rest) if patterns.contrast else None
     return match is not None and not has_match(
         patterns.no_ban, rest[match.start(1) :].lstrip(" ,;").removeprefix("and ").removeprefix("but ")

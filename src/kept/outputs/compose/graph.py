@@ -1,8 +1,7 @@
-"""The knowledge graph: the persons, projects and things that active memories are about, what they name, and how these are
-connected.
+"""The knowledge graph: the subjects of active memories (persons, projects and things), the names in them, and the connections.
 
-Uses the same pages and names as the knowledge pages, so that a node can link to its page. Bounded: things come before memories, the
-weightiest first, and omitted nodes are counted.
+Uses the same pages and names as the knowledge pages, so that a node can link to its page. Its size is bounded: things come before
+memories, those with the highest weight first, and omitted nodes are counted.
 """
 
 from collections import Counter, defaultdict
@@ -31,7 +30,7 @@ class NodeKind(StrEnum):
 
 
 class EdgeKind(StrEnum):
-    """What an edge means: a memory is about something, a memory names something, or two things occur in the same memories."""
+    """The meaning of an edge: a memory is about something, a memory names something, or two things occur in the same memories."""
 
     ABOUT = "about"
     NAMES = "names"
@@ -67,7 +66,9 @@ class Edge:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Graph:
-    """A bounded graph: the weightiest nodes of each kind first, the edges among them, and the number of omitted nodes by kind."""
+    """A graph of bounded size: the nodes of each kind with the highest weight, the edges among them, and the number of omitted
+    nodes by kind.
+    """
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]

@@ -131,7 +131,7 @@ def _final_successor(memory: Memory, known: Mapping[str, Memory]) -> str:
 
 
 def _earlier_lines(memories: Sequence[Memory], known: Mapping[str, Memory], zone: ZoneInfo) -> tuple[str, ...]:
-    """What held before, until when, and what holds since; the latest change first."""
+    """For each change of a value: the old value, its last day, and the new value; the latest change first."""
     lines = []
     for memory in sorted(memories, key=lambda memory: (memory.ended_at is None, memory.ended_at, memory.id), reverse=True)[
         :_EARLIER
@@ -207,7 +207,7 @@ def compose_day_notes(
 ) -> dict[date, Document]:
     """Compose the note of each day on which something was first said or that has a summary.
 
-    ``summaries`` are lines of a day that come before what was learnt on it.
+    ``summaries`` are lines of a day that come before its new memories.
     """
     found: dict[date, list[Memory]] = {}
     for memory in memories:
@@ -246,7 +246,7 @@ class OutputRoute:
 def find_routes(
     memory: Memory, memories: Sequence[Memory], profile: Profile, *, as_of: datetime, names: Mapping[str, str], zone: ZoneInfo
 ) -> tuple[OutputRoute, ...]:
-    """Where a memory goes, for each output of its profile, with the reason."""
+    """For each output of its profile: whether a memory is shown there, and the reason."""
     outputs, status = profile.outputs, memory.status_at(as_of)
     category = profile.category(memory.category)
     found = []

@@ -170,8 +170,8 @@ def compose_sheet(
 def relevance_score(memory: Memory, profile: Profile, newest: datetime | None) -> float:
     """The relevance of a memory: weight × confidence × recency × log2(1 + observations).
 
-    ``newest`` is the latest evidence of any memory; an undated memory counts as one half-life old. What a person decided on is
-    certain and does not age.
+    ``newest`` is the latest evidence of any memory; an undated memory counts as one half-life old. A memory that a person decided
+    on is certain and does not age.
     """
     category = profile.category(memory.category)
     weight, half_life = (category.weight, category.half_life) if category else (1.0, 0)
@@ -193,8 +193,8 @@ def is_shown(memory: Memory, profiles: Sequence[Profile], place: OutputPlace) ->
 
 
 def rank_memories(memories: Sequence[Memory], profiles: Sequence[Profile]) -> list[Memory]:
-    """Memories in the order in which an output over its budget keeps them: pinned ones, what a person told or decided on
-    before what was inferred, then by relevance, then the newest.
+    """Memories in the order in which an output over its budget keeps them: pinned ones, then those that a person stated or decided
+    on, then inferred ones; within these by relevance, then the newest.
     """
     newest = max((memory.last_seen for memory in memories if memory.last_seen is not None), default=None)
     known = {profile.id: profile for profile in profiles}

@@ -27,7 +27,7 @@ def find_edits(base: Sequence[Line], theirs: bytes | None, *, bounded: bool = Fa
 
     A missing file (None) counts as unedited: it is written again, with the user's lines in ``base``. UnsafeEdits is returned for a
     file that is empty, over 500 kB, not text, or has lost facts together with its header or its end. It is also returned for a file
-    with kept's comments that this store never wrote (no ``base``), because nobody can tell whose its lines are. ``bounded``: the
+    with kept's comments that this store never wrote (no ``base``), because the author of its lines is unknown. ``bounded``: the
     text stood between two comments that were both found, so none of it can have been cut off.
     """
     kept = Edits(foreign=tuple(_own_lines(base)), renamed={line.key: line.text for line in base if line.users and line.key})
@@ -55,7 +55,7 @@ def find_edits(base: Sequence[Line], theirs: bytes | None, *, bounded: bool = Fa
 
 
 def _find_damage(base: Sequence[Line], edits: Edits, found: frozenset[int]) -> str:
-    """What indicates damage instead of deletions by a person; empty if nothing does.
+    """The sign of damage rather than deletions by a person; empty if there is none.
 
     When a person deletes lines, kept's first and last line usually remain; a truncated file has lost the last one.
     """

@@ -1,4 +1,4 @@
-"""Convert cosines to a common scale, and detect what a message needs from its vector.
+"""Convert cosines to a common scale, and predict from a message's vector which memories it needs.
 
 Cosines of unrelated texts are about 0.03 for one model and language and about 0.8 for another. They are converted to the scale of
 MiniLM on English texts, for which floors and weights were chosen. ``levels.json`` (made by ``benchmarks/levels.py``) contains, for
@@ -122,7 +122,7 @@ _CERTAIN = 0.5  # logarithm of the odds from which a message counts as asking fo
 
 
 def find_asked(model: str, question: "NDArray[np.float32]") -> "tuple[float, NDArray[np.float32]]":
-    """The doubt that a message with this vector asks for anything remembered, and the vector of what it needs.
+    """The doubt that a message with this vector needs any memory, and the vector of the memories it needs.
 
     The doubt is the logarithm of odds, 0 if the message does ask. The dot product of the second result and a memory's vector is the
     number of deviations to add to that memory. Both are zero for a model that is not in ``asking.json``.

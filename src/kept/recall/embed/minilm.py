@@ -1,9 +1,9 @@
 """all-MiniLM-L6-v2 and its tokenizer in numpy: 384 dimensions, without torch, a model hub or the network.
 
 The model (Wang et al. 2020; sentence-transformers) consists of six BERT layers and the mean over tokens, normalized to length one.
-The weights are stored in a pack (``scripts/pack_models.py``) as int8 with one scale per channel. They are converted to float32
-layer by layer to save memory. The sequences of a batch share the dense products but do not attend to one another and are not
-padded, so a text has the same vector alone and in a batch.
+``scripts/pack_models.py`` stores the weights in a pack as int8 with one scale per channel. They are converted to float32 layer by
+layer to save memory. The sequences of a batch share the dense products but do not attend to one another and are not padded, so a
+text has the same vector alone and in a batch.
 
 The tokenizer follows the reference (Devlin et al. 2019): clean the text, separate CJK characters, strip accents, lower the case,
 split at punctuation, then repeatedly take the longest known piece.
@@ -127,7 +127,7 @@ class MiniLM:
         self._widened = False
 
     def widen_weights(self) -> None:
-        """Keep the float32 weights from now on: this takes 43 MB more, and a short text takes a fraction of the time."""
+        """Keep the float32 weights from now on: this needs 43 MB more memory, and makes short texts several times faster."""
         self._widened = True
 
     @cached_property

@@ -28,7 +28,7 @@ from kept.recall.embed.threads import single_thread
 _MARK = "▁"
 _LONGEST = 16  # characters of the longest piece
 _CACHED = 20_000  # number of words whose pieces are cached: the common words of a language
-_UNLIKELY = 10.0  # an unknown character's score is this much below that of the rarest piece, as in the reference
+_UNLIKELY = 10.0  # difference between the scores of the rarest piece and an unknown character, as in the reference
 
 
 class Vocabulary(NamedTuple):

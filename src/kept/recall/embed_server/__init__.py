@@ -1,5 +1,5 @@
-"""The protocol of the embedding server and its client for hooks: a process that is already running answers, over a private socket,
-what a hook has no time to compute.
+"""The protocol of the embedding server and its client for hooks: over a private socket, a running process answers questions that a
+hook has no time to compute.
 
 A question with a session asks for turns of other sessions in one scope, one without for memories.
 

@@ -1,4 +1,4 @@
-"""The embedding server: a daemon thread of a long-lived process that tells hooks which memories and turns are near a message.
+"""The embedding server: a daemon thread of a long-lived process. Hooks ask it which memories and turns are near a message.
 
 If several processes run it, one answers and the others wait for its lock; when it ends, the next one takes over.
 """

@@ -2,7 +2,7 @@
 
 A row contains the int8 vector of a unit, of one piece of a long unit, or of a request that should bring a memory (``need``), with
 its scale and its sign bits. Up to :data:`_EXACT` rows, all cosines are computed; above that, only those of the rows whose sign bits
-are nearest to the question's. A file contains the vectors of one model. This module does not know what a unit contains or how a
+are nearest to the question's. A file contains the vectors of one model. This module knows neither the content of a unit nor how a
 text becomes a vector.
 """
 

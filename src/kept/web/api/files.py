@@ -93,7 +93,7 @@ def get_file(request: Request, answer: Response, name: Which) -> dict[str, Any]:
 
 @router.post("/files/preview", response_model=PreviewOut)
 def preview_file(request: Request, name: Which, body: TextBody) -> dict[str, Any]:
-    """What saving a text would do to memories and to every file. Nothing is changed."""
+    """The effect of saving a text on memories and on every file. Nothing is changed."""
     with locked_workspace(request) as workspace:
         write_preview = edit_file.preview_write(workspace, name, body.text)
         return json_fields(write_preview, "changes", "files", "problems")

@@ -135,7 +135,7 @@ def get_memory(request: Request, answer: Response, number: Id) -> dict[str, Any]
 
 @router.patch("/memories/{number}", response_model=ChangeResponse)
 def edit_memory(request: Request, answer: Response, number: Id, body: EditBody, if_match: IfMatch = "") -> dict[str, Any]:
-    """Change its text, category or project. What a person wrote is not changed by a machine."""
+    """Change its text, category or project. Machines do not change memories that a person wrote."""
     return apply_change(request, answer, lambda workspace: [_edit(workspace, number, body, if_match)])
 
 
@@ -276,7 +276,7 @@ class NearCopy(BaseModel):
 
 
 class ErasureOut(BaseModel):
-    """What was erased or, if ``sure`` was false, what would be."""
+    """The erased memories and places or, if ``sure`` was false, those that would be erased."""
 
     forgotten: list[str]
     places: dict[str, int] = Field(description="How many places, by what holds them.")
@@ -313,14 +313,14 @@ def merge_memories(request: Request, answer: Response, body: MergeBody) -> dict[
 
 
 class ErasingOut(BaseModel):
-    """What a running forget request is doing, in words; empty if none is running."""
+    """The progress of a running forget request, in words; empty if none is running."""
 
     doing: str
 
 
 @router.get("/forget", response_model=ErasingOut)
 def tell_erasing(request: Request) -> dict[str, str]:
-    """What a running forget request is doing; it may take minutes."""
+    """The progress of a running forget request; it may take minutes."""
     return {"doing": next(iter(web_context(request).erasure_progress), "")}
 
 
@@ -328,8 +328,8 @@ def tell_erasing(request: Request) -> dict[str, str]:
 def forget_memories(request: Request, body: ForgetBody) -> dict[str, Any]:
     """Erase memories permanently, and their words everywhere kept has them, backups included. There is no undo.
 
-    If something could not be erased, the same call tries again. If ``sure`` is false, nothing is erased and the response says what
-    would be.
+    If something could not be erased, the same call tries again. If ``sure`` is false, nothing is erased and the response lists what
+    would be erased.
     """
     web, numbers = web_context(request), tuple(dict.fromkeys(body.memories))
     with web.change_lock, request_workspace(request) as workspace:
@@ -360,7 +360,9 @@ def forget_memories(request: Request, body: ForgetBody) -> dict[str, Any]:
 
 @router.delete("/forget/{run}", response_model=ErasingOut)
 def close_what_is_left(request: Request, run: Annotated[int, Path(ge=1, le=10**15)], body: EmptyBody) -> dict[str, str]:
-    """Stop showing what a forgetting run could not erase, because the person has dealt with it. The history still shows it."""
+    """Stop showing the places that a forgetting run could not erase, because the person has dealt with them. The history still
+    shows it.
+    """
     with locked_workspace(request) as workspace:
         close_left(workspace, run)
     return tell_erasing(request)

@@ -106,7 +106,7 @@ def get_current_run(request: Request) -> dict[str, Any]:
 
 @router.delete("/runs/now", response_model=RunStateOut)
 def stop_run(request: Request) -> dict[str, Any]:
-    """Ask the run to end at its next step. It keeps what it has done, and the next run continues from there."""
+    """Ask the run to end at its next step. Its results so far are kept, and the next run continues from there."""
     return json_fields(web_context(request).background_run.stop())
 
 
@@ -136,7 +136,7 @@ def undo_changes(request: Request, body: UndoBody) -> dict[str, Any]:
 
 @router.post("/redo", response_model=UndoOut)
 def redo_changes(request: Request, body: UndoBody) -> dict[str, Any]:
-    """Redo what was undone; the last undo if nothing is named."""
+    """Redo undone passes; those of the last undo if none is named."""
     return _undo_response(request, body, undoing=False)
 
 

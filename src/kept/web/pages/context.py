@@ -1,4 +1,4 @@
-"""The page that previews the context of a session: each line for a message with its reason, and what was left out."""
+"""The page that previews the context of a session: each line for a message with its reason, and the omitted memories."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -114,6 +114,6 @@ def _group_by_layer(found: Context) -> list[tuple[str, list[tuple[ContextPiece, 
 
 
 def _group_by_reason(found: Context) -> list[tuple[str, list[ContextPiece]]]:
-    """What was left out by reason, the nearest first."""
+    """The omitted memories by reason, the nearest first."""
     ordered = sorted(found.omitted, key=lambda each: (each[1], -each[0].near, -each[0].score, each[0].key))
     return [(reason, [each for each, _ in inside]) for reason, inside in groupby(ordered, key=lambda each: each[1])]

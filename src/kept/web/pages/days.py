@@ -84,7 +84,9 @@ def _project_values(workspace: Workspace, scope: str) -> dict[str, Any]:
 
 @router.get("/days/{day}")
 def day_page(request: Request, day: str, project: ProjectName = "") -> Response:
-    """The page of one day, for all projects or one. What several of its lists have stands once, in the first of them."""
+    """The page of one day, for all projects or one. A memory that belongs to several of its lists is shown once, in the first of
+    them.
+    """
     with request_workspace(request) as workspace:
         which = workspace.day(day)
         scope = _find_scope(workspace, project)

@@ -1,4 +1,4 @@
-"""The page of the knowledge graph: a list, and a drawing of what is chosen in it."""
+"""The page of the knowledge graph: a list, and a drawing of the nodes chosen in it."""
 
 from collections import defaultdict
 from typing import Annotated, Any, NamedTuple

@@ -157,7 +157,7 @@ def memory_row(request: Request, number: str) -> Response:
 def memory_form(
     request: Request, number: str, kind: Literal["edit", "answer", "wrong"], *, head: Annotated[bool, Query()] = False
 ) -> Response:
-    """The form that edits a memory, answers a question or says what is wrong, in place of its row or of its page's ``head``."""
+    """The form for editing a memory, answering a question or reporting an error, in place of its row or of its page's ``head``."""
     with request_workspace(request) as workspace:
         memory = find_memory(workspace, number)
         return render_form(workspace, memory, f"memory_{kind}.html", row=f"/memories/{memory.id}/{'head' if head else 'row'}")
@@ -367,7 +367,7 @@ def build_conversations(
 ) -> tuple[ConversationView, ...]:
     """The conversations around ``pieces`` of evidence; the first piece has the index ``first`` in its memory.
 
-    A piece that an earlier conversation already shows gets none of its own. The quotes of ``every`` piece of evidence are separate
+    A piece that an earlier conversation already shows gets no separate one. The quotes of ``every`` piece of evidence are separate
     in all of them.
     """
     cited = {evidence.event: evidence for evidence in reversed(every)}

@@ -55,8 +55,8 @@ def review(
 ) -> Response:
     """The queue by project, the best first: the likeliest proposals of each, at most ten a day, or all of them.
 
-    ``project`` restricts it to one scope. A queue that was shown before keeps its order under its ``queue_name``, with what was
-    decided since.
+    ``project`` restricts it to one scope. A queue that was shown before keeps its order under its ``queue_name``, including
+    memories decided since.
     """
     with request_workspace(request) as workspace:
         waiting = ranking.list_pending_proposals(workspace)
@@ -112,7 +112,9 @@ def _describe_budget(workspace: Workspace) -> str:
 
 @router.get("/review/reach")
 def reach_part(request: Request, number: Ids) -> Response:
-    """Whether the next sessions see the approved memories, after the files are written, and what had to leave the file for them."""
+    """Whether the next sessions see the approved memories, after the files are written, and which memories had to leave the file
+    for them.
+    """
     web_context(request).file_writer.wait(_PATIENCE)
     with request_workspace(request) as workspace:
         decided = {item: memory for item in number if (memory := _find_decided(workspace, item))}
@@ -178,7 +180,7 @@ def refused_page(request: Request, reason: str = "", shown: Annotated[int, Query
 
 @router.get("/review/{number}/card")
 def review_card(request: Request, number: str, *, conversation: bool = False) -> Response:
-    """One memory as the queue shows it, with the conversation around every quote where that is asked for; decided, in short."""
+    """One memory as the queue shows it, with the conversation around every quote if requested; a decided memory in short form."""
     with request_workspace(request) as workspace:
         memory = find_decidable(workspace, number)
         why = "" if memory.owned else why_lingering(workspace, memory)

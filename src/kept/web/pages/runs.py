@@ -1,5 +1,5 @@
-"""The history page: what each run and change did, in words, with undo and redo; the difference of two dates; starting and following
-a run; and what guards stopped.
+"""The history page: the changes of each run in words, with undo and redo; the difference of two dates; starting and following a
+run; and passes that guards stopped.
 """
 
 import os
@@ -91,7 +91,7 @@ def current_run(request: Request, *, follow: bool = False) -> Response:
 
 @router.get("/history/new")
 def unread_transcripts(request: Request) -> Response:
-    """The transcripts that a run would read, by source, newest first, and what it would ask a model about earlier ones."""
+    """The transcripts that a run would read, by source, newest first, and the questions it would ask a model about earlier ones."""
     with request_workspace(request) as workspace:
         found: dict[str, list[tuple[str, os.stat_result, bool]]] = {}
         read, discovered = {file.path: file.offset for file in workspace.store.archive.files()}, discover(workspace, [])
@@ -219,7 +219,7 @@ def describe_who(happened: RunSummary | HistoryEntry) -> str:
 
 
 def describe_changes(happened: RunSummary, steps: Sequence[MemoryDifference] = ()) -> str:
-    """What a run changed, in a few words; with ``steps``, also what an undo restored and how many memories are held."""
+    """The changes of a run, in a few words; with ``steps``, also the number of memories that an undo restored, and of held ones."""
     found = _count_operations(happened)
     held = found.pop("hold", 0)
     told = describe_counts(found)
@@ -248,7 +248,7 @@ def _count_operations(happened: RunSummary) -> Counter[str]:
 
 
 def _describe_group(group: Sequence[RunSummary]) -> str:
-    """What a person did in a group of runs, without the runs that were undone."""
+    """A person's actions in a group of runs, without undone runs."""
     return describe_counts(sum((_count_operations(item) for item in group if not item.undone), Counter[str]())) or "all taken back"
 
 

@@ -50,7 +50,7 @@ PAGE = NavigationPage(id="settings", title="Settings", path="/settings", key="s"
 
 @router.get("/settings")
 def settings_page(request: Request) -> Response:
-    """The page; if the file is invalid, only the file and what is wrong with it."""
+    """The page; if the file is invalid, only the file and its error."""
     home = request_home(request)
     try:
         found = configure.describe_settings(home)

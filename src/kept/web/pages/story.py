@@ -92,7 +92,7 @@ def evidence_part(request: Request, number: str, place: int, around: Annotated[i
 
 @router.get("/undo/{what}")
 def undo_preview(request: Request, what: str) -> Response:
-    """What undoing a pass or run would change; found by undoing it in a transaction that is rolled back."""
+    """The changes that undoing a pass or run would make, found by undoing it in a transaction that is rolled back."""
     with request_workspace(request) as workspace:
         with workspace.store.trial_transaction():
             undo_result = undo(workspace, what)
