@@ -56,7 +56,7 @@ def apply_person_change(
     If a file was edited, transcripts are archived first; without ``locks`` the caller holds the run lock. ``accepted`` maps files
     to the hash of contents that count as an edit even if they look like damage.
 
-    Returns the result of the change and a report of what was written. If another process keeps the outputs locked, the change
+    Returns the result of the change and a report of the written files. If another process keeps the outputs locked, the change
     stands, the report lists a problem and the next run writes the files. Raises StoreError, and whatever the change raises.
     """
     written = WriteReport(accepted=dict(accepted))

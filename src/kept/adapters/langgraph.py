@@ -1,7 +1,7 @@
 """LangGraph: a long-term store whose values are kept's memories, with search by words and meaning, history, undo and forget.
 
-A value is one memory of the project ``langgraph``, as JSON of at most 2,000 characters. What a graph writes counts as an agent's:
-the store returns it at once, but it is held for the person's approval before any context contains it.
+A value is one memory of the project ``langgraph``, as JSON of at most 2,000 characters. Values that a graph writes count as an
+agent's: the store returns them at once, but no context contains them before the person approves.
 """
 
 import asyncio
@@ -122,7 +122,7 @@ def _format_value(namespace: tuple[str, ...], key: str, value: dict[str, Any]) -
     """A value as the text of a memory.
 
     Memories whose texts differ only in case or punctuation are one memory; a hash of namespace and key (``mark``) keeps values
-    apart. What the text of a memory would lose (repeated spaces, invisible characters) is escaped.
+    apart. Characters that a memory's text would lose (repeated spaces, invisible characters) are escaped.
     """
     mark = int(sha256(json.dumps([namespace, key]).encode()).hexdigest()[:8], 16)
     text = json.dumps({"namespace": list(namespace), "key": key, "value": value, "mark": mark}, ensure_ascii=False)

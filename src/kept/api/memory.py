@@ -82,7 +82,7 @@ class Memory:
                 agents then share the memory.
             user: the name of the user whose memory it is. If omitted, it is the folder's own memory, shared by all who omit
                 it; None and blanks are refused.
-            project: a folder or a name; None for none. What is said in a project is known only there, unless it is about the user.
+            project: a folder or a name; None for none. Memories of a project are used only there, unless they are about the user.
             session: letters, digits, - and _; an existing session continues where it ended, even after a crash. None for a new one.
             profile: the way of remembering; None for that of the settings.
             most: if working memory exceeds this many entries, the older ones become notes.
@@ -119,16 +119,17 @@ class Memory:
         calls and results; a model's whole reply; or plain messages with ``role`` and ``content``, optionally ``timestamp`` and
         ``id``. A plain text is the user's.
 
-        Returns what they yield: ``live`` is what is certain at once, ``closed`` all candidates of an episode that they end; none of
-        it is a memory before :meth:`end_session`. In an agent's shell, what the user tells is held. The messages are on disk when
-        this returns, without their secrets. Raises UsageError for a message without a known role, OSError.
+        Returns what they yield: ``live`` are candidates that are certain at once, ``closed`` all candidates of an episode that the
+        messages end. None is a memory before :meth:`end_session`. In an agent's shell, memories from the user's words are held. The
+        messages are on disk when this returns, without their secrets. Raises UsageError for a message without a known role,
+        OSError.
         """
         several = messages if isinstance(messages, Sequence) and not isinstance(messages, str) else (messages,)
         records = [record for message in several for record in to_records(message)]
-        if self._shared and (sign := agent_variable(os.environ)):  # what an agent makes its person say is not theirs
+        if self._shared and (sign := agent_variable(os.environ)):  # words that an agent attributes to its person are not theirs
             records = [record | {"name": sign} if record["role"] == "user" else record for record in records]
         with self._locked_workspace():
-            self._session.read_new()  # what another process wrote or erased does not belong to these messages
+            self._session.read_new()  # changes by another process do not belong to these messages
             self._session.append_records(records)
             return self._session.read_new()
 
@@ -139,10 +140,10 @@ class Memory:
             return self._session.window
 
     def context(self, message: str = "", *, budget: int | None = None) -> Context:
-        """The relevant memory for a message; empty if there is none. What always applies, including the project's rules, is
-        returned even without a message. ``budget`` is in tokens; it is filled with the best search results, including what was
-        said. None uses the setting ``context_tokens`` and returns only what clearly matches, as before a prompt. Raises UsageError
-        below 1.
+        """The relevant memory for a message; empty if there is none. Memories that always apply, including the project's rules, are
+        returned even without a message. ``budget`` is in tokens; it is filled with the best search results, including earlier
+        statements that are not memories. With None, the setting ``context_tokens`` applies and only clear matches are returned, as
+        before a prompt. Raises UsageError below 1.
         """
         if budget is not None and (not isinstance(budget, int) or budget < 1):
             raise UsageError("a budget is a number of tokens, at least 1")
@@ -160,8 +161,8 @@ class Memory:
         return Context(text=render_block(recalled.pieces), lines=tuple(map(make_line, recalled.pieces)), tokens=recalled.tokens)
 
     def search(self, query: str, *, limit: int = 10, said: bool = False, waiting: bool = False) -> tuple[Recalled, ...]:
-        """Search the memories of the user and this project, best first; with ``said`` also what was said in earlier sessions
-        without becoming a memory, with ``waiting`` also what is held for review. Raises UsageError for a limit below 1.
+        """Search the memories of the user and this project, best first. ``said`` adds statements from earlier sessions that did not
+        become memories, ``waiting`` adds proposals that are held for review. Raises UsageError for a limit below 1.
         """
         if not isinstance(limit, int) or limit < 1:
             raise UsageError("a search needs a limit of at least 1")
@@ -195,9 +196,9 @@ class Memory:
 
     def add(self, text: str, category: str = "", *, agent: bool = False) -> Item:
         """Remember a sentence for this project, or for the user everywhere if there is no project or the category is user-wide.
-        Without a ``category`` its words decide. What an ``agent`` words is held for review, unless the settings trust agents; so is
-        anything added in an agent's shell. Raises UsageError for an unknown category, an unusable text, or one that is remembered
-        already.
+        Without a ``category`` its words decide. A sentence that an ``agent`` worded, or that is added in an agent's shell, is held
+        for review unless the settings trust agents. Raises UsageError for an unknown category, an unusable text, or one that is
+        remembered already.
         """
         with self._locked_workspace() as workspace:
             profile = self._session.profile
@@ -215,7 +216,7 @@ class Memory:
 
     def update(self, number: str, text: str, *, category: str | None = None, agent: bool = False) -> Item:
         """Change the text or category of a memory. The old text stays in its history. An ``agent``, and any caller in an agent's
-        shell, may only change what is held, unless the settings trust agents. Raises MissingError, UsageError.
+        shell, may only change held memories, unless the settings trust agents. Raises MissingError, UsageError.
         """
         with self._locked_workspace() as workspace:
             stored = self._find_in_scopes(number)

@@ -42,7 +42,7 @@ class Window:
 
 
 class Session:
-    """The transcript at ``path`` and what is noticed in it. ``directory`` identifies the project. If there are more than ``most``
+    """The transcript at ``path`` and the candidates in it. ``directory`` identifies the project. If there are more than ``most``
     entries, the older ones become notes, and the latest ``keep`` stay.
     """
 
@@ -89,7 +89,7 @@ class Session:
             os.close(handle)
 
     def read_new(self) -> Noticed:
-        """Add what is new in the transcript to working memory, and return what is noticed in it. If the transcript was rewritten
+        """Add the new part of the transcript to working memory, and return its candidates. If the transcript was rewritten
         (something was forgotten), working memory is rebuilt.
         """
         live: list[Candidate] = []

@@ -136,8 +136,8 @@ class Learnt:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forgotten:
-    """What was erased: memories by id, and the number of places by the part of kept that held the words. ``remains`` lists places
-    that still hold them; empty is the proof that none does.
+    """The erased memories by id, and the number of erased places for each part of kept that held the words. ``remains`` lists
+    places that still hold them; empty is the proof that none does.
     """
 
     ids: tuple[str, ...]

@@ -42,7 +42,7 @@ _TAG = r"</?[A-Za-z][^<>\n]{0,200}>|&#?\w{1,8};"
 _ESCAPE = r"\\\\{0,15}u(?P<code>[0-9a-fA-F]{4})|(?P<bytes>(?:\\\\{0,15}x[0-9a-fA-F]{2})+)|\\\\{0,15}[nrtbf]"
 _OCTET = "(?:25){0,4}[0-9a-fA-F]{2}"
 _IN_URL = rf"%(?P<octets>{_OCTET}(?:%{_OCTET})*)"
-# Quoted-printable, in a mail; elsewhere, "retries=20" is what it says.
+# Quoted-printable, in a mail; elsewhere, "retries=20" is plain text.
 _IN_MAIL = r"=(?P<quoted>[2-9A-F][0-9A-F](?:=[2-9A-F][0-9A-F])*)"
 _RUN64 = "[A-Za-z0-9+/_-]"
 _PACKED = (  # a run of base64, continued over line breaks
@@ -309,8 +309,8 @@ def _split_words(sentence: str) -> list[str]:
 
 
 def _reading_variants(text: str) -> list[tuple[str, ...]]:
-    """The readings of a text to search, as the marks that each resolves: none; tags and escapes; these and line numbers; these and
-    those of a mail; base64; hexadecimal digits.
+    """The decoded forms of a text to search: the plain text; without tags and escapes; also without line numbers; also without the
+    marks of a mail; decoded base64; decoded hexadecimal digits.
     """
     marks = (
         *((_TAG,) if "<" in text or "&" in text else ()),

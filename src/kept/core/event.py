@@ -1,4 +1,4 @@
-"""Events: what was said or done, by whom, when, in which directory, and where in its file it is recorded.
+"""Events: statements and actions with their author, time, directory, and position in the file.
 
 An event is immutable. Its author label follows from the structure of the record it came from, never from its words alone, and
 determines how far its text is trusted.
@@ -49,7 +49,7 @@ class Origin(StrEnum):
 
 
 def least_trusted(origins: tuple[Origin, ...]) -> Origin:
-    """The origin of a claim that rests on all of these: the least trusted one. Raises ValueError if there are none."""
+    """The origin of a claim that is based on all of these: the least trusted one. Raises ValueError if there are none."""
     return max(origins, key=lambda origin: origin.rank)
 
 
@@ -74,7 +74,7 @@ UNCONFIRMED_MARK = "unconfirmed:"
 
 
 class Precision(StrEnum):
-    """Where an event's time comes from: its own time stamp, its session's, neighbouring events, or nowhere (undated)."""
+    """The source of an event's time: its own time stamp, its session's, neighbouring events, or none (undated)."""
 
     MESSAGE = "message"
     SESSION = "session"

@@ -1,4 +1,4 @@
-"""Candidates, verdicts and memories: what may be remembered, what was decided about it, and what is remembered.
+"""Candidates (sentences that may become memories), the verdicts on them, and memories.
 
 A memory's times are the times of its evidence, never of the processing.
 """
@@ -51,7 +51,7 @@ NOT_TAKEN = "kept refused it"  # beginning of the reason for which kept itself d
 
 
 class Frame(StrEnum):
-    """Why a passage of a prompt may not say what its author means: because of the rest of its sentence, or the text around it."""
+    """Reasons why a passage of a prompt may not express its author's meaning: the rest of its sentence, or the text around it."""
 
     PART = "it is part of a sentence, and the rest may change what it means"
     LED = "the line before it may reverse it, or say that somebody else wrote it"
@@ -116,7 +116,7 @@ class Candidate:
     ``id`` hashes profile, category, scope, trigger, anchor event and content, so extracting the same events again gives the same
     ids. ``scope`` is ``"user"`` or ``"project:<key>"``. ``confidence`` is in [0, 1], computed from the signals that ``reasoning``
     lists. ``fingerprint`` identifies the error that a fix is for, ``subject`` the person or thing a dossier is about (both empty
-    otherwise). ``about`` names what the content refers to if its own words do not: a file, or the line before it.
+    otherwise). ``about`` is the subject of the content if its own words do not name it: a file, or the line before it.
 
     ``doubt`` is the reason to hold the candidate for a person whatever its confidence; empty if there is none. ``rewords`` is the
     id of a candidate that this one says in better words; the two become one memory. ``replaces`` holds the words of an earlier
@@ -183,13 +183,12 @@ class CandidateVerdict:
 class Memory:
     """The state of one memory: the fold of all operations on its id.
 
-    ``candidates`` are the ids of the proposals it rests on. ``owned`` means that a person wrote, edited or decided it; only words
-    that they typed later can then replace it. ``first_seen``, ``last_seen`` and ``ended_at`` (when it stopped being held or active)
-    are event times. ``observations`` counts the sessions with evidence. ``reason`` is that of the last operation. ``subject`` names
-    the person or thing a dossier is about, and is empty otherwise. ``superseded_by`` is the id of the memory that replaced it or,
-    while it is held, of the one it may contradict. ``about`` names what the content refers to if its own words do not. ``advised``
-    means that a model chose the content when it merged memories. ``needed_for`` is as in :class:`Candidate`, or in a
-    model's words.
+    ``candidates`` are the ids of its proposals. ``owned`` means that a person wrote, edited or decided it; only words that they
+    typed later can then replace it. ``first_seen``, ``last_seen`` and ``ended_at`` (when it stopped being held or active) are event
+    times. ``observations`` counts the sessions with evidence. ``reason`` is that of the last operation. ``subject`` names the
+    person or thing a dossier is about, and is empty otherwise. ``superseded_by`` is the id of the memory that replaced it or, while
+    it is held, of the one it may contradict. ``about`` is the subject of the content if its own words do not name it. ``advised``
+    means that a model chose the content when it merged memories. ``needed_for`` is as in :class:`Candidate`, or in a model's words.
     """
 
     id: str

@@ -40,7 +40,7 @@ class Facts:
     """The fields of a memory that follow from its evidence. An operation with Facts replaces these fields and leaves the others.
 
     All fields are complete values, except that evidence comes as a difference: ``added`` is new evidence, ``dropped`` holds the
-    keys of events whose evidence no longer counts. ``candidates`` are all ids the memory now rests on. ``advised`` means that a
+    keys of events whose evidence no longer counts. ``candidates`` are the ids of all its proposals now. ``advised`` means that a
     model chose the content when it merged memories.
     """
 
@@ -76,7 +76,7 @@ class Add:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Revise:
-    """Changes what a memory says: its content, its category, and the other facts."""
+    """Changes the content, the category and the other facts of a memory."""
 
     memory: str
     at: datetime | None
@@ -149,7 +149,7 @@ class Move:
     """Moves a memory to another scope (a person or new evidence corrected a directory's project) or to another profile (a person
     migrated).
 
-    ``candidates`` are the ids it rests on there. ``profile`` and ``category`` are empty if they do not change.
+    ``candidates`` are the ids of its proposals there. ``profile`` and ``category`` are empty if they do not change.
     """
 
     memory: str
@@ -183,7 +183,7 @@ class Reject:
 class Anticipate:
     """Sets the requests that should bring a memory, as a model wrote them for the words ``content`` (none: it found none).
 
-    It changes nothing else, and nothing at all if the memory says something else by now. So an edit before it can be undone.
+    It changes nothing else. It has no effect if the memory's content has changed since. So an edit before it can be undone.
     """
 
     memory: str

@@ -31,7 +31,7 @@ ATTRIBUTES = plain_words("attributes")  # attributes that have one value at a ti
 VERSIONED = plain_words("versioned")  # a statement about one version does not replace one about another version
 _JOINTS = compile_late(r"[|&;]+")
 _ACTION = compile_late(r"\b(?:use|run|write|set|add) `([^`]{1,200})`", re.IGNORECASE)
-# Openings that say who says it and where it applies. They do not change what the statement says.
+# Openings that say who says it and where it applies. They do not change the meaning of the statement.
 _OPENINGS = tuple(tuple(phrase.split()) for phrase in list_phrases("openings"))
 _OPENING = frozenset(item[0] for item in _OPENINGS)
 _AND, _REASONS, COPULAS = map(plain_words, ("joining", "reasons", "copulas"))
@@ -43,7 +43,7 @@ class Statement:
     """The features of a text that comparisons use.
 
     ``form`` is its normal form, ``words`` its tokens, ``content`` the stems of its content words. ``denials`` counts words that
-    deny. ``chosen`` and ``refused`` are what it says to use and not to use. ``remedy`` holds the programs and options that a fix
+    deny. ``chosen`` and ``refused`` are the things to use and not to use. ``remedy`` holds the programs and options that a fix
     runs, ``fingerprint`` identifies the error that the fix is for; ``asks`` means that the text is a question.
     """
 

@@ -1,4 +1,4 @@
-"""Day summaries: notes of what was worked on, and bullets of four kinds, each with the events it rests on."""
+"""Day summaries: notes of the work, and bullets of four kinds, each with the events on which it is based."""
 
 from datetime import date, datetime
 from enum import StrEnum
@@ -65,10 +65,10 @@ class PassageForm(StrEnum):
 class Passage:
     """One stored sentence about a day.
 
-    ``kind`` is one of the four kinds of :class:`SummaryPoint`. ``events`` and ``sessions`` are what it rests on, ``at`` is the time
-    of the last event. A line, or a person's words, belongs to a ``day`` (local) and a ``scope``; a point belongs to its ``thread``
-    at ``ordinal``. ``by`` names the model and the prompt. ``made_of`` is a hash of the points that a line was made from.
-    ``instead`` is the id of the line that a person's words replace (empty text: they deleted it). ``id`` is derived from the rest.
+    ``kind`` is one of the four kinds of :class:`SummaryPoint`. ``events`` and ``sessions`` are its sources, ``at`` is the time of
+    the last event. A line, or a person's words, belongs to a ``day`` (local) and a ``scope``; a point belongs to its ``thread`` at
+    ``ordinal``. ``by`` names the model and the prompt. ``made_of`` is a hash of the points that a line was made from. ``instead``
+    is the id of the line that a person's words replace (empty text: they deleted it). ``id`` is derived from the rest.
     """
 
     id: str

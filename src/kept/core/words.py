@@ -1,22 +1,22 @@
 """Word lists per language, from ``words.toml``; lists that do not depend on a language are in ``shapes.toml``.
 
-All languages apply at once: whose words a span is must not depend on the language that a prompt was taken for. A TOML list holds
-fragments of patterns, a TOML string plain words separated by spaces. The keys below are those by which :mod:`kept.core.spans` tells
-whose words a text is; the modules that read the other keys describe them.
+All languages apply at once, because the author of a span must not depend on the detected language of a prompt. A TOML list holds
+fragments of patterns, a TOML string plain words separated by spaces. The keys below are those that :mod:`kept.core.spans` uses to
+find the author of a text; the modules that read the other keys describe them.
 
-- ``person``: words of a person who speaks or is spoken to; ``selves``: those of them that name the speaker, or ask.
+- ``person``: words of a person who speaks or is spoken to; ``selves``: those of ``person`` that name the speaker, or ask.
 - ``resumes``: how a person continues after a paste.
-- ``wishes``: what a person says when they want something; ``orders``: openings of an instruction; ``pleas``: openings of a further
+- ``wishes``: words of a person who wants something; ``orders``: openings of an instruction; ``pleas``: openings of a further
   sentence of it; ``conditions``: openings that instruct nothing by themselves; ``duties``: verbs of obligation; ``standing``:
   openings of lasting rules.
 - ``sources``: who or what may be quoted; ``speakers``: those of them that occur as a label; ``says``: verbs of saying;
   ``according``: phrases that attribute a sentence to a source; ``taken``: the same if a colon follows.
 - ``material``: nouns that announce a paste if a colon follows; ``digests``: instructions that announce a text to work on;
-  ``restatements``: how a person repeats an earlier prompt of their own; ``reviews``: phrases of a review.
+  ``restatements``: words with which a person repeats an earlier prompt; ``reviews``: phrases of a review.
 - ``polite``, ``examples``, ``contrasts``, ``wanted``: words before an instruction, an example, a contrasting thought, and the text
   that something is to show.
-- ``roles``, ``scripted``: how a program tells a model who it is and what to output; ``questions``, ``contexts``, ``supplies``: what
-  prompt templates call a question and the material they retrieved; ``complaints``: what programs call an error.
+- ``roles``, ``scripted``: how a program tells a model who it is and what to output; ``questions``, ``contexts``,
+  ``supplies``: words of prompt templates for a question and for retrieved material; ``complaints``: words of programs for an error.
 - ``people``, ``assistants``: labels of the turns of a conversation.
 - ``forwarded``, ``mail_from``, ``mail_fields``, ``mail_on``, ``wrote``, ``greetings``, ``closings``: parts of an e-mail.
 """

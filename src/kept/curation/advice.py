@@ -112,9 +112,7 @@ def build_tables(category: Category, memories: Sequence[Memory], fresh: frozense
     new = [memory for memory in memories if near.get(memory.id)]
     for start in range(0, len(new), FRESH):
         some = new[start : start + FRESH]
-        ranks = zip_longest(
-            *(near[memory.id] for memory in some)
-        )  # first the nearest neighbour of each memory, then the second nearest
+        ranks = zip_longest(*(near[memory.id] for memory in some))  # the nearest of each, then the second nearest
         beside = {other.id: other for rank in ranks for other in rank if other is not None and other not in some}
         shown = sorted((*some, *list(beside.values())[: MOST_ENTRIES - len(some)]), key=_first_seen_order)
         entries, named = (tuple(each for each in shown if (each.category == category.id) is own) for own in (True, False))

@@ -1,1 +1,1 @@
-"""Day notes: summaries of sessions, and what was recently worked on."""
+"""Day notes: summaries of sessions, and recent work."""

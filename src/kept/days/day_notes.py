@@ -52,8 +52,7 @@ def summarize_threads(
     workers: Workers | None = None,
     progress: Progress = ignore_progress,
 ) -> int:
-    """Note what was worked on in the ``grown`` threads, and in those without up-to-date notes (of the file ``only``, or of all
-    files).
+    """Note the work in the ``grown`` threads, and in those without up-to-date notes (of the file ``only``, or of all files).
 
     ``grown`` maps thread ids to the ordinal of their first open episode, from which notes may change. ``take`` gets the topics of
     these threads from their start. ``workers`` find the topics, if given. Returns the number of threads. Raises StoreError.
@@ -188,7 +187,7 @@ def _note_lines_of_day(
 
 
 def format_authors(bullets: Sequence[SummaryBullet]) -> str:
-    """Say whose words the lines under a heading are: those used then, a model's, or both."""
+    """The authors of the lines under a heading, in words: people and agents at that time, a model, or both."""
     names = sorted({bullet.by.partition(",")[0] for bullet in bullets if bullet.by and bullet.by != YOU})
     if not names:
         return "in the words used then, without a model"

@@ -1,4 +1,4 @@
-"""Choose the sentences that say most about some exchanges: what was wanted, the outcome, what was decided, and what is open.
+"""Choose the most informative sentences of some exchanges: the request, the outcome, decisions, and open questions.
 
 No sentence is composed or truncated. The choice depends on the words that prompts, answers, commits and file names share.
 """
@@ -24,7 +24,7 @@ _TURN_CHARS = 4_000  # characters of each turn
 _LEAST_WORDS = 3
 _ENOUGH_WORDS = 8  # content words; more do not make a sentence more informative
 _AGAIN = 0.6  # word overlap from which a prompt repeats an earlier request
-_VERDICT, _VERDICT_CHARS = 3, 80  # sentences and characters at the start of a prompt that may judge what was done before
+_VERDICT, _VERDICT_CHARS = 3, 80  # sentences and characters at the start of a prompt that may judge the work before it
 _LEADING_WORDS = 5  # if one of this many first words refers outside, the sentence depends on what precedes it
 _MARKS = Pattern(r"^(?:\s*(?:[>#*\-+•|\x{2190}-\x{2BFF}\x{FE0F}\x{1F000}-\x{1FAFF}]+|\d{1,3}[.)])\s*)+|\*\*|__|^\s+")
 _LINK = Pattern(r"\[([^\]\n]{1,200})\]\([^)\n]{1,400}\)")
@@ -69,7 +69,7 @@ def content_words(texts: Iterable[str]) -> frozenset[str]:
 
 
 def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequence[TellingPatterns]) -> str:
-    """The typed sentence that best says what was wanted; ``subject`` are content words of the outcome."""
+    """The typed sentence that best expresses the request; ``subject`` are content words of the outcome."""
     best, fallback = ("", 0.0), ""
     for prompt in prompts:
         if best[0] and not _has_unresolved_reference(best[0], spoken):
@@ -113,7 +113,7 @@ def continues_attempt(prompt: str, before: Sequence[str], *, same_topic: bool) -
 
 
 def find_verdict(prompt: str, *names: str) -> str:
-    """The first sentence at the start of a prompt with a verdict on what was done before. ``names`` are the verdicts: ``failed``,
+    """The first sentence at the start of a prompt with a verdict on the work before it. ``names`` are the verdicts: ``failed``,
     ``fails`` (which may also be a new problem), ``ended`` (by the person). Empty if there is none.
     """
     lines = [line.text for line in _prose_sentences(prompt)[:_VERDICT]]
@@ -121,18 +121,18 @@ def find_verdict(prompt: str, *names: str) -> str:
 
 
 def confirms_outcome(prompt: str) -> bool:
-    """True if a prompt says that what was done before works."""
+    """True if a prompt says that the work before it succeeded."""
     return _pattern("worked").search(prompt[:_VERDICT_CHARS]) is not None and not find_verdict(prompt, "failed")
 
 
 def withdraws_outcome(reply: str, outcome: str) -> bool:
-    """True if a reply begins by withdrawing what was said before, and its beginning is about the same as an outcome."""
+    """True if a reply begins by withdrawing an earlier statement, and its beginning is about the same subject as an outcome."""
     opening = reply.lstrip()[: 2 * _LONG_SENTENCE]
     return _pattern("withdraws").search(opening) is not None and len(find_content(opening) & find_content(outcome)) > 1
 
 
 def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: AbstractSet[str]) -> str:
-    """The sentence of the latest replies (the last one first) that says what holds now; empty if there is none.
+    """The sentence of the latest replies (the last one first) that states the result; empty if there is none.
 
     ``wanted`` are content words of the request, ``done`` those of commits and changed file names.
     """
@@ -168,8 +168,8 @@ def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: Abstrac
 
 
 def find_open_question(prompts: Sequence[str], *, answered: bool) -> str:
-    """The last typed sentence that says that something is open, or asks what the next sentence puts off, or asks in the last prompt
-    if that was not ``answered``; empty if there is none.
+    """The last typed sentence that says that something is open, asks a question that the next sentence postpones, or asks a
+    question in the last prompt if that was not ``answered``; empty if there is none.
     """
     for number, prompt in enumerate(reversed(prompts)):
         lines = _prose_sentences(prompt)

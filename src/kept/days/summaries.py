@@ -1,4 +1,4 @@
-"""Summarize days without a model: what was worked on, in the words of that time, and which lines matter later."""
+"""Summarize days without a model: the work, in the words of that time, and the lines that matter later."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ _RESULT = " → "
 _QUESTION_WEIGHT = 15
 _FEW_WORDS = 5  # words; a shorter request without an outcome is not worth a line
 _ENOUGH_WORDS = 15  # more do not make a line more informative
-_INTRODUCING = 2  # content words ("Remember", "just a test") that introduce what a memory says
+_INTRODUCING = 2  # number of content words ("Remember", "just a test") that introduce a memory's statement
 _SIMILAR = 0.5  # word overlap from which two lines of a day count as the same
 _CHANGING = frozenset({"edit", "write", "multiedit", "notebookedit", "apply", "str", "create", "update", "patch", "save"})
 _COMMIT = Pattern(r"(?s)\b(?:git\b[^|;&\n]{0,80}?\bcommit|gh\s+(?:pr|release)\s+create)\b(.*)")

@@ -1,4 +1,4 @@
-"""Replay recorded replies: what becomes of the replies to kept's questions about annotated transcripts, without calling a model.
+"""Replay recorded replies: process recorded replies to kept's questions about annotated transcripts, without calling a model.
 
 A folder of replies contains one file per question (see ``benchmarks/replies``), which :mod:`kept.evaluation.recordings` matches.
 Parsing, checks and curation are those of a run, so the result shows what they let through and where each passage worth keeping was
@@ -7,7 +7,7 @@ The subfolder ``trial`` contains its replies to the ten trial questions (01.json
 
 The folder ``adversarial`` contains replies made to deceive: ``session.jsonl`` (one conversation) and ``cases.jsonl`` (``name`` and
 ``reply``, an object or a text). For each case, a scripted model answers every question about the conversation with that reply, run
-after run, in a fresh store. The result shows what kept believes, and whether it pays for a question twice.
+after run, in a fresh store. The result shows the active memories, and whether a question is paid for twice.
 """
 
 import json

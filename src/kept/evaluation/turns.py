@@ -210,7 +210,7 @@ def _parse_row(line: str, number: int, needed: Sequence[str]) -> dict[str, Any]:
 def plain_event(
     key: str, session: str, author: Author, text: str, *, pointer: Pointer = _NOWHERE, at: datetime | None = None
 ) -> Event:
-    """An event for what a person or an assistant said in a data set."""
+    """An event for a statement of a person or an assistant in a data set."""
     return Event(
         key=key,
         twin="",

@@ -15,7 +15,7 @@ from kept.local.queue import append_line, queue_path, state_folder, take_lines
 from kept.profiles import load_profile
 from kept.profiles.profile import Occasion
 
-_CPU_SECONDS = 300  # CPU time after which the system kills the run of an ended session; what it has read by then stays
+_CPU_SECONDS = 300  # CPU seconds after which the system kills the run of an ended session; text read by then stays
 _OF_SESSIONS = ("run", "--quiet", "--occasion", "session-end", "--")
 # The file of transcripts whose session ended during a run; the nightly run reads those that no longer fit into it.
 _LATE, _LATE_BYTES = "late", 20_000
@@ -35,7 +35,7 @@ def start_run(root: str, path: str) -> bool:
 
 
 def start_missed_run(root: str) -> str:
-    """Start in the background what no scheduler starts if only the plugin is installed, and return at once.
+    """Start, in the background, the runs that a scheduler would start if more than the plugin were installed. Return at once.
 
     That is the first run, a missed nightly job, or the reading of sessions that ended during another run. Returns a message for the
     first run, else an empty text. Raises OSError.

@@ -1,6 +1,6 @@
 """Checks of ``kept doctor``: coding agents. Each of kept's hooks is called as its client calls it, and its output is checked.
 
-Settings are parsed as the client parses them, so what the client would ignore does not count. What the calls write is removed.
+Settings are parsed as the client parses them, so values that the client ignores do not count. What the calls write is removed.
 """
 
 import json
@@ -81,7 +81,7 @@ _TRUST = "codex, and say there that you trust kept's hooks (/hooks lists them)"
 
 
 def check_clients(home: Paths) -> Iterator[CheckFinding]:
-    """Check each coding agent in use: whether it calls kept, and what kept's hooks return to it."""
+    """Check each coding agent in use: whether it calls kept, and the answers of kept's hooks."""
     calling, with_plugin, using = hooked_clients(home), plugin_clients(home), used_clients(home)
     for client in AGENTS:
         elsewhere = tuple(find_misplaced_settings(home, client))
@@ -325,7 +325,7 @@ def _is_matcher_usual(matcher: str, usual: str) -> bool:
 def _check_hook_reply(
     home: Paths, client: Client, event: str, command: str, *, patience: float, env: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """Call a hook and yield what is wrong with its reply, with the fix."""
+    """Call a hook and yield the faults of its reply, each with its fix."""
     before, log = _note_sizes(home), len(load_hook_log(str(home.state)))
     answer = _call_hook(home, client, event, command, patience=patience, env=env)
     after = _note_sizes(home)

@@ -84,7 +84,7 @@ def run_checks(home: Paths, *, profile: str | None = None, zone: str | None = No
 
 
 def apply_repairs(home: Paths, findings: Iterable[CheckFinding]) -> Mapping[str, str]:
-    """Do the repairs that the findings name. Returns a description of what was done for each. Raises KeptError if one fails."""
+    """Do the repairs that the findings name. Returns a description of each repair. Raises KeptError if one fails."""
     return {name: REPAIRS[name](home) for name in dict.fromkeys(finding.repair for finding in findings if finding.repair)}
 
 
@@ -349,7 +349,7 @@ def _check_schedule(home: Paths) -> Iterator[CheckFinding]:
 
 
 def _check_queue(home: Paths) -> Iterator[CheckFinding]:
-    """Yield a fault if what hooks queued has not been read for days."""
+    """Yield a fault if transcripts that hooks queued have not been read for days."""
     waiting = read_lines(queue_path(str(home.state), "queue"))
     with suppress(ValueError, IndexError):
         since = datetime.fromisoformat(waiting[0].partition("\t")[0])

@@ -248,7 +248,7 @@ def install_job(
 
 
 def job_files(home: Paths, env: Mapping[str, str], *, at: str = "", zone: str = "", kind: str = "") -> Mapping[str, str]:
-    """What :func:`install_job` would write, without writing it: text by file (or ``crontab``). Raises UsageError, ConfigError."""
+    """The files that :func:`install_job` would write: text by file (or ``crontab``). Raises UsageError, ConfigError."""
     chosen, entry = _plan_job(home, env, at=at, zone=zone, kind=kind)
     files_by_place = job_entry_files(chosen, entry, home.root, env)
     return {str(path): text for path, text in files_by_place.items()} or {"crontab": f"{cron_line(entry)}\n"}

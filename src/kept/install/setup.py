@@ -64,7 +64,7 @@ class SettingsChange:
 
 @dataclass(kw_only=True, slots=True)
 class UninstallReport:
-    """What uninstalling did: what was removed, which files were copied aside because a person wrote in them, and what failed."""
+    """The result of uninstalling: removed parts, files that were saved elsewhere because a person wrote in them, and failures."""
 
     removed: list[str] = field(default_factory=list)
     quarantined: list[str] = field(default_factory=list)
@@ -172,7 +172,8 @@ def install_hooks(home: Paths, changes: tuple[SettingsChange, ...]) -> tuple[Set
 def uninstall_kept(workspace: Workspace, env: Mapping[str, str], *, run: Run = run_command) -> UninstallReport:
     """Remove all hooks, jobs, files and lines of kept outside its own folders. Hand edits are first merged into the store.
 
-    What a person added to one of kept's files is copied aside and reported. The store stays: :func:`delete_own_folders` deletes it.
+    A file of kept's with a person's additions is saved elsewhere and reported. The store stays: :func:`delete_own_folders` deletes
+    it.
     """
     left = uninstall_system_parts(workspace.paths, env, run=run)
     written, number = WriteReport(), RunNumber(workspace.store.log, workspace.clock, "uninstall")

@@ -1,9 +1,8 @@
 """Clean an event: remove invisible text, binary data, secrets, and the bulk of tool output.
 
 The whole text is stripped of invisible characters, kept's own blocks, blobs and secrets before anything is truncated, so that no
-secret is cut in half. What people and assistants said stays whole up to a generous limit. Of a tool's output the beginning, the end
-and the lines about errors stay. The redactor decides what a secret is; this module adds the shapes of a password that is
-a whole prompt.
+secret is cut in half. Text of people and assistants stays whole up to a generous limit. Of a tool's output the beginning, the end
+and the lines about errors stay. The redactor finds secrets; this module adds the forms of a password that is a whole prompt.
 """
 
 import re
@@ -193,7 +192,7 @@ class _TextCleaner:
         return self.shorten("long", purged, _cut_middle(purged, most))
 
     def clean_call(self, tool: ToolUse, redact: Redact, limits: Limits) -> ToolUse:
-        """Clean what a tool works on, what it changes, and the id of the call."""
+        """Clean the target, the change and the id of a tool call."""
         target = self.cut(tool.target, redact, limits.target)
         detail = self.cut(tool.detail, redact, limits.detail) if tool.detail else ""
         call = tool.call if _is_made_id(tool.call) else self.clean_name(tool.call, redact, limits.place)
@@ -222,7 +221,7 @@ def _purge(text: str, redact: Redact) -> tuple[str, str, str, str, int] | None:
     return None if redacted.text is text else (visible, foreign, plain, redacted.text, len(redacted.found))
 
 
-# A terminal brackets what is pasted in these codes; as invisible text they would be removed, and the paste taken for typed.
+# A terminal puts these codes around pasted text. Removing them as invisible text would make the paste look typed.
 _PASTE = Pattern(r"(?s)(?:\x1b|\^\[)?\[200~(.*?)(?:(?:\x1b|\^\[)?\[201~|\z)")
 
 

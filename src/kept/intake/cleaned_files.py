@@ -96,7 +96,7 @@ class FilesToRead:
 class UnreadFile:
     """A file to read from a cursor on, with everything that reading and cleaning it depends on.
 
-    ``shared``: others write to it too. ``project`` is the directory for all its events (empty: what they say). Events in
+    ``shared``: others write to it too. ``project`` is the directory for all its events (empty: as the events say). Events in
     ``exclude`` directories are left out. ``key`` is the key for redaction marks, ``stamp`` the file's stat entry before reading.
     """
 

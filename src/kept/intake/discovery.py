@@ -151,7 +151,7 @@ def make_stat_stamp(workspace: Workspace, path: str, source: str) -> str:
 
 
 def list_source_places(workspace: Workspace) -> tuple[tuple[Source, Path], ...]:
-    """The existing places of all sources, and those of kept's own: what agents observed, and journal entries."""
+    """The existing places of all sources, and kept's own: recorded messages of agents, and journal entries."""
     by_name = {source.name: source for source in SOURCES}
     found = [(source, place) for source in SOURCES for place in source_places(workspace, source)]
     found.append((by_name["generic"], workspace.paths.agents))

@@ -1,4 +1,4 @@
-"""Remove what clients put around a tool's result, so that the same result through two clients has the same text."""
+"""Remove the text that clients put around a tool's result, so that the same result through two clients has the same text."""
 
 from kept.core.pattern import Pattern
 

@@ -1,4 +1,4 @@
-"""Record what each directory is when it is first seen, and move memories when a person or new evidence corrects that."""
+"""Record the identity of each directory when it is first seen, and move memories when a person or new evidence corrects it."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -151,7 +151,7 @@ def find_project_family(workspace: Workspace, word: str) -> ProjectFamily:
 
 
 def list_misplaced_directories(workspace: Workspace) -> tuple[Project, ...]:
-    """The directories whose memories are in another scope than the settings and evidence say."""
+    """The directories whose memories are not in the scope that settings and evidence determine."""
     return tuple(project for project in workspace.store.archive.projects() if workspace.scope(project.directory) != project.scope)
 
 
@@ -204,7 +204,7 @@ def _find_new_scope(workspace: Workspace, memory: Memory, renamed: dict[str, Can
 
 
 def record_directory(workspace: Workspace, place: str) -> None:
-    """Record what a directory is, unless it is known."""
+    """Record the identity of a directory, unless it is known."""
     if workspace.store.archive.project(place) is None:
         identity = workspace.detect_identity(place)
         workspace.store.archive.save_project(

@@ -58,7 +58,7 @@ _WORKER_BATCH_BYTES = 2 * 2**20  # small enough to keep all processes busy until
 
 @dataclass(kw_only=True, slots=True)
 class ReadingReport:
-    """What was read so far: the number of ``files`` with something new, the ``days`` of their events, ``accounts`` by source, bytes
+    """The progress of reading: the number of ``files`` with new text, the ``days`` of their events, ``accounts`` by source, bytes
     read and characters kept.
 
     ``fresh`` counts the events that were not archived before. ``skipped`` lists files that could not be read with the reason,
@@ -163,7 +163,8 @@ def _load_cursor(workspace: Workspace, item: InputFile) -> Cursor:
 
 def _is_followed_since(workspace: Workspace, item: InputFile) -> bool:
     """True if a file was last read before the person named a folder above it as theirs, or its project. It is then read from its
-    start again: what was held as a repository's may now count as theirs, and its events belong to that project.
+    start again, because its events now belong to that project, and text that was held as a repository's may now count as the
+    person's.
     """
     if find_root_above(workspace.settings.root, item.path, workspace.paths.user) is None:
         return False
@@ -305,7 +306,7 @@ _HASH_CHARS = 12  # characters of a content hash in a key
 
 
 def make_keys_unique(archive: "Archive", events: Sequence[Event], *, rewritten: bool) -> Iterator[Event]:
-    """Yield the events of a slice. An event whose key already belongs to other content gets a key of its own, the same in every
+    """Yield the events of a slice. An event whose key already belongs to other content gets a new key, which is the same in every
     reading.
 
     In a ``rewritten`` file, a record may have new content under its old identity without being a second record.

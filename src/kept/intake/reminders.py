@@ -1,4 +1,4 @@
-"""Remind a session's agent to hand over the person's words, and record what that costs.
+"""Remind a session's agent to hand over the person's words, and record the cost.
 
 Hooks wait for this module, so it imports next to nothing. Each session has a small state file in kept's queue folder; another file
 there records the costs for ``kept status``.
@@ -124,7 +124,7 @@ def stop_question(state: str, session: str, payload: Mapping[str, Any], env: Map
 def is_off_the_record(transcript: str, prompt: str) -> bool:
     """True if the session or its present prompt may be opted out; tool output does not count.
 
-    In doubt True, which only costs a reminder. What is stored is decided when the transcript is read.
+    In doubt True, which only costs a reminder. The transcript decides later which words are stored.
     """
     raw = format_json(prompt).encode()
     if _OPTED_OUT in raw.lower() and _opt_out_pattern().search(raw):

@@ -1,5 +1,5 @@
-"""Find out which files other people may have written: fixtures, chats and histories in a repository. They are read, but what their
-prompts tell is held.
+"""Find out which files other people may have written: fixtures, chats and histories in a repository. They are read, but memories
+from their prompts are held.
 
 Examines the folders above a file, not the file itself.
 """

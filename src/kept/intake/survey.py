@@ -1,4 +1,4 @@
-"""Survey the transcripts on this machine by tool: what kept reads, what it does not read, and why."""
+"""Survey the transcripts on this machine by tool: which ones kept reads, which not, and why."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,5 +1,5 @@
-"""What ``kept status`` warns of: files that kept should have read but did not, files that their tool deletes soon, and faults that
-keep agents from calling kept or kept from reading.
+"""The warnings of ``kept status``: files that kept should have read but did not, files that their tool deletes soon, and faults
+that keep agents from calling kept or kept from reading.
 
 The list of unread files contains paths and reasons, never the content of a file.
 """

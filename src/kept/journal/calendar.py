@@ -53,7 +53,7 @@ class CalendarMonth:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DaySession:
-    """A session's part in a day, and what was worked on in it."""
+    """A session's part in a day, and the work in it."""
 
     activity: SessionActivity
     scope: str
@@ -159,7 +159,7 @@ def load_project_month(workspace: Workspace, first: date, scope: str) -> Project
 
 
 def load_day_sessions(workspace: Workspace, day: date, scope: str = "") -> tuple[DaySession, ...]:
-    """Load the sessions with events on a day, of one scope or all, each with what was worked on. Raises StoreError."""
+    """Load the sessions with events on a day, of one scope or all, each with its work. Raises StoreError."""
     start, stop = workspace.day_bounds(day)
     notes_by_session: Mapping[tuple[str, str], list[ThreadNote]] = defaultdict(list)
     for item in drop_repeated_notes(workspace.store.days.notes_between(start, stop)):

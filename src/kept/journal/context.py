@@ -1,4 +1,4 @@
-"""Collect the context of a journal entry: what the sessions of its days contain, and the memories of the evening before.
+"""Collect the context of a journal entry: the content of the sessions of its days, and the memories as of the evening before.
 
 Nothing from after the last day is used, neither later replies to a prompt nor later wordings of a memory.
 """
@@ -218,7 +218,7 @@ def _memory_items(workspace: Workspace, start: datetime, stop: datetime) -> Iter
 
 
 def _is_from_entry(workspace: Workspace, candidate: Candidate) -> bool:
-    """True if a candidate rests only on kept's own entries: an entry must not repeat what an entry said."""
+    """True if a candidate is based only on kept's own entries, because an entry must not repeat another entry."""
     return bool(candidate.evidence) and all(_is_entry_path(workspace, item.path) for item in candidate.evidence)
 
 
@@ -260,7 +260,7 @@ def memories_before_day(workspace: Workspace, day: date) -> tuple[ContextItem, .
 
 
 def last_work_before_day(workspace: Workspace, day: date, scopes: Collection[str]) -> Iterator[ContextItem]:
-    """Yield what was last worked on in each scope before a day, within two weeks. Raises StoreError."""
+    """Yield the last work in each scope before a day, within two weeks. Raises StoreError."""
     start = workspace.day_bounds(day)[0]
     last: dict[str, WorkNote] = {}
     for thread_note in workspace.store.days.notes_between(start - _LOOKBACK, start):

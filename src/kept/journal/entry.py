@@ -24,7 +24,7 @@ class Slot(StrEnum):
 
 
 class TrustLevel(StrEnum):
-    """Where an item comes from, which decides how far it is trusted: sessions, existing memories, or outside."""
+    """The source of an item, which decides how far it is trusted: sessions, existing memories, or outside."""
 
     SESSION = "sessions"
     MEMORY = "memory"

@@ -130,7 +130,7 @@ def items_between(workspace: Workspace, start: datetime, stop: datetime) -> tupl
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeedErasure:
-    """What was erased of an external source: its name, the number of items, and their texts, which may occur elsewhere too."""
+    """The erased items of an external source: its name, the number of items, and their texts, which may also occur elsewhere."""
 
     name: str
     items: int

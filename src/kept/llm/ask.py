@@ -13,7 +13,7 @@ from kept.core.value import dataclass, field
 class Ask:
     """One question to a language model; it is stateless, so it contains everything the model may know.
 
-    ``purpose`` is what the cost is booked under (``extract``, ``curate``, ``requests``, ``summary``, ``journal``), ``version`` the
+    ``purpose`` is the account for the cost (``extract``, ``curate``, ``requests``, ``summary``, ``journal``), ``version`` the
     version of the prompt. ``system`` is the stable prefix that many questions share, ``prompt`` the rest. ``schema`` is the JSON
     Schema of the reply (from :func:`kept.llm.reply.schema_of`: all fields required, no others). ``most`` limits the reply, in
     tokens. ``about`` are the sessions whose words it contains, so that forgetting a session erases the replies. ``waits``: if the
@@ -37,7 +37,7 @@ class Ask:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
-    """What questions cost: input tokens (including those from a provider's cache), output tokens, and USD (None: unknown)."""
+    """The cost of questions: input tokens (including those from a provider's cache), output tokens, and USD (None: unknown)."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -57,7 +57,7 @@ class Usage:
 
 
 class Fault(StrEnum):
-    """What is wrong with a reply, or why there is none."""
+    """The fault of a reply, or the reason why there is none."""
 
     # There was a reply, but nothing in it may be used.
     EMPTY = "empty"

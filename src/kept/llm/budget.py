@@ -1,4 +1,4 @@
-"""Costs: limits, what a run spent, and estimates of questions, from a dated table of prices.
+"""Costs: limits, the usage of a run, and estimates of questions, from a dated table of prices.
 
 Does not know the vendor's bill. An estimate ignores the vendor's cache, so it is an upper bound. Reads only the table.
 """
@@ -110,9 +110,9 @@ class Estimate:
 
 @dataclass(kw_only=True, slots=True)
 class Tally:
-    """What was asked so far, with the outcomes. ``secrets`` counts redactions in questions and replies.
+    """The questions so far, with the outcomes. ``secrets`` counts redactions in questions and replies.
 
-    ``awaited`` counts questions whose replies a batch will return, ``would`` is what a dry run would have asked. ``reasons`` are
+    ``awaited`` counts questions whose replies a batch will return, ``would`` are the questions of a dry run. ``reasons`` are
     messages to show, by topic: ``unreadable``, ``unreachable``, ``unaffordable``, ``budget``.
     """
 

@@ -50,8 +50,8 @@ class LlmClient:
 
     ``create`` creates the model on first use; if it raises ConfigError, every question fails. ``limits`` begin with those of a run,
     if it has any. ``plan`` is the subscription that answers; then its share of calls is the limit, since tokens cost nothing.
-    ``day_start`` returns when the day began, in the person's zone. ``program`` identifies what answers; a new one is asked again
-    what an old one failed at. ``token_limits`` may ask a server. ``tell`` gets progress messages and warnings.
+    ``day_start`` returns when the day began, in the person's zone. ``program`` identifies the model's program; a new one is asked
+    again the questions at which an old one failed. ``token_limits`` may ask a server. ``tell`` gets progress messages and warnings.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class LlmClient:
 
     @property
     def missing(self) -> str:
-        """What the settings lack for asking the model; empty if nothing."""
+        """The setting that is missing for asking the model; empty if none."""
         try:
             self._load_model()
         except ConfigError as error:

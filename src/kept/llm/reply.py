@@ -160,7 +160,7 @@ def _fit_list(schema: Mapping[str, Any], value: object, place: str) -> list[Any]
             good.append(fit_to_schema(schema, each, f"{place}[{index}]"))
         except ValueError as error:
             mismatch = mismatch or str(error)
-    # A list of plain values fits as a whole or not at all: part of it would say something else.
+    # A list of plain values must fit as a whole, because a part of it would have another meaning.
     if mismatch and (not good or "properties" not in schema):
         raise ValueError(mismatch)
     return good
@@ -225,7 +225,7 @@ _OVER = {"rate_limit_error": Fault.RATE_LIMIT, "overloaded_error": Fault.OVERLOA
 # Where an object or list of objects may begin. If the group `loose` matches (a comment, or a key without JSON's quotation marks),
 # it may also be a brace in prose.
 _OBJECT = compile_late(r"""(?:\[\s*)?\{\s*(?:["}]|(?P<loose>['“]|//|/\*|[A-Za-z_]+\s*:))""")
-# What follows the end of a string; a quotation mark with anything else after it is inside the string.
+# The characters that can follow the end of a string; a quotation mark before other characters is inside the string.
 _AFTER_STRING = compile_late(r"""\s{0,200}(?:[:\]}]|,\s*(?:["'“{\[\d}\]/-]|[A-Za-z_]+\s*[,:\]}])|\Z)""")
 _COMMENT = compile_late(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _TRAILING = compile_late(r",(?=\s*[}\]])")

@@ -43,7 +43,7 @@ def error_line(error: BaseException) -> str:
 
 
 def log_error(state: Path, doing: str, error: BaseException) -> Path | None:
-    """Append an error to the log in the state folder; ``doing`` says what kept was asked to do.
+    """Append an error to the log in the state folder; ``doing`` is the requested action.
 
     Returns the path of the log, or None if it cannot be written.
     """

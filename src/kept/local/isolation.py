@@ -12,7 +12,7 @@ _BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, OSError
 
 @contextmanager
 def isolate_errors(what: str, where: str) -> Iterator[None]:
-    """A block in which a programming error becomes a SourceError that says ``what`` failed and ``where``.
+    """A block in which a programming error becomes a SourceError with ``what`` failed and ``where``.
 
     It names only the type of the original error, whose message may quote a transcript.
     """

@@ -135,7 +135,7 @@ def save_shown(state: str, session: str, keys: list[str]) -> None:
 
 
 def reset_shown(state: str, session: str) -> None:
-    """Reset what was shown in a session, and delete the records of sessions older than a week."""
+    """Reset the memories shown in a session, and delete the records of sessions older than a week."""
     delete_if_present(_session_path(state, session))
     delete_old_files(queue_path(state, ""), _SHOWN_SUFFIX)
 

@@ -1,6 +1,6 @@
 """``kept mcp``: memory as tools, resources and prompts for any agent, over stdio or (on this machine only) HTTP.
 
-Every call opens the workspace again, so the server keeps no state and sees what runs and people change. Results are marked as data.
+Every call opens the workspace again, so the server keeps no state and sees changes by runs and people. Results are marked as data.
 Tools read or propose: a proposal is held for the person, unless the settings trust agents.
 """
 

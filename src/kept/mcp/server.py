@@ -150,7 +150,7 @@ def create_server(open_workspace: OpenWorkspace) -> MCPServer:
 
     @server.prompt("recall", title="What is known of something")
     def recall(topic: str) -> str:
-        """Answer from what earlier sessions know of a topic."""
+        """Answer from the memories of a topic."""
         return f"Search kept's memory for {topic!r} (search_memory), then tell me in a few lines what it says, with ids and days."
 
     @server.prompt("remember", title="Remember a sentence")
@@ -162,7 +162,7 @@ def create_server(open_workspace: OpenWorkspace) -> MCPServer:
 
 
 def create_tools(open_workspace: OpenWorkspace) -> list[Tool]:
-    """Create the tools. kept's errors become tool errors, in one line that says what to do."""
+    """Create the tools. kept's errors become tool errors of one line with the next step."""
 
     def run_tool(call: Callable[[Workspace], T]) -> T:
         try:
@@ -181,7 +181,7 @@ def create_tools(open_workspace: OpenWorkspace) -> list[Tool]:
         until: schema.Until = "",
         limit: schema.Limit = 10,
     ) -> Annotated[CallToolResult, schema.SearchResult]:
-        """Search what is remembered from earlier sessions: rules, decisions, preferences, facts, fixes; best first."""
+        """Search the memories of earlier sessions: rules, decisions, preferences, facts, fixes; best first."""
         matches = run_tool(
             lambda workspace: tools.search_memory(
                 workspace, query, within=layers, project=project, category=category, since=since, until=until, limit=limit
@@ -191,11 +191,11 @@ def create_tools(open_workspace: OpenWorkspace) -> list[Tool]:
         return _tool_result(tools.format_matches(matches), {"notice": NOTICE, "results": results})
 
     def get_memory_evidence(id: schema.MemoryId) -> str:  # noqa: A002 - the name an agent sees
-        """One memory with its evidence: whose words it rests on, from which session, and what happened to it since."""
+        """One memory with its evidence: the words it is based on, their author and session, and every change since."""
         return run_tool(lambda workspace: tools.get_memory(workspace, id))
 
     def get_day_history(date: schema.Day) -> str:
-        """What happened on a day: its sessions, what was worked on, learnt and confirmed."""
+        """What happened on a day: its sessions, its work, and new and confirmed memories."""
         return run_tool(lambda workspace: tools.get_day_history(workspace, date))
 
     def get_task_context(

@@ -77,7 +77,7 @@ def check_profile(text: str) -> tuple[Mistake, ...]:
 
 @lru_cache(maxsize=32)  # a run needs the same few profiles in several steps, and checking one takes 15 ms
 def parse_profile(text: str, where: str) -> Profile:
-    """Parse a profile from TOML text. Raises ConfigError with ``where``, the setting and what is wrong with it."""
+    """Parse a profile from TOML text. Raises ConfigError with ``where``, the setting and its fault."""
     wrong = check_profile(text)
     if wrong:
         first, more = wrong[0], len(wrong) - 1

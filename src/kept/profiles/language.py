@@ -44,7 +44,7 @@ def _choose_now(events: Sequence[Event], languages: tuple[str, ...]) -> Lexicon:
 
 
 def _recent_texts(events: Sequence[Event]) -> Iterator[str]:
-    """Yield what the person typed and the text of notes, latest first."""
+    """Yield the typed text and the text of notes, latest first."""
     for event in reversed(events):
         if is_note(event):
             yield event.text[:_PROMPT_CHARS]

@@ -36,7 +36,8 @@ _HAN = compile_late(r"[\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3400-\u4dbf\u4e00
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TellingPatterns:
-    """How a person tells an assistant what to remember, in one language. Every pattern has one group: the words it is about.
+    """The patterns by which a person asks an assistant to remember something, in one language. Every pattern has one group: the
+    words it is about.
 
     At the start of a sentence: ``lead`` (filler before a telling), ``request`` ("can you"), ``remember`` (a memory verb) and after
     it ``link`` ("that"), ``goes_on`` ("to") or ``reminisce`` ("when": not a telling); ``always`` and ``never`` (orders), ``no_ban``

@@ -1,4 +1,5 @@
-"""A profile: data that says what is remembered, when, and where it is shown (categories with gates, schedule, outputs, budgets).
+"""A profile: data that decides what is remembered and when, and where it is shown (categories with gates, schedule, outputs,
+budgets).
 
 :func:`find_mistakes` checks a parsed TOML table against it: all mistakes at once, each with its setting and the allowed values.
 """
@@ -79,20 +80,21 @@ RETIRED_INTENTS = frozenset({"behaviour", "noted_decision", "noted_question", "n
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Category:
-    """A category of memories: what belongs to it, which candidates are accepted, and how its memories age and are shown.
+    """A category of memories: its definition, the candidates it accepts, and how its memories age and are shown.
 
-    ``belongs`` and ``excludes`` say in a sentence what belongs and what does not; ``examples`` show it; ``consolidation`` says how
-    several become one. With ``users_words`` a candidate is held unless it comes from the user's own words, and refused if its
-    evidence includes a tool's text. Without ``tool_words`` a candidate that comes from a tool's text is held. ``specific`` refuses
-    status reports and what names nothing concrete, except with an error fingerprint or, with ``users_words``, in the user's own
-    words. ``actionable`` has no effect. A candidate whose confidence is below ``floor`` is held; what is held for any reason is
-    refused instead if its confidence is below ``review``. ``weight`` is its relevance when a file is over budget, ``half_life`` the
-    number of days after which an unconfirmed memory counts half (0: never), ``fades`` the number of days after which it retires if
-    its project continues without mentioning any of its artifacts (0: never), ``budget`` how many memories per scope a file shows
-    (0: all). ``user_wide`` puts it into the user's scope instead of the project's. ``lasting``: several can hold at once, so none
-    replaces another. ``promotes_to`` is the category that a memory gets once it was said in three sessions. ``shown_in`` are its
-    outputs, ``writers`` who may write to it: what is extracted into a category without machine writers is held. ``headings`` are
-    those under which notes and journals list its items. Without ``self_reference`` what is about the assistant itself is refused.
+    ``belongs`` and ``excludes`` are a sentence each about what belongs to it and what does not; ``examples`` show it;
+    ``consolidation`` says how several memories become one. With ``users_words`` a candidate is held unless it comes from the user's
+    own words, and refused if its evidence includes a tool's text. Without ``tool_words`` a candidate that comes from a tool's text
+    is held. ``specific`` refuses status reports and sentences without a concrete name, except with an error fingerprint or, with
+    ``users_words``, in the user's own words. ``actionable`` has no effect. A candidate whose confidence is below ``floor`` is held.
+    A held candidate whose confidence is below ``review`` is refused instead. ``weight`` is its relevance when a file is over
+    budget. ``half_life`` is the number of days after which an unconfirmed memory counts half (0: never). ``fades`` is the number of
+    days after which it retires if its project continues without mentioning any of its artifacts (0: never). ``budget`` is how many
+    memories per scope a file shows (0: all). ``user_wide`` puts it into the user's scope instead of the project's. ``lasting``:
+    several can hold at once, so none replaces another. ``promotes_to`` is the category that a memory gets once it was said in three
+    sessions. ``shown_in`` are its outputs. ``writers`` are those who may write to it; without machine writers, extracted candidates
+    are held. ``headings`` are those under which notes and journals list its items. Without ``self_reference``, candidates about the
+    assistant itself are refused.
     """
 
     id: str
@@ -142,7 +144,8 @@ class Buffer:
 class ExtractionSchedule:
     """On which occasions a profile extracts.
 
-    ``nightly`` must be true, which is checked when a profile is loaded: the night does what the other occasions left.
+    ``nightly`` must be true, which is checked when a profile is loaded: the nightly job does everything that the other occasions
+    left.
     """
 
     real_time: bool = False
@@ -158,7 +161,7 @@ class ExtractionSchedule:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outputs:
-    """What is written, and how much of it. Paths are relative to the home; an empty path is not written.
+    """The files that are written, and their sizes. Paths are relative to the home; an empty path is not written.
 
     ``memory_file`` holds at most ``memory_bytes`` bytes and ``memory_lines`` lines of memories. ``section`` is the heading of
     kept's section in a project's CLAUDE.md, which is only written with ``project_section``. ``project_rules`` writes rules files
@@ -224,7 +227,7 @@ def parse_kind(kind: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProfileRule:
-    """A rule of the user: ``profile`` remembers what comes from one of ``sources`` and one of ``projects``.
+    """A rule of the user: ``profile`` is used for sessions from one of ``sources`` and one of ``projects``.
 
     ``sources`` are names of formats, ``projects`` glob patterns of project directories; empty means any.
     """
@@ -241,7 +244,7 @@ class ProfileRule:
 def choose_profile(
     uses: Sequence[ProfileRule], profiles: Sequence[Profile], source: str, place: str, *, usual: str = ""
 ) -> Profile:
-    """The profile for what ``source`` says about the directory ``place``.
+    """The profile for sessions of ``source`` in the directory ``place``.
 
     The first matching rule decides; otherwise the source's ``usual`` profile if it is among ``profiles``, else the first profile.
     Rules with a profile that is not among them are ignored.
@@ -271,7 +274,7 @@ _WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a
 
 
 class Mistake(NamedTuple):
-    """A mistake: the setting, what is wrong, and what is allowed (empty if that adds nothing)."""
+    """A mistake: the setting, the fault, and the allowed values (empty if that adds nothing)."""
 
     setting: str
     told: str

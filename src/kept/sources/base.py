@@ -40,7 +40,7 @@ class Source(Protocol):
 
 @runtime_checkable
 class FolderSource(Source, Protocol):
-    """A format whose tool has folders of its own, in which the file name shows what a file is."""
+    """A format whose tool has its own folders, in which the name of a file shows its kind."""
 
     def owns(self, path: Path) -> bool:
         """True if a file in one of the tool's own folders is a transcript, whatever its first bytes are."""

@@ -14,7 +14,8 @@ from kept.sources.json_lines import RecordReader, hash_prefix, read_file_slices
 from kept.sources.records import STRIDE, open_source
 
 MAGIC = b"\x28\xb5\x2f\xfd"
-# Transcripts compress to about a tenth. What unpacks to more than this size and a hundredfold is not a transcript.
+# Transcripts compress to about a tenth. A file that unpacks to more than this size and to more than a hundred times its size is not
+# a transcript.
 _FREE_BYTES = 64 * 2**20
 _RATIO = 100
 _MOST_BYTES = 2 * 2**30

@@ -220,7 +220,7 @@ _REQUESTS = ("userRequest", "user_query", "user_request")
 
 
 def split_prompt(text: str, template: EventDraft, noted: dict[str, int]) -> list[EventDraft]:
-    """Split a text in the person's name into their own words, which get the template's reason, and what programs added to them."""
+    """Split a text in the person's name into their own words, which get the template's reason, and additions by programs."""
     typed, around = _unwrap(text.strip())
     drafts = template.typed(typed, noted)
     return [*drafts, template.injected(around, "editor-context")] if around else drafts
@@ -326,8 +326,8 @@ def to_outcomes(document: SourceDocument, path: str, repeated: Repetitions | Non
 
 
 def label_unconfirmed(drafts: Sequence[EventDraft], noted: dict[str, int], cause: str) -> list[EventDraft]:
-    """Label prompts in the person's name as unconfirmed, because somebody else may have sent or written them: what they tell is
-    held. ``cause`` is noted in the account.
+    """Label prompts in the person's name as unconfirmed, because somebody else may have sent or written them: memories from them
+    are held. ``cause`` is noted in the account.
     """
     labelled = [
         replace(draft, reason=f"{UNCONFIRMED_MARK}{draft.reason}")

@@ -76,7 +76,7 @@ class EventDraft:
         return replace(self, kind=EventKind.PROMPT, author=Author.INJECTED, reason=reason, text=text)
 
     def typed(self, text: str, noted: dict[str, int]) -> list["EventDraft"]:
-        """Split a text in the user's name into what they typed, which gets this draft's reason, and what hooks and tools added."""
+        """Split a text in the user's name into the typed text, which gets this draft's reason, and additions by hooks and tools."""
         split = split_text(text)
         for tag, count in split.removed.items():
             count_note(noted, tag, count)
@@ -194,7 +194,9 @@ def call_target(arguments: Mapping[str, Any], names: Iterable[str] = _TARGETS) -
 
 
 def call_detail(arguments: Mapping[str, Any], names: Iterable[str] = ("content",)) -> str:
-    """What a call changes, truncated: old → new text of an edit, else the first of the named arguments; empty if it has none."""
+    """The change that a call makes, truncated: old → new text of an edit, else the first of the named arguments; empty if it has
+    none.
+    """
     edits = arguments.get("edits")
     for edit in (arguments, *(edits if isinstance(edits, list) else ())):
         if not isinstance(edit, dict):

@@ -98,7 +98,7 @@ def read_elements(file: Readable) -> Iterator[SourceLine]:
 
 @dataclass(kw_only=True, slots=True)
 class _ElementBuffer:
-    """Collects the bytes of an element or of what is between two elements; discards them above the line limit."""
+    """Collects the bytes of an element or of the text between two elements; discards them above the line limit."""
 
     number: int = 0
     start: int = 0
@@ -120,7 +120,7 @@ class _ElementBuffer:
         self.start, self.length, self.kept = self.start + self.length, 0, []
 
 
-# What the library raises for an archive that is damaged, encrypted or compressed in an unknown way.
+# The errors that the library raises for an archive that is damaged, encrypted or compressed in an unknown way.
 _ZIP_FAULTS = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OverflowError, struct.error)
 _MEMBER = compile_late(r"conversations(?:[-_]?\d{1,6})?\.json")
 # The directory of a ZIP is read at once: 16 MB of it hold about 200,000 members.
@@ -137,7 +137,7 @@ Translate = Callable[[Mapping[str, Any], RecordPlace], SourceDocument]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Export:
-    """The reader of a data export. ``opening`` matches what its first conversation contains, ``translate`` reads a conversation."""
+    """The reader of a data export. ``opening`` matches the start of its first conversation, ``translate`` reads a conversation."""
 
     name: str
     opening: re.Pattern[bytes]

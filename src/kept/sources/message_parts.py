@@ -1,4 +1,4 @@
-"""Split a user message into what the person typed and what a client, its hooks and memory tools added."""
+"""Split a user message into the person's text and additions by a client, its hooks and memory tools."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -44,8 +44,8 @@ def split_text(text: str) -> SplitText:
     """Separate the user's own words from the blocks that were added around and between them.
 
     A block counts if its opening tag starts a line (or follows another block), and its closing tag ends a line or comes before the
-    first blank line. So text that mentions the tags stays the user's. What they typed into a slash command or a memory shortcut is
-    theirs too.
+    first blank line. So text that mentions the tags stays the user's. Text that they typed into a slash command or a memory
+    shortcut is theirs too.
     """
     text = text.strip()
     if not text:
@@ -88,7 +88,7 @@ _TYPED = ("command-args", "user-memory-input")
 
 
 def _typed_parts(text: str, blocks: list[_Block]) -> list[TextPart]:
-    """What the user typed inside the wrappers: a slash command with its arguments, or a memory shortcut."""
+    """The user's text inside the wrappers: a slash command with its arguments, or a memory shortcut."""
     inner = {block.tag: text[slice(*block.inner)].strip() for block in reversed(blocks)}
     typed = []
     if arguments := inner.get("command-args", ""):

@@ -169,7 +169,7 @@ def read_records(file: BinaryIO, *, offset: int, lines: int) -> Iterator[Record 
             yield ReadStop(end=offset, lines=lines, pending=len(cut) if cut.strip(_BLANKS.encode()) else 0)
             return  # a writer may have continued meanwhile: the next reading begins at the stop
         elif offset > line.start:
-            # Complete objects in an endless line: what follows them gets the full length again.
+            # Complete objects in an endless line: the text after them gets the full length again.
             file.seek(offset)
             within = True
             yield ReadStop(end=offset, lines=lines)

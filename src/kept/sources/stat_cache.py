@@ -13,8 +13,8 @@ from kept.core.digest import digest
 from kept.sources.databases import BESIDE
 from kept.sources.registry import PLUGINS, SOURCES
 
-# Suffixes of files with all of their content, and of databases, part of which may be in files beside them. It is unknown what a
-# third-party reader looks at, so its files are always opened.
+# Suffixes of files with all of their content, and of databases, part of which may be in files beside them. A third-party reader may
+# depend on anything, so its files are always opened.
 _SUFFIXES = frozenset({".jsonl", ".json", ".md", ".markdown", ".zst", ".zip"})
 _DATABASES = frozenset({".db", ".vscdb", ".sqlite", ".sqlite3"})
 _FOLLOWED, _FILED = "+", "/"

@@ -2,8 +2,8 @@
 
 It uses a rollback journal, because the SQLite that ships with many Pythons lacks the fix of the WAL-reset bug, and
 ``synchronous=EXTRA``, because a power cut after a commit must lose nothing. A process opens the file only once: closing a second
-connection would drop the locks of the first. A trigger or view could change or hide what kept reads and writes, so a file that has
-one is not opened.
+connection would drop the locks of the first. A trigger or view could change or hide data, so a file that contains one is not
+opened.
 """
 
 import os

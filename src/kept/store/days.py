@@ -1,4 +1,4 @@
-"""The notes of what was worked on, and the passages about days, in SQLite."""
+"""The notes about the work, and the passages about days, in SQLite."""
 
 import json
 import zlib
@@ -71,7 +71,7 @@ class Days:
     def drop_notes(self, *, events: Collection[str] = (), sessions: Collection[str] = ()) -> None:
         """Erase the notes of every thread that contains one of the events or belongs to one of the sessions; they are made again.
 
-        Passages that rest on any of these events or sessions are erased permanently.
+        Passages based on any of these events or sessions are erased permanently.
         """
         with self._database.transaction():
             self.erase_passages(

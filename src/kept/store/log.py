@@ -298,7 +298,7 @@ class Log(Memories):
     # Forget
 
     def erase_memory(self, memory: str, candidates: Iterable[str], fingerprints: Iterable[str], made: Pass) -> None:
-        """Erase the words of all operations on a memory and of the candidates it rests on, and store the fingerprints."""
+        """Erase the words of all operations on a memory and of its candidates, and store the fingerprints."""
         self._database.run("put_setting", name=ERASING, value="")
         clear_texts(self._database)
         self._database.run("unseal_operations", memory=memory)

@@ -173,12 +173,12 @@ def json_list(values: Iterable[Any]) -> str:
 
 
 def memory_of_row(row: Any) -> Memory:
-    """The memory in a row with ``id``, ``body`` and ``checksum``. Raises DamagedError if it is not what was written."""
+    """The memory in a row with ``id``, ``body`` and ``checksum``. Raises DamagedError if it differs from the written one."""
     return _parse_memory(checked_body(row))
 
 
 def checked_body(row: Any) -> str:
-    """The body of a row. Raises DamagedError if it is not what was written."""
+    """The body of a row. Raises DamagedError if it differs from the written one."""
     body: str = row["body"]
     if not is_undamaged(row):
         raise DamagedError(f"memory {row['id']} is damaged", hint=_HINT)
@@ -225,8 +225,8 @@ def clear_texts(database: Database) -> None:
 
 
 class GroupTexts:
-    """The text index of one (profile, scope): its texts, the candidates and memories with each text, and the candidates that each
-    memory rests on.
+    """The text index of one (profile, scope): its texts, the candidates and memories with each text, and the candidates of each
+    memory.
 
     A group is settled when all of its texts are in the index.
     """
@@ -337,7 +337,7 @@ class GroupTexts:
         self._database.execute_many("put_rest", ({"candidate": item, "memory": memory} for item in candidates))
 
     def resting_on(self, candidates: Iterable[str]) -> Sequence[str]:
-        """The memories that rest on any of these candidates, including memories of other groups."""
+        """The memories that are based on any of these candidates, including memories of other groups."""
         return [row["memory"] for row in self._database.run("memories_resting_on", candidates=json_list(candidates))]
 
 

@@ -87,8 +87,8 @@ class RecallTurn(NamedTuple):
     """A prompt of a person, and the assistant's last ``reply`` to it; ``repeated`` are hashes of its long passages that occur in
     other sessions too.
 
-    ``ended`` means that a memory that rests on the prompt is no longer active, or was edited; ``instead`` is the content that
-    replaced it.
+    ``ended`` means that a memory based on the prompt is no longer active, or was edited; ``instead`` is the content that replaced
+    it.
     """
 
     text: str
@@ -239,7 +239,7 @@ class StoreReader:
         replies = self._fetch_all("reply", thread=thread, ordinal=ordinal)
         text = self._archived(event, texts_of)
         resting = self._fetch_all("memories_resting_on", key=key)
-        # If a memory that rests on the prompt was edited, its present content replaces the prompt's words.
+        # If a memory based on the prompt was edited, its present content replaces the prompt's words.
         ended = [
             instead if status != "active" else content
             for status, content, instead in resting
@@ -265,7 +265,7 @@ class StoreReader:
             raise StoreError(f"the archive block of event {event} is damaged", hint="run `kept check`") from error
 
     def outputs(self) -> list[tuple[str, list[tuple[str, str]]]]:
-        """What was last written to each file: its path, and key and text of every line (:class:`kept.core.document.Line`)."""
+        """The last written content of each file: its path, and key and text of every line (:class:`kept.core.document.Line`)."""
         return [
             (path, [(load.get("key", ""), load.get("text", "")) for load in parse_json(lines)])
             for path, lines in self._fetch_all("outputs")

@@ -32,11 +32,11 @@ _TODAY = {
     "its evidence is no longer proposed": "the words it rests on are read differently now",
     "an entry says what is or was remembered of its project": "a journal entry repeats what kept remembers of its project",
 }
-_HEADS = ("held: ", "kept refused it: ")  # what may stand before such a reason in that of a memory
+_HEADS = ("held: ", "kept refused it: ")  # text that may precede such a reason in that of a memory
 
 
 def renew_reason(reason: str) -> str:
-    """A stored reason in the words of today. What stands before it, or behind it in brackets, stays."""
+    """A stored reason in the words of today. Text before it, or after it in brackets, stays."""
     head = next((head for head in _HEADS if reason.startswith(head)), "")
     stored, bracket, rest = reason.removeprefix(head).partition(" (")
     return f"{head}{_TODAY[stored]}{bracket}{rest}" if stored in _TODAY else reason

@@ -132,7 +132,7 @@ def _read_judged(body: str, words: str | None) -> CandidateVerdict:
 
 
 def candidates_of(row: OperationRow) -> tuple[str, ...]:
-    """The candidates that an operation names: those the memory rests on, or for a Forget those that it erased."""
+    """The candidates that an operation names: those of the memory, or for a Forget the erased ones."""
     body = json.loads(row.body)
     return tuple((body.get("value") or body.get("facts") or body).get("candidates", ()))
 

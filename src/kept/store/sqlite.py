@@ -26,15 +26,15 @@ from kept.store.rows import UNREADABLE
 from kept.store.values import VERSION, EventRow, FileRow, OptedOut, Output, Row, StoreRow, ThreadRow
 
 _REINDEXING = "reindexing"  # setting that a migration leaves: data derived from the archive must be rebuilt
-_FOLD = "2"  # how memories are derived from the log; raise it when that changes what an old log gives
+_FOLD = "2"  # version of the derivation of memories from the log; raise it when the result for an old log changes
 _TAKEN = 500  # rows loaded at a time; events of one such batch form an archive block
 
 
 class SqliteStore:
     """An open store file, created if there is none; a ``with`` block closes it. Raises StoreError if it cannot be opened.
 
-    ``archive`` holds what was said, ``log`` the memories and their history, ``days`` the notes and summaries. ``redact`` removes
-    secrets from every text that is stored (see :mod:`kept.store.redaction`).
+    ``archive`` holds the conversations, ``log`` the memories and their history, ``days`` the notes and summaries. ``redact``
+    removes secrets from every text that is stored (see :mod:`kept.store.redaction`).
     """
 
     def __init__(self, path: Path, *, redact: Redact = skip_store_redaction, database: Database | None = None) -> None:
@@ -80,7 +80,7 @@ class SqliteStore:
         return self._database.read_transaction()
 
     def refresh(self) -> None:
-        """Fetch what other machines wrote to the server. This store has none, so this and the next three do nothing."""
+        """Fetch other machines' changes from the server. This store has none, so this and the next three do nothing."""
 
     @property
     def away_since(self) -> int | None:
@@ -129,7 +129,8 @@ class SqliteStore:
                 self.save_note("fold", _FOLD)
 
     def output_states(self, path: str) -> tuple[Output, ...]:
-        """What was last written to a file and, if a write was interrupted, what was to be written; empty if nothing was written.
+        """The last written content of a file and, if a write was interrupted, the content of that write; empty if nothing was
+        written.
 
         Raises DamagedError.
         """
@@ -145,7 +146,7 @@ class SqliteStore:
         return DamagedError(what, where=str(self.path), hint="restore a backup: kept restore FILE")
 
     def save_pending_output(self, path: str, output: Output) -> None:
-        """Record what is about to be written to a file."""
+        """Record the content that is about to be written to a file."""
         self._store_output(path, output, intended=1)
 
     def save_output(self, path: str, output: Output) -> None:

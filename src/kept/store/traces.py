@@ -21,7 +21,7 @@ from kept.store.packing import unpack_text
 _SQLITE = b"SQLite format 3\x00"
 _GZIP = b"\x1f\x8b"
 _INDEXED = compile_late(r"[\x00-\x1f]0(\w+)")  # a term in the bytes of SQLite's full-text index, which puts a 0 before it
-# A page of a database is mostly unused, and a small file mostly such pages. What is left is longer than any reach of a pattern.
+# A page of a database is mostly unused, and a small file mostly such pages. The rest is longer than any pattern's reach.
 _UNUSED, _GAP = compile_late(rb"\x00{256,}"), bytes(256)
 _ROWS = 1_000  # rows of a table whose texts are searched together
 _CHUNK, _OVERLAP = 4 * 2**20, 64 * 2**10  # bytes per chunk, and bytes shared with the next so that no match is split

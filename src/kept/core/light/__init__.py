@@ -1,1 +1,1 @@
-"""What hooks can afford to import in place of modules of the standard library that take long to import."""
+"""Fast replacements, for hooks, of modules of the standard library that take long to import."""

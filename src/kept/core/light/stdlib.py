@@ -66,7 +66,7 @@ _INFINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": -float(
 
 
 class _Defaults:
-    """What the scanner reads of its decoder: the defaults of :class:`json.JSONDecoder`."""
+    """The attributes of the decoder that the scanner reads: the defaults of :class:`json.JSONDecoder`."""
 
     strict = True
     object_hook = object_pairs_hook = None

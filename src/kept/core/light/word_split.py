@@ -17,7 +17,7 @@ _CACHED = 20_000  # characters whose replacement is stored
 
 
 class _Gaps(dict[int, str | int]):
-    """Maps what is neither a letter, a digit nor a joint to a space."""
+    """Maps every character that is neither a letter, a digit nor a joint to a space."""
 
     def __missing__(self, code: int) -> str | int:
         char = chr(code)

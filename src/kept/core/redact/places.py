@@ -244,7 +244,7 @@ def _is_variable(name: bytes) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _ShellWord:
-    """A word of a shell: its range in the text, and what it says without its quotes, variables and commands."""
+    """A word of a shell: its range in the text, and its text without quotes, variables and commands."""
 
     start: int
     end: int

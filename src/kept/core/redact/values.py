@@ -51,7 +51,7 @@ _WORD_AND_NUMBER = compile_late(rb"^(?:[a-z]{4,}[0-9]+|[A-Z][a-z]{3,}[0-9]{4,})$
 
 
 def rank_name(name: bytes) -> int:
-    """What a name suggests about its value: 3 a password, 2 a key, secret or known token, 1 perhaps a key or token, 0 nothing."""
+    """The kind of value that a name suggests: 3 a password, 2 a key, secret or known token, 1 perhaps a key or token, 0 none."""
     return _rank_short_name(name[-80:])
 
 

@@ -1,4 +1,4 @@
-"""Finds documents in a prompt: where a text by somebody else begins, by its front matter, headings, days or labels.
+"""Find documents in a prompt: the start of a text by somebody else, recognised by its front matter, headings, days or labels.
 
 Also recognises paragraphs that begin an e-mail, a licence, a chat or a conversation. A brief that asks for something is the
 person's own text, even with headings.

@@ -1,4 +1,4 @@
-"""Marks text that is foreign because of what encloses or introduces it: tags of a harness, code fences, quotation marks, block
+"""Mark text that is foreign because of its enclosing or introducing text: tags of a harness, code fences, quotation marks, block
 quotes; what a person reports ("the docs say …", "reviewer: …"); prompts that a program wrote, and what clients add to a prompt.
 
 A tag is recognised by its form rather than its name, so tags of unknown harnesses are found too, even if they are never closed.
@@ -246,7 +246,7 @@ _RETRIEVED = fill_pattern(
     r"(?i)\b(?:following|below|provided|given|retrieved|relevant|supplied)\b[^.\n]{0,40}?\b‹supplies›\b"
     r"|(?m:^[ \t#*]*‹contexts›(?:[ \t]*\d+)?[ \t*]*[:：])"
 )
-# What kept's own commands print: a memory or proposal with its id, alone or above its text, and what a day was worked on.
+# Output of kept's commands: a memory or proposal with its id, alone or above its text, and the work of a day.
 _PRINTED = Pattern(r"(?m)^[ \t]*(?:[+?~=*-] )?[0-9a-f]{10}  (\S[^\n]* · (?:[^\n]* · )?[a-z ]+$)?|^Worked on  (in the words)")
 _COMMAND = Pattern(r"^\s*(/[A-Za-z][\w-]*(?::[\w-]+)*)(?:\s|$)")
 _WRAPPED = Pattern(r"<command-(?:name|message)>\s*/?([\w:-]{1,60})\s*</command-(?:name|message)>")

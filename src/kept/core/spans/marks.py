@@ -22,7 +22,7 @@ class SpanKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """The characters ``[start, end)`` of a text, and whose words they are."""
+    """The characters ``[start, end)`` of a text, and their author."""
 
     start: int
     end: int

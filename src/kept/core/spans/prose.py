@@ -82,7 +82,7 @@ class _Line:
 
 @dataclass(slots=True)
 class _State:
-    """What is known before a paragraph is classified."""
+    """The state before a paragraph is classified."""
 
     closing: int  # start of the person's closing paragraph
     labels: bool = False  # a label by the person opens the prompt, so later labels above commands are theirs too

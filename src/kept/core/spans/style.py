@@ -1,4 +1,4 @@
-"""Recognises text that the person did not type by its form: lines that programs print (logs, stack traces, diffs, tables, code,
+"""Recognise text that the person did not type by its form: lines that programs print (logs, stack traces, diffs, tables, code,
 shell prompts), and prose by somebody else (reviews, issue reports, tutorials, lines wrapped by a terminal).
 """
 

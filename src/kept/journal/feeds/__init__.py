@@ -1,5 +1,5 @@
-"""Read external sources of the journal, with a module for each kind. A source returns what is new since its cursor, as untrusted
-items.
+"""Read external sources of the journal, with a module for each kind. A source returns the new items since its cursor, as untrusted
+text.
 
 Only configured addresses are fetched, and those in a configured list of feeds.
 """

@@ -29,7 +29,7 @@ _PAUSE = 600.0  # seconds; a longer gap between two replies is a pause in which 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QuestionNote:
-    """What is stored about a question: the key of its reply, its purpose, the version of its prompt, the schema of its reply, its
+    """The stored data of a question: the key of its reply, its purpose, the version of its prompt, the schema of its reply, its
     sessions (``about``), and in a batch the maximum cost (``most``).
     """
 
@@ -53,7 +53,7 @@ class Batch:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UsageSum:
-    """What was spent on a purpose, with a model, in a time span."""
+    """The cost of a purpose with a model in a time span."""
 
     purpose: str
     model: str
@@ -107,7 +107,7 @@ class ReplyCache:
         self._execute("spend", format_instant(at), purpose, model, usage.calls, *tokens, usage.cost)
 
     def usage_between(self, start: datetime, stop: datetime | None = None) -> tuple[UsageSum, ...]:
-        """What was spent in [start, stop), by purpose and model.
+        """The cost in [start, stop), by purpose and model.
 
         The cost is the sum of the known costs; None if some are unknown and the known ones add up to zero.
         """
@@ -148,7 +148,7 @@ class ReplyCache:
         self._execute("drop_batch", batch)
 
     def drop_replies(self, keys: Iterable[str]) -> None:
-        """Delete the replies of these keys, and what was noted of failures, so that their questions are asked again."""
+        """Delete the replies of these keys and the recorded failures, so that their questions are asked again."""
         for key in keys:
             self._execute("drop_reply", key)
             self._execute("drop_failures", key)
@@ -159,8 +159,8 @@ class ReplyCache:
         return tuple(row[0] for row in self._read("every_reply") if gone & set(json.loads(row[1])) or holds_words(row[2]))
 
     def erase_replies(self, sessions: Iterable[str], holds_words: Callable[[str], bool]) -> int:
-        """Erase the replies of :meth:`find_reply_keys` and return their number. Also erases what failures and pending batches hold
-        about the sessions; what a batch returns about them later is not stored.
+        """Erase the replies of :meth:`find_reply_keys` and return their number. Also erases data of failures and pending batches
+        about the sessions; replies of a batch about them are not stored later.
         """
         gone = set(sessions)
         keys = self.find_reply_keys(gone, holds_words)

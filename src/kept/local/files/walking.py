@@ -31,13 +31,13 @@ _REASONS = {
 
 
 def describe_os_error(error: OSError) -> tuple[str, str]:
-    """Why an operation failed, and what to do; the second is empty if nothing is known."""
+    """The reason why an operation failed, and the remedy; the second is empty if unknown."""
     return _REASONS.get(error.errno or 0, (os.strerror(error.errno or 0), ""))
 
 
 @contextmanager
 def explain_os_errors(path: Path, doing: str) -> Iterator[None]:
-    """Convert an OSError to a KeptError that says what was being done, to which path, why it failed, and what to do."""
+    """Convert an OSError to a KeptError with the action, the path, the reason and the remedy."""
     try:
         yield
     except OSError as error:

@@ -173,8 +173,8 @@ class Settings:
 
     Hooks and agents: ``context_tokens`` is the budget of the context that a hook inserts before a session or prompt.
     ``context_meaning`` lets the prompt hook also search by meaning even without an embedding server, which loads the model each
-    time. ``at_session_end`` is what the hook at the end of a session does: ``queue`` leaves the session to the next run, ``run``
-    starts one. ``handover`` is what hooks tell agents about handing over the person's words: ``remind``, ``ask`` (also once at the
+    time. ``at_session_end`` is the action of the hook at the end of a session: ``queue`` leaves the session to the next run,
+    ``run`` starts one. ``handover`` is how hooks ask agents to hand over the person's words: ``remind``, ``ask`` (also once at the
     end of a turn), or ``off`` (nothing, and words that agents hand over are held). ``trust_agents`` makes memories that agents add
     active at once.
 

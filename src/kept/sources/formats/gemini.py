@@ -262,7 +262,7 @@ _OWN = ("<session_context>", "<hook_context>")
 
 
 def _user_drafts(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> list[EventDraft]:
-    """What the user typed, and what the client made of it or added."""
+    """The user's text, and the client's changes and additions."""
     sent, hooks = strip_leading_blocks(list_texts(value.get("content")), "hook_context")
     shown, _ = strip_leading_blocks(list_texts(value.get("displayContent")), "hook_context")
     for part in list_parts(value.get("content")):
@@ -276,7 +276,7 @@ def _user_drafts(state: _State, value: Mapping[str, Any], noted: dict[str, int])
         typed, extra = shown, [injected_draft(sent, "expansion", 1)]
     extra += [injected_draft(hooks, "client-context", 2)] if hooks else []
     if any("functionResponse" in part for part in list_parts(value.get("content"))):
-        return [injected_draft(sent, "beside-tool-result")] if sent else []  # what the client sends back to the model after a call
+        return [injected_draft(sent, "beside-tool-result")] if sent else []  # sent back to the model after a call
     typed = typed.strip()
     if not typed or _is_command(typed):
         return extra

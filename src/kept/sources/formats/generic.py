@@ -12,7 +12,7 @@ or one conversation per line, an object with a list of such messages in ``messag
 
 Or text: ``User: …`` and ``Assistant: …`` at the start of lines, or headings, see ``roles.py``. A record is a turn.
 
-This is the last of all readers: it never reads what another format claims.
+This is the last of all readers: it never reads a file that another format claims.
 """
 
 from collections.abc import Iterator, Mapping

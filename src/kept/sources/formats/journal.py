@@ -68,14 +68,14 @@ _KIND_FIELDS = ("category", "type", "kind")
 _SHARED_KINDS = frozenset(
     {"book", "article", "paper", "clipping", "highlight", "meeting", "minute", "podcast", "lecture", "interview"}
 )
-# What stands above the text of a note about a page or a meeting: its source, or who was there.
+# The lines above the text of a note about a page or a meeting: its source, or the participants.
 _SOURCE_LINE = Pattern(
     r"(?i)^[-*>]?[ \t]*(?:\*\*|_)?(?:(?:source|original|via|quelle|fuente|fonte|clipped from)\b[*_: ]{1,5}\S*https?://"
     r"|(?:present|attendees|participants|anwesend|teilnehmer|présents|asistentes)[*_]{0,2}:[*_]{0,2}[ \t]+\S)"
 )
 _AI_NAME = Pattern(r"(?i)\b(?:ai|agent|assistant|bot|llm|gpt|chatgpt|claude|codex|copilot|gemini|grok|cursor|aider|openclaw)\b")
 _NEVER = 7  # below every heading
-_HEADING_CHARACTERS = 28  # a date after this is what a heading is about, not when it was written
+_HEADING_CHARACTERS = 28  # a date after this is the subject of a heading, not its day of writing
 _WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _DAY_HEADING = Pattern(rf"(?i)^(?:{_WEEKDAY},? )?\[*\d{{4}}[-/._]?\d\d[-/._]?\d\d\]*(?:,? {_WEEKDAY})?$")
 # A heading that names whose text is below it ("Book: Deep Work"); below a project's heading, it is the person's own.

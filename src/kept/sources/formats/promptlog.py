@@ -140,7 +140,7 @@ def _parse_entry(
 def _section_entry(text: str, section: _Section, template: EventDraft, rows: Sequence[Row]) -> DocumentEntry:
     place, part = rows_place(rows, section.first, section.after), section.part
     if part is PromptLogPart.REPORT:
-        text = strip_edges(rows, section.first, section.after)  # the heading says what a section is about
+        text = strip_edges(rows, section.first, section.after)  # the heading is the subject of a section
     text, noted = strip_hidden(text)
     if not text:
         return DocumentEntry(place=place, noted=noted)

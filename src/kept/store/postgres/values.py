@@ -43,7 +43,7 @@ class Head:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SharedLine:
-    """A memory that an owner shares with a team: its words, and the quote it rests on if the owner allows others to read it."""
+    """A memory that an owner shares with a team: its words, and its quote if the owner allows others to read it."""
 
     owner: str
     id: str

@@ -1,8 +1,8 @@
 """An SQLite database that is a replica of rows on a server. Each transaction fetches the changes of others and sends its own.
 
-A transaction locks the file, then the owner's rows on the server. It fetches what others changed, applies its own changes, sends
-them, and commits first on the server and then locally. If the process dies between the two commits, the file is one change behind,
-and the next transaction fetches that change like any other. Reading takes no lock on the server and does not contact it.
+A transaction locks the file, then the owner's rows on the server. It fetches other machines' changes, applies its own, sends them,
+and commits first on the server and then locally. If the process dies between the two commits, the file is one change behind, and
+the next transaction fetches that change like any other. Reading takes no lock on the server and does not contact it.
 
 If the server cannot be reached, a machine may continue alone. Its changes are then only in its file, until
 :meth:`ReplicaDatabase.return_to_server` replaces the local rows by those of the server. The caller must save the changes before.
@@ -177,7 +177,7 @@ class ReplicaDatabase(Database):
         server.commit(self._send_rows(server, head))
 
     def _follow(self, server: "PostgresServer", head: Head) -> None:
-        """Fetch what the server has and this file lacks. Raises StoreError if they are different stores."""
+        """Fetch the rows that the server has and this file lacks. Raises StoreError if they are different stores."""
         bound = self.binding
         if bound is None and not self.fetch_one("is_empty")["empty"]:
             raise StoreError(

@@ -147,7 +147,7 @@ _NOTE = "\n\nNote: The user's next message may contain a correction or preferenc
 
 
 def denial_drafts(block: Mapping[str, Any], value: Mapping[str, Any], index: int) -> list[EventDraft]:
-    """Drafts of what the user typed while refusing a tool call, which the client puts into the tool's result.
+    """Drafts of the text that the user typed while refusing a tool call, which the client puts into the tool's result.
 
     A refusal is recognized by fields that a tool cannot write: the client records an error that a tool printed with ``Error:``
     before it.
@@ -163,8 +163,8 @@ def denial_drafts(block: Mapping[str, Any], value: Mapping[str, Any], index: int
 
 
 def answer_drafts(tool: ToolUse, result: Any, index: int) -> list[EventDraft]:
-    """Drafts of what the user chose or typed when the client asked them the assistant's questions; empty if the call already
-    contained its answers, for example from a hook.
+    """Drafts of the user's answers when the client asked them the assistant's questions; empty if the call already contained its
+    answers, for example from a hook.
     """
     answers = to_mapping(result).get("answers") if tool.name == "AskUserQuestion" else None
     if not isinstance(answers, dict) or '"answers"' in tool.target:

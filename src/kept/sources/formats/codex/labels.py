@@ -57,7 +57,7 @@ def strip_hook_blocks(text: str) -> tuple[str, str]:
 
 
 def prompt_drafts(text: str, noted: dict[str, int], *, reason: str) -> list[EventDraft]:
-    """The drafts of a prompt: what the user typed, and what hooks and an editor's extension added."""
+    """The drafts of a prompt: the user's text, and additions by hooks and an editor's extension."""
     text, hooks = strip_hook_blocks(text)
     drafts = [injected_draft(hooks, "hook-prompt", 1)] if hooks else []
     if text.startswith(_IDE) and _IDE_END in text:

@@ -67,7 +67,7 @@ _ITEMS = (*CALLS, *OUTPUTS, "message", "reasoning", "image_generation_call", "co
 _WRAPPED = ("response_item", "event_msg", "turn_context", "compacted")
 _SILENT = ("world_state", "token_usage_record", "retained_context", "inter_agent_communication")  # without words of a conversation
 _MACHINES = ("memory_consolidation", "review", "compact")
-_AGENT_NAMES = ("agent_nickname", "agent_role", "agent_path")  # what the agent that started a session calls it
+_AGENT_NAMES = ("agent_nickname", "agent_role", "agent_path")  # the name that the agent which started a session gave it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,7 +2,7 @@
 
 Claude Code: ``>`` or ``❯`` before a prompt, ``⏺`` or ``●`` before an answer or a call, ``⎿`` before a result. Codex: ``›`` or ``▌``
 before a prompt, ``•`` before an answer or a call, ``└`` before a result. Following rows belong to a block if they are indented or
-follow without a blank line. Boxes, rules, status lines and the input line are furniture: nobody said them.
+follow without a blank line. Boxes, rules, status lines and the input line are not part of the conversation.
 """
 
 from collections.abc import Iterator, Sequence

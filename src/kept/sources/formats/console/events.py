@@ -253,8 +253,8 @@ def _block_drafts(
 def _unlabelled_draft(
     text: str, template: EventDraft, state: ScreenState, noted: dict[str, int], *, unindented: bool
 ) -> EventDraft:
-    """The draft of a text without a glyph. It is an answer's if answers lost their margin or the screen begins within an answer;
-    else nobody's.
+    """The draft of a text without a glyph. It belongs to an answer if answers lost their margin or the screen begins within an
+    answer; else it has no author.
     """
     begun = state.last is None and all(line.startswith("  ") for line in text.split("\n") if line)
     if begun or (unindented and state.last in (BlockForm.ANSWER, BlockForm.UNLABELLED)):
@@ -272,7 +272,7 @@ def _output_draft(text: str, template: EventDraft, state: ScreenState) -> EventD
 
 
 def _chosen_answers(text: str) -> str:
-    """What the person chose: the words after the arrow of each question."""
+    """The person's choices: the words after the arrow of each question."""
     return "\n".join(answer.strip() for line in text.split("\n") if (answer := line.rpartition(" → ")[2]) != line)
 
 

@@ -79,7 +79,7 @@ _METADATA = Pattern(
     r"(?m)^[\w \t]{1,80}\(untrusted[^)\n]{0,60}\)[^\n]{0,200}\n```json[ \t]*\n(?s:.*?)^```[ \t]*$"
     r"|^\[message_id: [^\]\n]{1,200}\][ \t]*$"
 )
-# What the gateway says about a message's sender and chat.
+# The gateway's data about a message's sender and chat.
 _SENT = Pattern(
     r"(?m)^(?:Sender|Conversation info)[ \t]\(untrusted[^)\n]{0,60}\)[^\n]{0,200}\n```json[ \t]*\n((?s:.*?))^```[ \t]*$"
 )
@@ -115,7 +115,7 @@ def parse_sender(text: str, owner: str) -> tuple[str, Runner]:
 
 
 def prompt_drafts(text: str, runner: Runner, provenance: Any, noted: dict[str, int], *, index: int) -> list[EventDraft]:
-    """The drafts of a user's message: what they typed, and what the gateway, files and hooks added."""
+    """The drafts of a user's message: the typed text, and additions by the gateway, files and hooks."""
     text, around = _unwrap_message(text.strip(), noted)
     extra = [injected_draft("\n".join(around), "gateway-metadata", index, 1)] if around else []
     if not text:
@@ -131,7 +131,7 @@ def prompt_drafts(text: str, runner: Runner, provenance: Any, noted: dict[str, i
 
 
 def _unwrap_message(text: str, noted: dict[str, int]) -> tuple[str, list[str]]:
-    """A message without what was added around it, and these additions."""
+    """A message without the additions around it, and these additions."""
     around = []
     if "(untrusted" in text or "[message_id: " in text:
         around = [match.group(0) for match in _METADATA.finditer(text)]

@@ -28,7 +28,7 @@ _DISORDER = timedelta(hours=1)
 
 
 class RowZone(NamedTuple):
-    """What contains a row: a tool's block, a fence."""
+    """The block that contains a row: a tool's block, a fence."""
 
     tool: bool
     fenced: bool
@@ -127,7 +127,7 @@ class _FenceLines:
 
 @dataclass(kw_only=True, slots=True)
 class _LineState:
-    """What contains the current line: a tool's block, a fence and the line that opened it, blocks quoted in the fence."""
+    """The blocks that contain the current line: a tool's block, a fence and the line that opened it, blocks quoted in the fence."""
 
     tool: bool = False
     mark: str = ""
@@ -135,7 +135,7 @@ class _LineState:
     depth: int = 0
 
     def read_line(self, number: int, text: str, fences: _FenceLines) -> RowZone:
-        """Read a line; returns what contains it, and updates the state for the next one."""
+        """Read a line; returns the block that contains it, and updates the state for the next one."""
         if not self.mark and text.startswith(_OPEN):
             self.tool = True
         zone = RowZone(self.tool, bool(self.mark))

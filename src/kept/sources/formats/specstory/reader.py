@@ -5,8 +5,8 @@ whole whenever it has changed. The keys of events are message ids if the documen
 time as written and the words, so that a document under several names has the same keys. The session is the original tool's, so a
 conversation that is also read from that tool's own file is recognized by session, kind, second and words.
 
-A tool's expansion of a command follows the command in the same second and is nobody's. What a user pasted from another transcript
-ends their words.
+A tool's expansion of a command follows the command in the same second and has no human author. Text pasted from another transcript
+ends the user's words.
 """
 
 from collections import Counter
