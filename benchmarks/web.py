@@ -273,7 +273,7 @@ def model(hand: Hand) -> None:
         hand.press("g", "s")
         hand.click("button", "Ask this one")
         hand.click("button", "Ask it from now on")
-        hand.page.get_by_text("is asked by runs").wait_for()
+        hand.page.get_by_text("Runs ask").wait_for()
         hand.click("button", "Ask none")
         hand.page.get_by_text("No language model is asked.").wait_for()
 

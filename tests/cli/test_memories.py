@@ -378,7 +378,7 @@ def test_forgetting_needs_a_yes_and_leaves_no_word_anywhere(capsys, filled, rule
     gone = told(capsys, "forget", rule, "--yes")
     assert set(gone.pop("places")) == {"the store", "the files kept writes"}
     (transcript,) = gone.pop("out_of_reach")
-    assert transcript.endswith("a.jsonl still contains it: the file belongs to another program")
+    assert transcript.endswith("a.jsonl still says it: the file belongs to another program")
     assert gone == {"forgotten": [rule], "sessions": [], "items": 0, "outside": [], "near": [], "remains": [], "problems": []}
     assert told(capsys, "list", "--all")[0]["content"] == ""
     assert "(forgotten, 2026-01-05)" in kept(capsys, "list", "--all")[1]

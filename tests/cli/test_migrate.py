@@ -16,7 +16,7 @@ def test_every_command_of_the_day_works_with_a_server_and_says_what_it_does_with
     url = postgres()
     code, out, err = kept(capsys, "migrate", "--to", url)
     assert (code, err) == (0, "")
-    assert out.startswith("Moved and proven: ")
+    assert out.startswith("Moved and verified: ")
     assert {name: told(capsys, name, *more) for name, *more in (("list",), ("search", "dates"))} == before
     assert kept(capsys, "context", "how do we write dates?")[1] == context
     for call in (

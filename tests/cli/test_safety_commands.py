@@ -302,7 +302,7 @@ def test_a_look_names_a_backup_that_is_away_and_shows_what_would_go_of_sessions_
     kept(capsys, "backup", away)
     away.unlink()
     number = told(capsys, "list")[0]["id"]
-    assert f"{away} is not there now" in kept(capsys, "forget", number, "--dry-run")[1]
+    assert f"{away} is not there: kept made a backup" in kept(capsys, "forget", number, "--dry-run")[1]
     for asked in (("--session", "a"), ("--since", "2026-01-05")):
         assert RULE in [place["text"] for place in told(capsys, "forget", *asked, "--dry-run")]
     (whole,) = (place for place in told(capsys, "forget", "--session", "a", "--dry-run") if "whole session" in place["where"])

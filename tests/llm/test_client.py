@@ -336,7 +336,7 @@ def test_through_a_plan_no_money_is_spent_and_its_share_is_kept_to(tmp_path: Pat
         assert [type(each) for each in found] == [CompleteReply] * 2 + [UnaffordableReply] * 23
         assert "plan with claude" in found[-1].reason
         assert asking.tally.usage.cost == 0.0
-        assert "min, through your plan with claude, of which 2 may be asked now" in told[0]
+        assert "min, through your plan with claude; 2 of them may be asked now" in told[0]
         (later,) = asker(model, plan=PLAN, replies=replies)([ask("next run")])
         assert isinstance(later, UnaffordableReply)
 

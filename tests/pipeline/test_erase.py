@@ -407,7 +407,7 @@ def test_settings_of_the_persons_own_that_say_it_are_named_and_no_others(full):
     mine.write_text(f"# {SAID}\n")
     with full() as workspace:
         gone = forget(workspace, make_erasure_request(workspace, [the_memory(workspace)]))
-    assert [each for each in gone.out_of_reach if "your own settings" in each] == [f"{mine} still contains it: your own settings"]
+    assert [each for each in gone.out_of_reach if "your own settings" in each] == [f"{mine} still says it: your own settings"]
 
 
 def test_a_copy_of_kepts_own_that_is_gone_is_not_named_and_no_working_copy_is_left(full):
@@ -901,7 +901,7 @@ def test_of_transcripts_those_are_named_that_still_say_it_and_no_others(home, de
     with desk_at(home) as workspace:
         words = ErasureWords(sentences=(SAID,))
         told = list(find_out_of_reach(workspace, words, [str(says), str(other), str(home / "gone.jsonl")]))
-        assert told == [f"{says} still contains it: the file belongs to another program"]
+        assert told == [f"{says} still says it: the file belongs to another program"]
 
 
 def test_every_run_that_forgets_words_comes_to_its_end(home, desk_at):

@@ -456,5 +456,5 @@ def test_the_history_of_a_repository_is_named_once_if_kept_writes_files_there(ho
         (home / ".claude" / ".git").mkdir()
         (home / ".claude" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
         assert [text for text in find_out_of_reach(workspace, WORDS, ()) if "history" in text] == [
-            f"the history of the repository {home / '.claude'} may contain it, because kept writes a file there"
+            f"the history of the repository {home / '.claude'} may say it, because kept writes a file there"
         ]

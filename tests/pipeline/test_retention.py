@@ -123,7 +123,7 @@ def test_where_nothing_is_old_enough_that_is_said(desk_at, said, set_keep):
     set_keep(keep="99y")
     with desk_at(said) as workspace:
         run_pipeline(workspace, [], RunOptions())
-        with pytest.raises(UsageError, match="nothing is older"):
+        with pytest.raises(UsageError, match="no turn is older"):
             make_retention_request(workspace)
 
 

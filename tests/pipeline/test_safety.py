@@ -338,7 +338,7 @@ def test_a_backup_that_is_away_is_named_when_something_is_forgotten(desk_at, hom
         made = create_backup(workspace, tmp_path / "mine.db")
         _take_away(made)
         gone = forget_ids(workspace, [each.id for each in workspace.store.log.memories() if "ISO 8601" in each.content])
-    assert any(each.startswith(f"{made} is not there now") for each in gone.out_of_reach)
+    assert any(each.startswith(f"{made} is not there: kept made a backup") for each in gone.out_of_reach)
 
 
 def test_a_backup_that_was_moved_or_copied_below_the_home_forgets_too(desk_at, home, transcripts, tmp_path):
@@ -354,7 +354,7 @@ def test_a_backup_that_was_moved_or_copied_below_the_home_forgets_too(desk_at, h
         assert {copy, moved} <= set(find_backups(workspace))
         assert tmp_path / "another.db" not in find_backups(workspace)
         gone = forget_ids(workspace, [each.id for each in workspace.store.log.memories() if "ISO 8601" in each.content])
-    assert not any("is not there now" in each for each in gone.out_of_reach)
+    assert not any("is not there: kept made a backup" in each for each in gone.out_of_reach)
     assert not any(b"ISO 8601" in path.read_bytes() for path in (copy, moved))
 
 

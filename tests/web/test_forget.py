@@ -208,4 +208,4 @@ def test_what_forgetting_could_not_reach_stays_on_every_page_until_it_is_closed_
     page.locator(".notice", has_text="pistachio.jsonl").get_by_role("button", name="Done, close this").click()
     page.get_by_text("pistachio.jsonl").wait_for(state="detached")
     assert "pistachio.jsonl" not in large.ask("GET", "/overview")[2]
-    assert re.search("seen to by you, outside of kept’s reach: .*pistachio.jsonl", large.ask("GET", "/history")[2])
+    assert re.search("dealt with by you, outside of kept’s reach: .*pistachio.jsonl", large.ask("GET", "/history")[2])

@@ -29,7 +29,7 @@ def test_a_nightly_job_that_is_not_there_and_a_missing_backup_are_warnings(serve
     served.add("The walnut harvest is on Tuesday.")
     page = browse("/overview")
     assert page.get_by_role("region", name="Health").locator(".warn").all_inner_texts() == ["not installed", "none"]
-    page.get_by_text("New sessions are not read by themselves.").wait_for()
+    page.get_by_text("New sessions are not read automatically.").wait_for()
 
 
 def test_a_night_that_went_well_does_not_hide_that_no_other_comes(served, home):
@@ -38,7 +38,7 @@ def test_a_night_that_went_well_does_not_hide_that_no_other_comes(served, home):
         run_nightly(workspace)
     for path, told in (("/overview", "not installed"), ("/settings/night", "No nightly job is installed")):
         assert told in served.ask("GET", path)[2]
-    assert "New sessions are not read by themselves." in served.ask("GET", "/overview")[2]
+    assert "New sessions are not read automatically." in served.ask("GET", "/overview")[2]
     install_job(
         find_paths(str(home), {"HOME": str(home)}),
         {"HOME": str(home)},

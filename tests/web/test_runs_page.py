@@ -338,7 +338,7 @@ def test_a_part_that_changed_no_memory_does_not_take_the_mark_off_an_undone_run(
         (run,) = load_runs(workspace, 5)
         part = next(each for each in run.passes if not each.operations)
     question = served.ask("GET", "/history")[2]
-    assert "The sessions it read stay read" in question
+    assert "The sessions it read still count as read" in question
     served.ask("POST", "/api/undo", {"what": f"r{run.run.id}"})
     assert served.ask("POST", "/api/redo", {"what": str(part.id)})[2]["said"] == "no memory changed"
     row = served.ask("GET", f"/history/{run.run.id}/row")[2]

@@ -203,7 +203,7 @@ def test_a_model_that_was_found_is_chosen_tried_and_dropped_on_the_page(served, 
     before = page.locator("#model-card [role=status]", has_text="because 1 session was read without a model").inner_text()
     page.get_by_role("button", name="Ask this one").click()
     page.get_by_role("dialog").get_by_role("button", name="Ask it from now on").click()
-    page.get_by_text("Claude Code, claude-haiku-5-5 chosen is asked by runs").wait_for()
+    page.get_by_text("Runs ask Claude Code, claude-haiku-5-5 chosen").wait_for()
     after = page.locator("#model-card [role=status]", has_text="because 1 session was read without a model").inner_text()
     assert re.findall(r"ask (\d+ questions?)", before) == re.findall(r"ask (\d+ questions?)", after) != []
     assert page.get_by_role("button", name="Ask this one").count() == 0

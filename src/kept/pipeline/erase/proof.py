@@ -73,22 +73,22 @@ def _places_out_of_reach(workspace: Workspace, words: ErasureWords, transcripts:
     known = {*map(Path, transcripts)}
     for path in sorted({*known, *map(workspace.paths.place_now, known), *list_foreign_notes(workspace)}):
         if path.is_file() and not path.is_relative_to(workspace.paths.state) and next(traces(path, words), None):
-            yield f"{path} still contains it: the file belongs to another program"
+            yield f"{path} still says it: the file belongs to another program"
     whole = {Path(thread.path) for thread in workspace.store.archive.threads() if thread.session in words.sessions}
     for path in sorted({*whole, *map(workspace.paths.place_now, whole)}):
         if path.is_file():
             yield f"{path} still holds the session: the file belongs to another program"
     for path in sorted(workspace.paths.config.rglob("*")):
         if path.is_file() and next(traces(path, words), None):
-            yield f"{path} still contains it: your own settings"
+            yield f"{path} still says it: your own settings"
     for run in workspace.store.log.runs(command="export"):
         path = Path(str(run.report.get("path", "")))
         if path.is_file():
-            says = "still contains it" if next(traces(path, words), None) else "may contain it"
+            says = "still says it" if next(traces(path, words), None) else "may say it"
             yield f"{path} {says}: it is an export of {run.started_at.date()}, of which there may be copies"
     yield from list_unreachable_backups(workspace)
     for part in find_matching_names(workspace, words):
         yield f"{part} is the name of a folder or file that kept has read; names of files are not erased"
     roots = {checkout.root for name in workspace.store.outputs() if (checkout := find_checkout(str(Path(name).parent)))}
     for root in sorted(roots):
-        yield f"the history of the repository {root} may contain it, because kept writes a file there"
+        yield f"the history of the repository {root} may say it, because kept writes a file there"

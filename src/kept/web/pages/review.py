@@ -101,13 +101,13 @@ def _find_decided(workspace: Workspace, number: str) -> Memory | None:
 def _describe_budget(workspace: Workspace) -> str:
     """How an approved memory reaches the start of a session, in a sentence."""
     if client_has_hooks(workspace, "claude"):
-        return "Kept, it is put before the next sessions of its project by a hook, as far as there is room."
+        return "If you keep it, a hook adds it to the next sessions of its project, if there is room."
     path = workspace.paths.output_path(workspace.profile.outputs.memory_file or ".")
     states = workspace.store.output_states(str(path))[:1]
     stand = sum(workspace.store.log.memory(line.key) is not None for state in states for line in state.lines if line.key)
     active = _count_with_status(workspace, Status.ACTIVE)
     full = f" (room for {stand} of {active} memories now)" if stand < active else ""
-    return f"Kept, it stands at a session's start before what was inferred{full}."
+    return f"If you keep it, sessions see it at their start, before inferred memories{full}."
 
 
 @router.get("/review/reach")
