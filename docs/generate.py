@@ -40,7 +40,7 @@ def commands() -> Lines:
         "",
     )
     yield from ("Every command takes these:", "", *_table(("option", "meaning"), GLOBAL_OPTIONS))
-    yield from ("What a memory or a proposal can be, in one word each, here, on the page and in JSON:", "")
+    yield from ("The states of a memory or a proposal, as used by commands, on the page and in JSON:", "")
     yield from _table(("word", "meaning"), STATES)
     for title, group in GROUPS.items():
         yield from (f"## {title}", "")
@@ -75,8 +75,9 @@ def settings() -> Lines:
     """Every setting with its kind, default and meaning."""
     yield from ("# Settings", "")
     yield from (
-        "`kept config list` shows them with their values, `kept config set NAME VALUE` changes one. They stand in one TOML file,",
-        "`~/.config/kept/config.toml`. What names a program, a server, a variable or a path can be changed in a terminal alone.",
+        "`kept config list` shows them with their values, `kept config set NAME VALUE` changes one. They are stored in one TOML",
+        "file, `~/.config/kept/config.toml`. Settings that name a program, a server, a variable or a path can only be changed in a",
+        "terminal.",
         "",
     )
     with tempfile.TemporaryDirectory() as folder:
@@ -131,7 +132,7 @@ def mcp() -> Lines:
         "`kept mcp` serves these over stdio; `kept mcp --http` over HTTP on this machine. [How to connect](../agents.md).",
         "",
     )
-    yield from ("What an agent is told of it:", "", *(f"> {line}" for line in (server.instructions or "").splitlines()), "")
+    yield from ("The instructions that an agent gets:", "", *(f"> {line}" for line in (server.instructions or "").splitlines()), "")
     for tool in sorted(asyncio.run(server.list_tools()), key=lambda each: each.name):
         schema = tool.input_schema
         needed = schema.get("required", [])
@@ -181,10 +182,10 @@ def _methods(kind: type) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 def exit_codes() -> Lines:
     """The exit codes and the errors behind them."""
-    yield from ("# Exit codes", "", "Every error is one line: what happened, where, what to do next. Nothing is lost.", "")
+    yield from ("# Exit codes", "", "Every error is one line: what happened, where, and what to do next. No data is lost.", "")
     rows = [
         ("0", "done"),
-        ("1", "partly done: something was not read, or waits"),
+        ("1", "partly done: some input was not read, or some work is left for the next run"),
         ("2", "nothing was done"),
         ("130", "stopped by Ctrl-C"),
     ]
@@ -230,9 +231,9 @@ def json_forms() -> Lines:
     yield from (
         "# JSON forms",
         "",
-        "What commands print with `--json`, shown by what they print on the bundled sample without embeddings. `[]` stands for",
-        "each item of a list. A name whose last part is data (a category, a format) may be another one for you, and what is null",
-        "in the sample may be of any kind. A command that changes memories prints what `kept add` or `kept undo` does.",
+        "The output of commands with `--json`, as printed for the bundled sample without embeddings. `[]` means each item of a",
+        "list. If the last part of a name is data (a category, a format), yours may differ. A value that is null in the sample may",
+        "be of any kind. Other commands that change memories print the same as `kept add` or `kept undo`.",
         "",
     )
     known = {"SAMPLE": str(Path(kept.__file__).parent / "sample" / "projects")}

@@ -4,7 +4,8 @@ Observed messages are redacted and written at once to a transcript in kept's own
 end of the session (or the next ``kept run``) reads it like any other transcript, and finds the episodes and candidates that
 :meth:`Memory.observe` returned.
 
-Each user has a home of their own below the given one, with its own store, archive and files, so no search finds another user's.
+Each user has a separate home below the given one, with its own store, archive and files, so no search finds another user's
+memories.
 """
 
 import os
@@ -84,7 +85,7 @@ class Memory:
                 it; None and blanks are refused.
             project: a folder or a name; None for none. Memories of a project are used only there, unless they are about the user.
             session: letters, digits, - and _; an existing session continues where it ended, even after a crash. None for a new one.
-            profile: the way of remembering; None for that of the settings.
+            profile: the way of remembering; None for the profile in the settings.
             most: if working memory exceeds this many entries, the older ones become notes.
             keep: this many entries then stay in working memory.
 

@@ -181,7 +181,7 @@ _PARTS = 4  # texts after a colon, in backticks and in double quotes: at most th
 
 
 def message_fingerprints(message: str) -> tuple[str, ...]:
-    """The distinct fingerprints of a message, that of the most specific error line first."""
+    """The distinct fingerprints of a message, the fingerprint of the most specific error line first."""
     parts: list[str] = []
     for line in message[:4_000].splitlines()[:_LINES]:
         rest = line

@@ -58,7 +58,7 @@ def mark_known_statements(text: str, known: Collection[str], key: bytes, mark: s
 
 
 def _is_alike(left: str, right: str, words: int) -> bool:
-    """True if most minima are equal, or if ``left``, of so many words, is a large part of ``right``."""
+    """True if most minima are equal, or if ``left`` is a large part of ``right``, judged by its number of words."""
     similarity = _minhash_similarity(left, right)
     # The minima over a part are never below those over the whole; for other words, one in 32 almost certainly is.
     positions = range(0, 4 * _WIDTH, 4)

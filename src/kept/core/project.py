@@ -50,7 +50,7 @@ class Project:
 
 
 def project_root(directory: str) -> str:
-    """The directory that identifies a project: for a worktree that of its main checkout; without a trailing separator."""
+    """The directory that identifies a project: for a worktree, the directory of its main checkout; without a trailing separator."""
     place = directory[:4096]
     if _NAMELESS.search(place):
         return directory.rstrip("/\\") or directory
@@ -125,7 +125,7 @@ def correct_directory(directory: str, corrections: Mapping[str, str]) -> str | N
     """The directory whose project a directory belongs to according to a person's corrections; None if they say nothing.
 
     A correction also applies to everything below its directory, and corrections may be chained. A directory mapped to itself is a
-    project of its own, whatever repository contains it.
+    separate project, whatever repository contains it.
     """
     by_root = {project_root(corrected): other for corrected, other in corrections.items()}
     seen: set[str] = set()

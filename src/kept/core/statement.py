@@ -109,7 +109,7 @@ def _strip_opening_words(words: frozenset[str], form: str) -> frozenset[str]:
 
 
 def strip_opening(words: list[str]) -> list[str]:
-    """The words of a normal form without its opening, which says who says it or that it applies here."""
+    """The words of a normal form without its opening, which names the speaker or says that it applies here."""
     for _ in range(2):
         if not words or words[0] not in _OPENING:
             break

@@ -22,8 +22,8 @@ def parse_instant(value: object) -> datetime | None:
     """Read a timestamp as transcripts write it: ISO 8601, or epoch seconds or milliseconds.
 
     Returns:
-        An aware UTC datetime, or None if the value is no plausible instant: the event is then undated, never "now".
-        A text without a time zone gives None as well: only a reader that knows the zone may add it.
+        An aware UTC datetime, or None if the value is not a plausible instant: the event is then undated, never "now". A text
+        without a time zone gives None as well: only a reader that knows the zone may add it.
     """
     match value:
         case bool() | None:

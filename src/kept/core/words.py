@@ -9,7 +9,7 @@ find the author of a text; the modules that read the other keys describe them.
 - ``wishes``: words of a person who wants something; ``orders``: openings of an instruction; ``pleas``: openings of a further
   sentence of it; ``conditions``: openings that instruct nothing by themselves; ``duties``: verbs of obligation; ``standing``:
   openings of lasting rules.
-- ``sources``: who or what may be quoted; ``speakers``: those of them that occur as a label; ``says``: verbs of saying;
+- ``sources``: who or what may be quoted; ``speakers``: those that occur as a label; ``says``: verbs of saying;
   ``according``: phrases that attribute a sentence to a source; ``taken``: the same if a colon follows.
 - ``material``: nouns that announce a paste if a colon follows; ``digests``: instructions that announce a text to work on;
   ``restatements``: words with which a person repeats an earlier prompt; ``reviews``: phrases of a review.

@@ -85,7 +85,7 @@ def find_ended(memories: Iterable[Memory], operations: Sequence[Operation]) -> t
 
 
 def _is_eroding(category: str, active: int, counted: Counter[_Budget], spent: Counter[_Budget]) -> bool:
-    """True if a category loses more than half over the 30 days, in the budget of faded memories or in that of all others."""
+    """True if a category loses more than half over the 30 days, counting faded memories and all others separately."""
     return any(
         counted[budget] and stood >= LEAST_MEMORIES and counted[budget] + spent[budget] > SHARE * stood
         for budget in ((category, False), (category, True))

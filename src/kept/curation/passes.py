@@ -84,8 +84,8 @@ def curate_changed_groups(
     """Curate every group whose live candidates changed. Raises StoreError.
 
     ``run`` returns the number of the run, and is called only if something is committed. ``allow`` lets passes through that would
-    deactivate too many memories, ``freed`` those of scopes that a person changed on purpose. ``meaning`` returns the similarity of
-    texts. A group that a guard stopped keeps its candidates and stays queued; the stop is recorded once.
+    deactivate too many memories; ``freed`` does so for scopes that a person changed on purpose. ``meaning`` returns the similarity
+    of texts. A group that a guard stopped keeps its candidates and stays queued; the stop is recorded once.
     """
     result = CurationReport()
     groups = workspace.store.log.groups_to_curate()

@@ -126,7 +126,7 @@ def commit_subject(event: Event) -> str:
 
 
 def _changed_file(event: Event) -> str | None:
-    """The name of the file that a tool call changed; empty if its target is no file name, None if it changed nothing."""
+    """The name of the file that a tool call changed; empty if its target is not a file name, None if it changed nothing."""
     if event.kind is not EventKind.TOOL_CALL or event.tool is None or not event.tool.target:
         return None
     name = event.tool.name.rsplit("__", 1)[-1].casefold()

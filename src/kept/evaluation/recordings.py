@@ -114,8 +114,8 @@ class RecordedReplies:
     """Answers questions with the replies that were recorded about the same typed words.
 
     ``asked`` and ``bodies`` map ids to the questions and to the replies given. ``matched`` maps recordings to the typed events
-    found again, ``unreadable`` maps recordings that cannot be read to the reason. ``shown`` lists the texts of the events
-    found again; of a recording without typed events, those of all events of the question.
+    found again, ``unreadable`` maps recordings that cannot be read to the reason. ``shown`` lists the texts of the events found
+    again; for a recording without typed events, the texts of all events of the question.
     """
 
     recorded: Sequence[Recording] = ()

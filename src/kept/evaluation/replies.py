@@ -2,8 +2,8 @@
 
 A folder of replies contains one file per question (see ``benchmarks/replies``), which :mod:`kept.evaluation.recordings` matches.
 Parsing, checks and curation are those of a run, so the result shows what they let through and where each passage worth keeping was
-lost. A reader answered the questions without seeing the annotations; its replies are in a folder of their own.
-The subfolder ``trial`` contains its replies to the ten trial questions (01.json to 10.json).
+lost. A reader answered the questions without seeing the annotations; its replies are in a separate folder. The subfolder ``trial``
+contains its replies to the ten trial questions (01.json to 10.json).
 
 The folder ``adversarial`` contains replies made to deceive: ``session.jsonl`` (one conversation) and ``cases.jsonl`` (``name`` and
 ``reply``, an object or a text). For each case, a scripted model answers every question about the conversation with that reply, run

@@ -116,7 +116,7 @@ def run_retrieval(
     stores: Path | None = None,
     progress: Progress = ignore_progress,
 ) -> RetrievalResult:
-    """Archive each space of a corpus in a store of its own, embed it, and rank its turns (or sessions) for each question.
+    """Archive each space of a corpus in a separate store, embed it, and rank its turns (or sessions) for each question.
 
     With a folder ``stores`` the stores are kept there, and existing ones are reused. Raises UsageError if a file is malformed.
     """
@@ -175,7 +175,7 @@ class ExtractionResult:
 
 
 def run_extraction(open_workspace: Opener, corpus: Path, gold: Path, *, progress: Progress = ignore_progress) -> ExtractionResult:
-    """Extract each space of a corpus without a model, in a store of its own, and compare the memories with the facts.
+    """Extract each space of a corpus without a model, in a separate store, and compare the memories with the facts.
 
     ``found`` is the share of facts with a source that a memory has too, ``right`` the share of memories that have a source of a
     fact. ``told@.5`` and ``told@.7`` are the shares of facts of whose content words a single memory contains that share. Raises

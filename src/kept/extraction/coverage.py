@@ -1,7 +1,7 @@
 """Coverage: split a session into topics, and check whether memories cover them.
 
-A topic is a run of exchanges (a prompt and its answers) that share words and names. It is covered if the evidence of an active or
-held memory lies in it, or if an active memory contains one of the topic's names that no other topic has. It is missed if no memory
+A topic is a run of exchanges (a prompt and its answers) that share words and names. It is covered if it contains the evidence of an
+active or held memory, or if an active memory contains one of the topic's names that no other topic has. It is missed if no memory
 covers it although the user stated a rule, choice, preference or correction in it together with its scope or reason.
 
 The user's statements are found with the patterns of the extraction rules. A statement that these patterns overlook is therefore not

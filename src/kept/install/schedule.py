@@ -1,7 +1,7 @@
 """Install, query and remove the nightly job in the system's scheduler: systemd, launchd or cron.
 
-Writes only its own files and a marked crontab line, and removes exactly those. Missed nights need no job of their own: the next run
-reads whatever is new.
+Writes only its own files and a marked crontab line, and removes exactly those. Missed nights need no separate job, because the next
+run reads everything new.
 """
 
 import os
@@ -232,8 +232,8 @@ def install_job(
 ) -> InstalledJob:
     """Install the nightly job at ``at`` (HH:MM), in a named zone if the scheduler supports zones. An existing one is replaced.
 
-    If ``home`` is not the user's, the files are written below it and nothing is registered: a trial home never runs by itself.
-    Raises UsageError for an invalid time or zone, ConfigError if the system has no known scheduler.
+    If ``home`` is not the user's, the files are written below it and nothing is registered: jobs of a trial home never run
+    automatically. Raises UsageError for an invalid time or zone, ConfigError if the system has no known scheduler.
     """
     chosen, entry = _plan_job(home, env, at=at, zone=zone, kind=kind)
     wanted = job_entry_files(chosen, entry, home.root, env)

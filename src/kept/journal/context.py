@@ -64,7 +64,7 @@ def collect_context(workspace: Workspace, first: date, last: date, *, detailed: 
     """Collect the context items of these days: work, solved errors, decisions, learnings, open questions, commits, files. Items
     that several days repeat occur once. Raises StoreError.
 
-    ``detailed`` is for a model: each exchange is an item of its own, and the points that a model noted are included.
+    ``detailed`` is for a model: each exchange is a separate item, and the points that a model noted are included.
     """
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
     found = [(note, workspace.scope(note.project, note.path)) for note in _notes_until(workspace, start, stop)]
@@ -281,8 +281,8 @@ def last_work_before_day(workspace: Workspace, day: date, scopes: Collection[str
 
 
 def _wording_at(memory: Memory, proposals: Mapping[str, Candidate], start: datetime) -> str:
-    """The wording of a memory before ``start``: the present one if it is the person's or was proposed by then, else that of the
-    newest candidate by then; empty if there was none.
+    """The wording of a memory before ``start``: the present one if it is the person's or was proposed by then, else the wording of
+    the newest candidate by then; empty if there was none.
     """
     if memory.owned or not memory.candidates:
         return memory.content

@@ -164,7 +164,7 @@ def failure_from_status(status: int, headers: Mapping[str, str], body: object) -
 
 
 def failure_from_error(error: Exception, *, connection: bool) -> AdapterFailure:
-    """The failure for an exception: of the ``connection`` to the server, or else of a response that is no valid message."""
+    """The failure for an exception: a failure of the ``connection`` to the server, or an invalid response."""
     if connection:
         return AdapterFailure(fault=Fault.CONNECTION, reason="the server cannot be reached, or the connection broke")
     return AdapterFailure(fault=Fault.FAILED, reason=f"the server's response has an unknown form ({type(error).__name__})")

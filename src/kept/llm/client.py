@@ -48,10 +48,11 @@ Redact = Callable[[str], tuple[str, int]]
 class LlmClient:
     """Takes asks and returns replies (an :data:`kept.llm.ask.Asking`), during one run.
 
-    ``create`` creates the model on first use; if it raises ConfigError, every question fails. ``limits`` begin with those of a run,
-    if it has any. ``plan`` is the subscription that answers; then its share of calls is the limit, since tokens cost nothing.
-    ``day_start`` returns when the day began, in the person's zone. ``program`` identifies the model's program; a new one is asked
-    again the questions at which an old one failed. ``token_limits`` may ask a server. ``tell`` gets progress messages and warnings.
+    ``create`` creates the model on first use; if it raises ConfigError, every question fails. ``limits`` begin with the limits of a
+    run, if there are any. ``plan`` is the subscription that answers; then its share of calls is the limit, since tokens cost
+    nothing. ``day_start`` returns when the day began, in the person's zone. ``program`` identifies the model's program; a new one
+    is asked again the questions at which an old one failed. ``token_limits`` may ask a server. ``tell`` gets progress messages and
+    warnings.
     """
 
     def __init__(

@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 def split_batches(items: Iterable[T], size: Callable[[T], int], most: int) -> Iterator[list[T]]:
-    """The items, in order, in batches of a total size of at most ``most``; a larger item is a batch of its own."""
+    """The items, in order, in batches of a total size of at most ``most``; a larger item is a separate batch."""
     batch: list[T] = []
     total = 0
     for item in items:

@@ -155,7 +155,7 @@ def with_hooks(text: str, program: str, where: str, client: Client = CLIENTS[0])
 
 
 def with_permission(text: str, tool: str, where: str) -> str:
-    """The settings with permission to call ``tool`` of kept, and no other of its tools, without asking. Raises ConfigError."""
+    """The settings with permission to call only ``tool`` of kept's tools without asking. Raises ConfigError."""
     body = _parse_settings(text, where) if text.strip() else {}
     if tool in body.get("permissions", {}).get("allow", ()):
         return text

@@ -60,7 +60,7 @@ def _make_checkout(root: Path, git: Path) -> Checkout:
 
 
 def remote_name(url: str) -> str:
-    """Host and path of a repository's URL, in lower case; empty for a folder or anything that is no URL."""
+    """Host and path of a repository's URL, in lower case; empty for a folder or anything that is not a URL."""
     match = _URL.match(url[:1000])
     return f"{match['host']}/{match['path']}".lower() if match else ""
 

@@ -196,7 +196,7 @@ def load_failures(state: str) -> list[JobFailure]:
 def format_failures_note(before: list[JobFailure], runner: str, errors: dict[str, str], at: str) -> str:
     """The updated record after a run of ``runner``, the first word of its jobs' names; failures of other runners stay.
 
-    ``errors`` are those of the jobs that failed now, by job.
+    ``errors`` are the errors of the jobs that failed now, by job.
     """
     since = {item.what: item.since for item in before}
     others = [item for item in before if item.what.partition(" ")[0] != runner]

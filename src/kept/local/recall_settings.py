@@ -1,4 +1,4 @@
-"""The settings of recall, in a module of their own so that hooks need not load the other settings."""
+"""The settings of recall, in a separate module, so that hooks need not load the other settings."""
 
 from kept.core.value import dataclass
 

@@ -91,7 +91,7 @@ Directory = Annotated[ListRootsResult, Resolve(_ask_for_roots)]
 
 
 def call_directory(project: str, roots: ListRootsResult) -> str:
-    """The directory of a call: the one it names, else the client's first root that exists, else that of this process."""
+    """The directory of a call: the one it names, else the client's first root that exists, else the directory of this process."""
     folders = (unquote(urlsplit(str(root.uri)).path) for root in roots.roots)
     return project or next((folder for folder in folders if Path(folder).is_dir()), str(Path.cwd()))
 

@@ -16,8 +16,8 @@ _FOUND = 200  # consider at most this many memories with any of the words
 
 
 def hold_conflict(number: str, memory: Memory, content: str, at: datetime, *, path: str, by: str = "") -> Add:
-    """The operation that holds other words for a memory beside it. They are a person's own, written at ``path`` while the memory
-    was changed elsewhere, or those of somebody else (``by``).
+    """The operation that holds other words for a memory beside it. They are the person's words, written at ``path`` while the
+    memory was changed elsewhere, or somebody else's words (``by``).
     """
     origin = Origin.ASSISTANT if by else Origin.USER
     evidence = Evidence(quote=content, event="", session="", path=path, at=at, author=by or "file", origin=origin)

@@ -1,6 +1,6 @@
 """The review queue: held memories and wishes that were said once, ranked by a score.
 
-The ranking is computed each time; only the counts are cached (``COUNTS``). A wish that was said once is no memory. If a person
+The ranking is computed each time; only the counts are cached (``COUNTS``). A wish that was said once is not a memory. If a person
 approves it, it becomes one with its evidence (:func:`kept.memories.person.accept_refused`); if they reject it, it is not shown
 again.
 """

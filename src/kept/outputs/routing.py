@@ -160,7 +160,7 @@ def preview_start(workspace: Workspace, directory: str = "", *, client: str = "c
 
 
 def client_has_hooks(workspace: Workspace, client: str) -> bool:
-    """True if an agent calls the hooks of ``kept``; an unknown agent is assumed to ask by itself, so True for it too."""
+    """True if an agent calls the hooks of ``kept``; an unknown agent is assumed to query memories itself, so True for it too."""
     return all(calls_hooks(workspace, item) for item in CLIENTS if item.name == client)
 
 

@@ -194,7 +194,7 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
 
 
 def _rewrite_entries(workspace: Workspace, reply_files: _ReplyFiles, *, agent: bool) -> None:
-    """Rewrite the journal entries that have a reply; each one is then extracted in a run of its own."""
+    """Rewrite the journal entries that have a reply; each one is then extracted in a separate run."""
     written = False
     for first, last, work, ask in [*find_entries_without_model(workspace, reply_files, _BY)] if reply_files.is_answered else ():
         if isinstance(reply_files((ask,))[0], CompleteReply):

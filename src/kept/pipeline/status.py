@@ -55,7 +55,9 @@ class RunSummary:
 
     @property
     def undone(self) -> bool:
-        """True if everything that can be undone in the run is undone; a pass that changed no memory counts where no other did."""
+        """True if everything that can be undone in the run is undone; passes that changed no memory count only if there are no
+        others.
+        """
         able = [pass_summary for pass_summary in self.passes if not pass_summary.lasting]
         able = [pass_summary for pass_summary in able if pass_summary.operations] or able
         return bool(able) and all(pass_summary.undone for pass_summary in able)

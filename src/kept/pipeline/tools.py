@@ -34,8 +34,8 @@ NOTHING = "No memory is about that."
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchMatch:
-    """A search result. ``kind`` is memory, summary or turn; ``category`` that of a memory, otherwise the author; ``day`` is an ISO
-    date or empty; ``project`` is empty for what applies everywhere.
+    """A search result. ``kind`` is memory, summary or turn; ``category`` is a memory's category, or else the author; ``day`` is an
+    ISO date or empty; ``project`` is empty for what applies everywhere.
     """
 
     id: str

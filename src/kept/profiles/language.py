@@ -26,7 +26,8 @@ class _LateLexicon:
 
 
 def choose_lexicon(events: Sequence[Event], languages: tuple[str, ...]) -> Lexicon:
-    """The lexicon for the languages of the prompts and notes among some events; if they cannot be told, that of the first language.
+    """The lexicon for the languages of the prompts and notes among some events; if they cannot be detected, the lexicon of the
+    first language.
 
     The languages are detected on first use, because most events contain no word that needs them.
     """

@@ -91,10 +91,10 @@ class Category:
     budget. ``half_life`` is the number of days after which an unconfirmed memory counts half (0: never). ``fades`` is the number of
     days after which it retires if its project continues without mentioning any of its artifacts (0: never). ``budget`` is how many
     memories per scope a file shows (0: all). ``user_wide`` puts it into the user's scope instead of the project's. ``lasting``:
-    several can hold at once, so none replaces another. ``promotes_to`` is the category that a memory gets once it was said in three
-    sessions. ``shown_in`` are its outputs. ``writers`` are those who may write to it; without machine writers, extracted candidates
-    are held. ``headings`` are those under which notes and journals list its items. Without ``self_reference``, candidates about the
-    assistant itself are refused.
+    several memories can hold at once, so none replaces another. ``promotes_to`` is the category that a memory gets once it was said
+    in three sessions. ``shown_in`` are its outputs. ``writers`` are those who may write to it; without machine writers, extracted
+    candidates are held. ``headings`` are those under which notes and journals list its items. Without ``self_reference``,
+    candidates about the assistant itself are refused.
     """
 
     id: str

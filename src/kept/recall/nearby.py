@@ -145,7 +145,7 @@ class MessageTerms(NamedTuple):
     intent: Intent = NO_INTENT
 
     def asked(self) -> list[float]:
-        """The weight of each name: that of its heaviest word."""
+        """The weight of each name: the weight of its heaviest word."""
         return [max(self.worth[word] for word in name) for name in self.names]
 
 

@@ -71,7 +71,7 @@ def build_phrases(words: Sequence[str], compounds: Iterable[tuple[str, str, str]
 def select_search_terms(
     words: Sequence[str], phrases: Iterable[str], counts: Mapping[str, int], most: int | None = None
 ) -> tuple[str, ...]:
-    """The words and phrases to search for. ``counts`` is the number of texts that contain each.
+    """The words and phrases to search for. ``counts`` maps each word to the number of texts that contain it.
 
     A phrase of two of the words is used only if these words often occur apart: if they mostly occur together, the phrase says no
     more than one of them. With ``most``, only the rarest words are used: their counts add up to at most ``most``, but at least one

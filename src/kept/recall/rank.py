@@ -1,7 +1,8 @@
 """Rank search results: combine words, meanings and neighbouring turns into one score. docs/log.md says how the weights were chosen.
 
-Scores are relative to the best of the search: BM25 divided by the best BM25, and the cosine minus that of unrelated texts divided
-by the best such difference. A convex sum of these beat a fusion of ranks on every set that was measured.
+Scores are relative to the best of the search: The word score is BM25 divided by the best BM25. The meaning score is the cosine
+minus the cosine of unrelated texts, divided by the best such difference. A convex sum of these beat a fusion of ranks on every set
+that was measured.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -67,5 +68,5 @@ def conversation_scores(turns_with: Sequence[Mapping[int, tuple[int, int]]], cou
 
 
 def add_conversation_score(score: float, worth: float) -> float:
-    """The score of a turn combined with that of its conversation, scaled so that it stays comparable with scores of memories."""
+    """The score of a turn combined with its conversation's score, scaled so that it stays comparable with scores of memories."""
     return (score + CONVERSATION * worth) / (1 + CONVERSATION)

@@ -209,10 +209,10 @@ class Likeness(NamedTuple):
     """The features that decide how near a memory is to a message.
 
     ``words`` is the result of :func:`nearness_score`, ``telling`` the weight of the heaviest shared word, ``topic`` the result of
-    :func:`topic_nearness`. ``meaning`` is by how many deviations its cosine is above those of the other memories, None if meanings
-    were not compared. ``doubt`` is how unlikely it is that the message asks for anything remembered (logarithm of odds), and
-    ``always`` says that the memory is shown at the start of every session. ``needed`` is the nearness by words of the nearest
-    request in ``needed_for``.
+    :func:`topic_nearness`. ``meaning`` is the number of deviations by which its cosine exceeds the cosines of the other memories,
+    None if meanings were not compared. ``doubt`` is how unlikely it is that the message asks for anything remembered (logarithm of
+    odds), and ``always`` says that the memory is shown at the start of every session. ``needed`` is the nearness by words of the
+    nearest request in ``needed_for``.
     """
 
     words: float

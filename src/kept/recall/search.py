@@ -95,7 +95,8 @@ NO_FILTERS = Filters()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hit:
-    """A search result. ``id`` is a memory's id, or an event's key: that of a turn, or of the first event that a summary covers.
+    """A search result. ``id`` is a memory's id or, for turns and summaries, the key of the turn or of the first event that a
+    summary covers.
 
     ``score`` orders the hits of one search (higher is better) and cannot be compared with other searches. ``own`` is the part of it
     from the hit's own words and meaning, ``words`` its BM25 score relative to the best of the search, ``similarity`` the cosine of
@@ -138,7 +139,7 @@ def search(
 ) -> tuple[Hit, ...]:
     """The hits for a question, best first. Any text is a valid question: it has no operators.
 
-    ``limit`` bounds the number of all hits or, with ``of_each``, of those of each kind. Without ``meaning`` only words are
+    ``limit`` bounds the number of hits or, with ``of_each``, the number of hits of each kind. Without ``meaning`` only words are
     compared, which is cheapest in a new process. Raises StoreError if there is no store, and KeptError if the configured embedding
     server does not answer.
     """

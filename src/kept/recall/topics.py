@@ -24,7 +24,8 @@ _REST_SPACELESS = 3  # the same in characters, for scripts without spaces
 
 
 class Topic(NamedTuple):
-    """A topic: its name, the phrases of prompts that ``ask`` for it, those of memories ``about`` it, and ``more`` related ones.
+    """A topic: its name, the phrases of prompts that ``ask`` for it, the phrases of memories ``about`` it, and ``more`` related
+    phrases.
 
     A memory belongs to the topic if it has a phrase of ``about``; phrases of ``more`` only add to its count. The words of a phrase
     are joined by ``+``.

@@ -97,7 +97,7 @@ def close_document(
 
 
 def draft_message(reason: str, written: Any, started: datetime | None, *, native: Any, parent: Any = None) -> EventDraft:
-    """A draft of a message with its time as written, or else that of its conversation."""
+    """A draft of a message with its time as written, or else the time of its conversation."""
     at = parse_instant(written)
     precision = Precision.MESSAGE if at else Precision.SESSION
     return EventDraft(

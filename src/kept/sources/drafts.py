@@ -240,7 +240,7 @@ def to_event(
 ) -> Event:
     """Convert a draft to an event.
 
-    If two tools recorded a conversation with the same times, the events of one have the same twins as those of the other.
+    If two tools recorded a conversation with the same times, both recordings give events with the same twins.
     """
     stamp = format_instant(at) if at and precision is Precision.MESSAGE else ""
     return Event(

@@ -1,4 +1,4 @@
-"""Read kept's own journal entries, the only output of its own that kept reads, like any journal.
+"""Read kept's journal entries like any journal; they are the only output that kept reads.
 
 Blocks of memories and of content from outside are left out, and so are entries whose front matter does not say ``extract: yes``. So
 nothing confirms itself, and nothing from outside becomes a memory. The rest, a person's changes included, is trusted like an

@@ -49,7 +49,7 @@ def mark_fenced_rows(rows: Sequence[Row]) -> list[bool]:
 
 
 def _match_fence(row: Row) -> tuple[str, str] | None:
-    """The marks of a fence and the language after them; None if a row is no fence."""
+    """The marks of a fence and the language after them; None if a row is not a fence."""
     found = _FENCE.match(row.text) if "`" in row.text or "~" in row.text else None
     return (found[1], found[2].strip()) if found else None
 
@@ -248,7 +248,7 @@ _FIELD = compile_late(r"[A-Za-z][\w-]{0,40}:(?:[ \t]|$)")
 
 
 def _parse_unclosed(rows: Sequence[Row]) -> FrontMatter:
-    """Read the fields below a fence without an end, up to the first line that is no field."""
+    """Read the fields below a fence without an end, up to the first line that is not a field."""
     after = next((number for number in range(1, len(rows)) if not _FIELD.match(rows[number].text)), len(rows))
     if after == 1:
         return FrontMatter(fault="unclosed")

@@ -1,4 +1,4 @@
-"""An SQLite connection with durable settings, named queries and explicit transactions. Knows nothing of what the rows mean.
+"""An SQLite connection with durable settings, named queries and explicit transactions. Does not interpret the rows.
 
 It uses a rollback journal, because the SQLite that ships with many Pythons lacks the fix of the WAL-reset bug, and
 ``synchronous=EXTRA``, because a power cut after a commit must lose nothing. A process opens the file only once: closing a second
@@ -75,8 +75,8 @@ class _CheckedCursor(sqlite3.Cursor):
 class Database:
     """A connection to a store file. A new file gets the newest schema, an older one is migrated to it after a backup.
 
-    Raises StoreError if the file cannot be opened, is no store, or has a newer format than this program knows. If the migration or
-    its backup fails, nothing is changed.
+    Raises StoreError if the file cannot be opened, is not a store, or has a newer format than this program knows. If the migration
+    or its backup fails, nothing is changed.
     """
 
     def __init__(self, path: Path) -> None:

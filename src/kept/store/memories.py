@@ -204,7 +204,7 @@ def _index_words_of_body(body: str) -> str:
 
 
 def memory_index_words(memory: Memory) -> str:
-    """The words by which a memory is indexed, those of the requests that should bring it among them."""
+    """The words by which a memory is indexed, including the words of the requests that should bring it."""
     return index_words(" ".join((memory.content, *memory.artifacts, *memory.needed_for)))
 
 

@@ -55,7 +55,7 @@ class RecallMemory(NamedTuple):
 class RecallNote(NamedTuple):
     """A task of a session: its line of text, its time and weight, and whether (``ended``) an outcome or commit is recorded.
 
-    ``key`` is that of its first event. ``asked`` is the request, ``result`` the outcome, commits and files in one text.
+    ``key`` is the key of its first event. ``asked`` is the request, ``result`` the outcome, commits and files in one text.
     """
 
     row: int

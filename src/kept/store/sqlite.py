@@ -88,10 +88,10 @@ class SqliteStore:
         return None
 
     def return_to_server(self) -> None:
-        """Replace the content of this store by that of its server."""
+        """Replace the content of this store by the server's content."""
 
     def publish(self) -> None:
-        """Replace the content of the server by that of this store, after a backup was restored."""
+        """Replace the server's content by this store's content, after a backup was restored."""
 
     def unbind(self) -> None:
         """Detach this store from its server, so that it no longer takes that server's changes for its own."""

@@ -35,7 +35,7 @@ _OWN = frozenset(
 class WebContext:
     """The state of a running ``kept web``. ``key`` signs in the person who started it; ``port`` is where it is served.
 
-    ``open_own`` opens the person's workspace, ``open_sample`` that of the bundled sample, which is shown instead while
+    ``open_own`` opens the person's workspace, ``open_sample`` the bundled sample's workspace, which is shown instead while
     ``sample_shown`` is set. ``background_run`` executes the runs that the page starts; ``file_writer`` writes files after changes
     that were already answered. ``unerased`` holds, by the ids of the memories, the erasure requests that could not be completed: a
     repeated request needs their words, which the store no longer has. ``erasure_progress`` is the progress of a forget request
@@ -115,7 +115,7 @@ def request_workspace(request: Request) -> Iterator[Workspace]:
 
 @contextmanager
 def locked_workspace(request: Request) -> Iterator[Workspace]:
-    """The workspace for a request that changes something, while no other request does."""
+    """The workspace for a request that changes something; no other request can change anything meanwhile."""
     with web_context(request).change_lock, request_workspace(request) as workspace:
         yield workspace
 

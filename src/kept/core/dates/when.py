@@ -391,7 +391,7 @@ def _parse_month(words: Sequence[str], at: int, today: date, *, sure: bool = Fal
 
 
 def _month_number(word: str) -> int:
-    """The number of a month, 1 to 12; 0 if the word is no month."""
+    """The number of a month, 1 to 12; 0 if the word is not a month."""
     return _MONTHS.index(word) + 1 if word in _MONTHS else _SHORT_MONTHS.get(word, -1) + 1
 
 

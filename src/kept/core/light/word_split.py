@@ -109,7 +109,7 @@ def _find_pieces_plainly(word: str) -> list[str]:
 
 
 def _is_boundary(before: str, char: str, after: str) -> bool:
-    """Whether a new piece begins with ``char``: at a hump, and between a digit and another character."""
+    """Whether a new piece begins with ``char``: at a capital inside a word, and between a digit and another character."""
     if before.isdecimal() != char.isdecimal():
         return True
     return "A" <= char <= "Z" and ("a" <= before <= "z" or ("A" <= before <= "Z" and "a" <= after <= "z"))

@@ -154,7 +154,7 @@ def _strip_ending(value: bytes) -> bytes:
 
 
 def _is_public(name: bytes, value: bytes) -> bool:
-    """True if a name and value in a URL are no credentials: a port and a path, or a value equal to the user name."""
+    """True if a name and value in a URL are not credentials: a port and a path, or a value equal to the user name."""
     port = value.split(b"/", 1)[0]
     return (b"/" in value and port.isdigit()) or value == name
 
@@ -238,7 +238,7 @@ def _is_tight(match: Any) -> bool:
 
 
 def _is_variable(name: bytes) -> bool:
-    """True if a name is that of an environment variable, also right after the flag ``-e``."""
+    """True if a name can be an environment variable, also right after the flag ``-e``."""
     return name.removeprefix(b"-e").isupper()
 
 

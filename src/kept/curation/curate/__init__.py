@@ -92,7 +92,7 @@ def curate(
     it until they say explicitly that it changed; any other newer contradiction is held for the person. Of two other memories that
     contradict each other, the later by event time replaces the earlier; if no rule is sure that they do, the earlier is held.
 
-    ``blocked`` candidates take no part, such as those of undone passes. ``rules`` are the rules of the group's profile,
+    ``blocked`` candidates, such as those of undone passes, are ignored. ``rules`` are the rules of the group's profile,
     ``surroundings`` returns the words around a wish, and ``meaning`` the semantic similarity of texts (None: there is no embedding
     model). For a closed part of a group, ``compared`` are the pairs of texts to compare, and ``taken`` the ids of memories outside
     the part.
@@ -184,7 +184,7 @@ def _pair_by_meaning(
 ) -> dict[tuple[int, int], float]:
     """The pairs of proposals that mean the same, with their similarity.
 
-    If the similarity of proposals is unknown, those of one memory stay together: their similarity counts as 0.
+    If the similarity of proposals is unknown, the proposals of one memory stay together: their similarity counts as 0.
     """
     mine = statements[: len(proposals)]
     texts = [proposal.candidate.content for proposal in proposals]

@@ -252,7 +252,9 @@ def is_pending_cluster(members: Sequence[CandidateVerdict], size: int, surroundi
 
 
 def _count_distinct_requests(candidates: Sequence[Candidate], surroundings: Surroundings) -> int:
-    """The number of wishes whose surrounding words differ from those of all earlier ones and are not about the wish itself."""
+    """The number of wishes whose surrounding words differ from the surroundings of all earlier wishes and are not about the wish
+    itself.
+    """
     different: list[frozenset[str]] = []
     for candidate in candidates:
         around = surroundings(candidate)

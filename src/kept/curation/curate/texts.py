@@ -70,12 +70,12 @@ class Compared:
 
 
 def is_standing(memory: Memory) -> bool:
-    """True if the words of a memory count besides those of candidates: a person owns it, or an agent suggested it."""
+    """True if a memory's words count in addition to those of its candidates: a person owns it, or an agent suggested it."""
     return bool((is_person_owned(memory) or is_agent_suggestion(memory)) and memory.content)
 
 
 def has_own_words(memory: Memory) -> bool:
-    """True if a memory has words that may differ from those of all its candidates."""
+    """True if the words of a memory may differ from all its candidates."""
     return is_standing(memory) or (memory.advised and memory.status in (Status.ACTIVE, Status.HELD))
 
 

@@ -83,7 +83,7 @@ def _dull_words() -> frozenset[str]:
 
 
 class Word(NamedTuple):
-    """A content word. ``kind`` is the kind of value it can be: number, date or name; empty if it is no value."""
+    """A content word. ``kind`` is the kind of value it can be: number, date or name; empty if it is not a value."""
 
     stem: str
     kind: str

@@ -50,7 +50,7 @@ def is_unproven_fix(
     the person stated the fix themselves, or said that the assistant's suggestion helped (``stated``), it need not name one. A
     question is never a fix.
 
-    ``events`` are those of the session around the claim, in order. The call that helped passed after a failure; it is identified by
+    ``events`` are the session's events around the claim, in order. The call that helped passed after a failure; it is identified by
     words that the failed call does not contain. A command that occurs only in a tool's text disqualifies the claim; one in a reply
     that the person ``agreed`` to does not, unless it is harmful.
     """

@@ -79,8 +79,8 @@ _WITHDRAWN = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('withdrawn')}){_SHUT}|{_uns
 
 
 def _opens_with(before: str, *names: str) -> Pattern:
-    """A pattern for a text that opens with an expression of some lists as a clause of its own. Without the clause boundary it may
-    be about something else ("never mind the failing test").
+    """A pattern for a text that opens with a clause that is an expression of some lists. Without the clause boundary it may be
+    about something else ("never mind the failing test").
     """
     spaced, dense = ("|".join(join_alternatives("assertion", name, spaced=apart) for name in names) for apart in (True, False))
     return compile_pattern(

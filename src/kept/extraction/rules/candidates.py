@@ -357,8 +357,8 @@ def _find_bold_name(content: str) -> str:
 
 
 def find_list_items(text: str, names: frozenset[str]) -> Iterator[ListItem]:
-    """Yield the items under headings with these (lower-case) names, in order. A line "Decision: …" is an item under its own label.
-    Prose after a list is not an item.
+    """Yield the items under headings with these (lower-case) names, in order. A line "Decision: …" counts as an item under the
+    heading "Decision". Prose after a list is not an item.
     """
     under, fenced, listed, open_item = "", False, False, None
     at = 0

@@ -275,8 +275,8 @@ def _find_suggestion_doubt(passage: Passage | None, content: str) -> str:
 
 
 def category_of(text: str, named: str, profile: Profile) -> Category | None:
-    """The category for a text: the one that the agent named (or that of the kind it named) if the profile has it, else a likely
-    one; None if the profile has none of these.
+    """The category for a text: the category that the agent named (or the category of the kind it named) if the profile has it, else
+    a likely one; None if the profile has none of these.
     """
     words = tokenize(text)
     likely = [kind for kind, telling in _KINDS if not telling.isdisjoint(words)]

@@ -1,4 +1,4 @@
-"""Stored replies of language models and their costs, in an SQLite file of their own. Knows no model and no budget.
+"""Stored replies of language models and their costs, in a separate SQLite file. Knows no model and no budget.
 
 Each entry commits at once. Uses a rollback journal and ``synchronous=FULL`` like the store; deleted text is overwritten.
 """

@@ -56,7 +56,7 @@ def _is_fence_end(mark: str, text: str) -> bool:
 
 
 def is_fact(line: Line) -> bool:
-    """True if one of kept's lines is that of a memory."""
+    """True if one of kept's lines is a memory's line."""
     return bool(line.key) and line.key != END and not line.key.startswith((*TITLES, "ids:", "blank:"))
 
 

@@ -141,6 +141,6 @@ def find_asked(model: str, question: "NDArray[np.float32]") -> "tuple[float, NDA
 
 @lru_cache(2)
 def _load_table(name: str) -> dict[str, Any]:
-    """The table in a JSON file, by model."""
+    """Load the table of a JSON file, by model."""
     found: dict[str, Any] = json.loads(Path(__file__).with_name(f"{name}.json").read_text(encoding="utf-8"))
     return found

@@ -1,9 +1,9 @@
 """The vector file: one memory-mapped file beside the store that every search scans. It is derived data and can be deleted.
 
 A row contains the int8 vector of a unit, of one piece of a long unit, or of a request that should bring a memory (``need``), with
-its scale and its sign bits. Up to :data:`_EXACT` rows, all cosines are computed; above that, only those of the rows whose sign bits
-are nearest to the question's. A file contains the vectors of one model. This module knows neither the content of a unit nor how a
-text becomes a vector.
+its scale and its sign bits. Up to :data:`_EXACT` rows, all cosines are computed; above that, only the cosines of the rows whose
+sign bits are nearest to the question's. A file contains the vectors of one model. This module knows neither the content of a unit
+nor how a text becomes a vector.
 """
 
 import fcntl
@@ -37,8 +37,8 @@ _MARK = 2**64 - 1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VectorEntry:
-    """A vector to store: that of the unit ``item`` of a kind or, with ``need``, of a request that should bring it. ``mark`` is the
-    hash of the unit's whole text.
+    """A vector to store: the vector of the unit ``item`` of a kind or, with ``need``, of a request that should bring it. ``mark``
+    is the hash of the unit's whole text.
     """
 
     kind: UnitKind
@@ -107,8 +107,8 @@ class Vectors:
         return self._rank_rows(rows, question, len(rows))
 
     def of_texts(self, kind: UnitKind, marks: Mapping[int, int]) -> dict[int, Floats]:
-        """The vectors of units, given as unit → mark, that were made from the text with that mark; of a long text, that of the
-        first piece.
+        """The vectors of units, given as unit → mark, that were made from the text with that mark; of a long text, the vector of
+        the first piece.
         """
         found: dict[int, Floats] = {}
         for row in self.rows[self._find_rows(kind, marks)]:

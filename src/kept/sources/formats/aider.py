@@ -1,7 +1,7 @@
 """Read Aider's chat history, ``.aider.chat.history.md``: one session after another in a file that only grows.
 
 A record is a run of lines of one kind: what the person typed (``####`` with the line break that Aider adds to each line), what the
-client printed (``>``), or the answer. The only time is that of a session's start, without a zone.
+client printed (``>``), or the answer. The only time is the start of a session, without a zone.
 
 An answer may contain any of these lines. So below the first answer of a file a prompt counts as typed only if Aider's input history
 beside it, ``.aider.input.history``, which contains what was typed and nothing else, has its lines.

@@ -317,7 +317,7 @@ def _workspace_folder(path: Path) -> str:
 
 
 def _request_entry(request: Mapping[str, Any], number: int, *, last: bool) -> DocumentEntry:
-    """A prompt and its answer; the answer has no time of its own."""
+    """A prompt and its answer; the answer has no separate time."""
     at = parse_instant(request.get("timestamp"))
     message = request.get("message")
     template = EventDraft(reason="request", at=at, precision=Precision.MESSAGE, native=truncate_name(request.get("requestId")))

@@ -107,7 +107,7 @@ class Journal:
     name: str = "journal"
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
-        """The daily notes in the workspaces of OpenClaw's agents. A person names the place of their own journal."""
+        """The daily notes in the workspaces of OpenClaw's agents. Empty: a person adds the folder of their journal."""
         state = named_folder(env, "OPENCLAW_STATE_DIR", home / ".openclaw")
         return tuple(base / "memory" for base in (*sorted(state.glob("workspace*")), home / "clawd"))
 

@@ -113,7 +113,7 @@ def parse_entries(rows: Sequence[Row], first: int, when: ConversationTime) -> li
 
 
 def _entry_rows(found: Sequence[Heading]) -> list[int]:
-    """The rows of consecutive headings on one level that begin with a date: each opens an entry of its own."""
+    """The rows of consecutive headings on one level that begin with a date: each opens a new entry."""
     dated = [heading for heading in found if heading.title[:4].isdigit() and find_stamp(heading.title)]
     return [heading.row for heading in dated if heading.level == dated[0].level]
 

@@ -26,7 +26,7 @@ _INDEXED = frozenset({Author.HUMAN, Author.ASSISTANT})
 
 
 class Blocks:
-    """The blocks of a store, with a cache of unpacked ones. The number of a block is that of its first event."""
+    """The blocks of a store, with a cache of unpacked ones. The number of a block is the number of its first event."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -134,7 +134,7 @@ class Blocks:
         return items[number - block]
 
     def add_block(self, number: int, events: Sequence[Event]) -> None:
-        """Write a new block; its number is that of its first event."""
+        """Write a new block; its number is the number of its first event."""
         body, checksum = pack(events)
         self._database.run("add_block", id=number, body=body, hash=checksum)
         self._database.verify_after_commit(("block", number), lambda: self._is_stored(number, checksum))

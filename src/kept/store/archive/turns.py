@@ -92,8 +92,8 @@ class Archive:
         lacks, or that confirms that the person typed it replaces that event under the same key, and the threads with the event are
         queued for extraction again.
 
-        ``account`` is that of the slice. ``anew`` means that it is the first slice of a file, or of a file read again from its
-        start.
+        ``account`` is the account of the slice. ``anew`` means that it is the first slice of a file, or of a file read again from
+        its start.
         """
         path, account, cursor = (safe := self._database.safe)(path), redact_value(account, safe), redact_cursor(cursor, safe)
         with self._database.transaction():

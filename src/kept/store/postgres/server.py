@@ -253,7 +253,7 @@ class PostgresServer:
 
 
 def describe_url(url: str) -> str:
-    """Role, host and database of a URL, without its password, for messages. Raises StoreError if it is no PostgreSQL URL."""
+    """Role, host and database of a URL, without its password, for messages. Raises StoreError if it is not a PostgreSQL URL."""
     try:
         parts = conninfo_to_dict(url)
     except psycopg.Error as error:

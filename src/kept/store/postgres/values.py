@@ -56,7 +56,7 @@ class SharedLine:
 class Found(NamedTuple):
     """A search result of the server: a memory's row or, if ``team`` is set, a shared line; with its score by words and its cosine.
 
-    ``half`` means that the cosine covers only the second part of the vector, because the entry has no other.
+    ``half`` means that the cosine covers only the second part of the vector, because the entry has no other part.
     """
 
     id: str

@@ -104,7 +104,7 @@ class ReplicaDatabase(Database):
         return self.fetch_one("setting", name=AWAY) is not None
 
     def return_to_server(self) -> None:
-        """Replace the rows of this file by those of the server.
+        """Replace the rows of this file by the server's rows.
 
         Raises UnreachableError, StoreError; then nothing is changed.
         """
@@ -165,7 +165,7 @@ class ReplicaDatabase(Database):
             return server.lock()
 
     def _renew(self, server: "PostgresServer", head: Head) -> None:
-        """Replace the server's rows of an older format by those of this file. Raises StoreError if this file lacks some."""
+        """Replace the server's rows of an older format by the rows of this file. Raises StoreError if this file lacks some."""
         bound = self.binding
         if bound is None or (bound.store, bound.version) != (head.store, head.version):
             raise StoreError(

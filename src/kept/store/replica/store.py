@@ -53,7 +53,7 @@ class ReplicaStore(SqliteStore):
         return int(row["value"]) if row else None
 
     def return_to_server(self) -> None:
-        """Replace the content of this store by that of its server; a copy of the old content stays in the backups folder.
+        """Replace the content of this store by the server's content; a copy of the old content stays in the backups folder.
 
         Raises UnreachableError, StoreError.
         """
@@ -63,7 +63,7 @@ class ReplicaStore(SqliteStore):
         self._replica.return_to_server()
 
     def publish(self) -> None:
-        """Replace the server's content by that of this store; other machines then fetch all of it. Raises StoreError."""
+        """Replace the server's content by this store's content; other machines then fetch all of it. Raises StoreError."""
         self._replica.send_whole(over=True)
 
     def move_to_server(self) -> None:

@@ -81,7 +81,7 @@ class ApproveBody(Body):
 
 
 class RejectBody(Body):
-    """Whether the memory was true until some time (by default that of its successor, else now) and no longer is."""
+    """Whether the memory was true until some time (by default the time of its successor, else now) but no longer is."""
 
     past: StrictBool = False
     until: AwareDatetime | None = None

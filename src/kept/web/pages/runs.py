@@ -168,7 +168,9 @@ def _current_run_values(request: Request, workspace: Workspace) -> dict[str, Any
 
 
 def _row_helpers(workspace: Workspace, found: Sequence[RunSummary]) -> dict[str, Any]:
-    """The values that rows need besides their runs, with the changes of small runs; those of others are fetched when opened."""
+    """The values that rows need in addition to their runs, with the changes of small runs; the changes of large runs are fetched
+    when they are opened.
+    """
     small = {
         run_summary.run.id: [summary.id for summary in run_summary.passes]
         for run_summary in found

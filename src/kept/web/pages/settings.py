@@ -217,7 +217,7 @@ def _format_value(value: Any) -> str:
 
 @router.get("/prompt")
 def prompt_page(request: Request, profile: Annotated[str, Query(max_length=80)] = "") -> Response:
-    """The prompt of an active profile: by default the first prompt with a problem, else that of the first profile."""
+    """The prompt of an active profile: by default the first prompt with a problem, else the first profile's prompt."""
     home = request_home(request)
     try:
         with request_workspace(request) as workspace:

@@ -284,8 +284,8 @@ def _read_attachment(state: State, value: Mapping[str, Any], file: _FileInfo, no
 
 
 def _read_queue_operation(state: State, record: Record, file: _FileInfo, noted: dict[str, int]) -> _Result:
-    """Read a change of the queue of prompts that were typed while the assistant worked. A prompt is later sent as a record of its
-    own, unless it was removed from the queue into the current turn.
+    """Read a change of the queue of prompts that were typed while the assistant worked. A prompt is later sent as a separate
+    record, unless it was removed from the queue into the current turn.
     """
     value = record.value
     operation = value.get("operation")

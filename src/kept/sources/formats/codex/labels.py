@@ -160,10 +160,10 @@ class WaitingPrompt(NamedTuple):
 class State:
     """The state after earlier records; all of it is bounded.
 
-    ``session`` is the file's own id, ``source`` that of the conversation it was converted from, ``root`` that of the session from
-    which its beginning was copied. ``created``, ``written`` and ``began`` are the times of the session, of its first line and of
-    the root, as written. ``turn`` is the id of the current turn. ``grid`` counts the seconds of a converted beginning, -1 after its
-    end.
+    ``session`` is the file's own id, ``source`` the id of the conversation from which it was converted, ``root`` the id of the
+    session from which its beginning was copied. ``created``, ``written`` and ``began`` are the times of the session, of its first
+    line and of the root, as written. ``turn`` is the id of the current turn. ``grid`` counts the seconds of a converted beginning,
+    -1 after its end.
 
     ``machine`` names the purpose for which the client itself runs the session. ``subagent``: an agent started it. ``digest``: its
     first prompt is a program's. ``unattended``: a program started it, or no person works in its folder. ``printed``: ``codex exec``

@@ -1,8 +1,8 @@
 """Read Codex's rollouts (``sessions/YYYY/MM/DD/rollout-….jsonl``, plain or ``.zst``), also old ones, whose items have no wrapper.
 
-The client records every prompt twice, as an item of the model's transcript and as an event of its own; only the event proves that
-somebody typed it. The item waits for its event until the model continues. In files without such events, its text decides. The
-second record of a text is dropped as ``told-twice``.
+The client records every prompt twice, as an item of the model's transcript and as an event; only the event proves that somebody
+typed it. The item waits for its event until the model continues. In files without such events, its text decides. The second record
+of a text is dropped as ``told-twice``.
 
 The key of a message is a hash of the conversation up to it, so a fork's or subagent's copy of its parent's beginning has the
 parent's keys. Calls and outputs are identified by their call. ``record`` and ``parent`` are such keys too: each event follows the
@@ -151,8 +151,8 @@ _Result = list[EventDraft] | str
 
 
 def _begin_session(state: State, value: Mapping[str, Any], meta: Mapping[str, Any], *, legacy: bool = False) -> str:
-    """Read a session's identity. The first one is the file's own; those right after it are those of its ancestors, copied with
-    their turns.
+    """Read a session's identity. The first one is the file's own; the heads right after it belong to its ancestors, and were copied
+    with their turns.
     """
     native = truncate_name(meta.get("id"))
     written = value.get("timestamp")
@@ -174,7 +174,7 @@ def _begin_session(state: State, value: Mapping[str, Any], meta: Mapping[str, An
 
 
 def _set_runner(state: State, source: Any) -> None:
-    """Set who started the session: a person, an agent (then it is a subagent's), or the client for a purpose of its own."""
+    """Set who started the session: a person, an agent (then it is a subagent's), or the client itself."""
     if isinstance(source, dict):
         inner = source.get("subagent", source.get("sub_agent", source.get("subAgent")))
         kind = inner if isinstance(inner, str) else next(iter(to_mapping(inner)), "")

@@ -96,7 +96,7 @@ _NEAR = 20
 def split_blocks(rows: Sequence[Row], client: ScreenClient | None = None, glyph: str = "") -> list[ScreenBlock]:
     """Split a screen's rows into blocks without gaps.
 
-    ``client`` and ``glyph`` are those of the rows before, if these rows continue a screen.
+    ``client`` and ``glyph`` are the client and glyph of the rows before, if these rows continue a screen.
     """
     blocks = list(_BlockScanner(rows, client or _first_client(rows), glyph).scan_blocks())
     return [_mark_doubtful(block, blocks, number) for number, block in enumerate(blocks)]

@@ -46,10 +46,10 @@ _ANSWERED = "User answered Claude's question"
 class ScreenState:
     """The reader's state at its position in a screen.
 
-    ``folder`` is the project of the file, ``project`` that of the session. ``tool`` is that of the last call, ``answered`` if the
-    person's answers to questions follow. ``repainting``: what follows was drawn before. ``last`` is the form of the last block with
-    words. ``edges`` are the right edges by form, ``all_edges`` those of prompts and answers together. ``seen`` are hashes of
-    blocks.
+    ``folder`` is the project of the file, ``project`` the project of the session. ``tool`` is that of the last call, ``answered``
+    if the person's answers to questions follow. ``repainting``: what follows was drawn before. ``last`` is the form of the last
+    block with words. ``edges`` are the right edges by form, ``all_edges`` the right edges of prompts and answers together. ``seen``
+    are hashes of blocks.
     """
 
     zone: ZoneInfo
@@ -158,7 +158,7 @@ def _is_unindented(rows: Sequence[Row], blocks: Sequence[ScreenBlock]) -> bool:
 
 
 def _open_banner_session(rows: Sequence[Row], texts: Sequence[_BlockText], number: int, state: ScreenState) -> None:
-    """Open the session that a banner announces. If its first words are those of the session before, the screen was drawn again."""
+    """Open the session that a banner announces. If it begins with the same words as the previous one, the screen was redrawn."""
     block = texts[number].block
     banner = "\n".join(row.text for row in rows[block.first : block.after])
     match = _DIRECTORY.search(banner)

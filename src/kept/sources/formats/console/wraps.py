@@ -121,7 +121,7 @@ def _break_places(word: str, marks: str) -> list[int]:
 def join_lines(lines: Sequence[WrappedLine], own: WrapEdges, all_edges: WrapEdges) -> str:
     """The text of a block's rows with wraps undone.
 
-    ``own`` are the edges of blocks of this form. If they are unknown, ``all_edges`` are used, those of prompts and answers.
+    ``own`` are the edges of blocks of this form. If they are unknown, ``all_edges`` (of prompts and answers) are used.
     """
     if len(lines) < 2:
         return lines[0].text.rstrip() if lines else ""

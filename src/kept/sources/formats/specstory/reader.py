@@ -98,7 +98,7 @@ def _project_folder(path: Path) -> str:
 @dataclass(kw_only=True, slots=True)
 class _State:
     """The state after earlier turns: the number of equal calls, the time of the last command until an answer follows, the latest
-    time, whether the first prompt was seen, and whether a program wrote that.
+    time, whether the first prompt was seen, and whether a program wrote that prompt.
     """
 
     calls: Counter[str]
