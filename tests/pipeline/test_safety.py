@@ -224,7 +224,7 @@ def test_restoring_works_where_the_present_store_does_not_open(desk_at, home, tr
     memory_file(home).write_text(f"{text}- A line nobody can tell the author of.\n")
     done = restore_store(workspace.paths, made, lambda: desk_at(home))
     assert done.old_store.read_bytes() == b"\0" * 5000
-    assert any("kept at" in each for each in done.written.problems)
+    assert any("saved as" in each for each in done.written.problems)
     with desk_at(home) as workspace:
         assert forms(workspace) == before
     assert memory_file(home).read_text() == text
@@ -243,7 +243,7 @@ def test_a_section_edited_since_is_kept_and_written_anew_where_the_store_is_lost
     assert agents.read_text() != text
     workspace.paths.store.write_bytes(b"\0" * 5000)
     done = restore_store(workspace.paths, made, lambda: desk_at(home))
-    assert any(f"{agents} may hold edits" in each for each in done.written.problems)
+    assert any(f"{agents} may contain edits" in each for each in done.written.problems)
     assert agents.read_text() == text
 
 

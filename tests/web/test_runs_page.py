@@ -343,5 +343,5 @@ def test_a_part_that_changed_no_memory_does_not_take_the_mark_off_an_undone_run(
     assert served.ask("POST", "/api/redo", {"what": str(part.id)})[2]["said"] == "no memory changed"
     row = served.ask("GET", f"/history/{run.run.id}/row")[2]
     assert '<span class="tag">undone</span>' in row
-    assert "Its sessions stay read" in row
+    assert "Its sessions still count as read" in row
     assert (row.count(">Redo</button>"), row.count(">Undo</button>")) == (1, 0)
