@@ -96,6 +96,11 @@ def test_what_a_person_types_is_typed(text):
         ("[vite] We always reload.\nwhy does it?", "why does it?"),
         ("from the vendor docs: Never ask first.", ""),
         ("according to the README we always squash. Is that so?", "Is that so?"),
+        ("per the contract we always ship on Mondays. Is that so?", "Is that so?"),
+        (
+            "we settled on one queue per client because audits are per client",
+            "we settled on one queue per client because audits are per client",
+        ),
         ("You are a code reviewer.\n\nYour task: review. Respond only with JSON.", ""),
     ],
 )

@@ -102,6 +102,7 @@ def test_a_passage_keeps_the_mark_of_the_code_that_ends_it():
         ("Forget what I said about that.", True),
         ("hm no, scrap that, leave it as it is.", True),
         ("no, forget that last bit about the mirror", True),
+        ("hm wait, scratch that last part, both mirrors stay", True),
         ("I changed my mind about the mirror, we stay.", True),
         ("can you scrap that page", False),
         ("Vergiss das wieder.", True),

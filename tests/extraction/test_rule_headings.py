@@ -101,3 +101,9 @@ def test_a_profile_names_its_own_headings():
     mine = replace(rules, categories=(category, *rules.categories[1:]))
     candidates = extract_candidates(events, 0, 1, profile=mine, lexicon=load_lexicon(("en",)), scope="project:log")
     assert [each.content for each in candidates if each.trigger == "heading"] == ["`make -j` was slower than `make`"]
+
+
+def test_an_item_that_also_reads_like_a_rule_is_proposed_once():
+    event = replace(talk(user("## Lessons\n\n- Never feed the hamsters before the scan\n"))[0], label_reason="daily-note")
+    made = extract_candidates([event], 0, 1, profile=load_profile("vault"), lexicon=load_lexicon(("en",)), scope="project:log")
+    assert [each.trigger for each in made] == ["heading"]

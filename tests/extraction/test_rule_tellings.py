@@ -749,3 +749,55 @@ def test_an_order_not_to_forget_takes_nothing_back(language, sentence):
 )
 def test_what_concerns_this_session_or_names_nothing_withdraws_nothing(prompts):
     assert WITHDRAWAL not in {each.trigger for each in found(*map(user, prompts))}
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "perhaps we should only ever log warnings, hard to say",
+        "If we had a second warehouse, we would always mirror the stock there.",
+        "sure, let's never back up the disks again lol",
+        "Marta wrote: please never print my address on the label",
+        "Vielleicht sollte ich einfach nie wieder Rechnungen schreiben, haha.",
+    ],
+)
+def test_a_sentence_that_is_neither_surely_a_rule_nor_surely_meant_is_not_proposed(prompt):
+    assert found(user(prompt), lexicon=load_lexicon(("en", "de"))) == ()
+
+
+@pytest.mark.parametrize(
+    "prompt", ["nie zmieniaj niczego w konfiguracji", "nie je to hotové na serveri", "mai ruleaza testul acela"]
+)
+def test_a_short_word_forbids_nothing_in_a_language_that_nobody_speaks(prompt):
+    assert told(prompt) == []
+
+
+def test_a_word_is_read_in_the_language_that_the_prompt_speaks():
+    assert [each.reasoning for each in found(user("Nunca apague os registos da loja."))] == ["ban, pt"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("aus dem Rundschreiben:\nDer Beleg liegt bei. Ab jetzt immer zwei Kopien ablegen.", "waiting"),
+        ("from the house rules:\nThe gate is open. From now on bikes stay outside.", "waiting"),
+        ("two remarks:\n\nThe gate is open. From now on run the smoke test first.", "active"),
+    ],
+)
+def test_a_telling_waits_in_a_paragraph_that_a_line_above_announces(prompt, expected):
+    assert [verdict for verdict, _ in told(prompt, "de" if prompt.startswith("aus") else "en")] in ([expected], [])
+
+
+def test_a_telling_that_ends_in_a_colon_says_nothing_by_itself():
+    assert told("from now on please:\nuse the blue queue")[0] == ("waiting", "from now on please:")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("a partir de ahora todo lo que subas va firmado con la clave nueva", "active"),
+        ("a partir de ahora lo firmamos con la clave nueva", "waiting"),
+    ],
+)
+def test_spanish_lo_que_points_at_nothing_outside(prompt, expected):
+    assert [verdict for verdict, _ in told(prompt, "es")] == [expected]

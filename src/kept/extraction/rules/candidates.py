@@ -36,7 +36,7 @@ from kept.extraction.rules.patterns import (
     refers_outside,
 )
 from kept.extraction.rules.tellings import Telling, find_tellings, find_wishes, is_command, parse_memory_command
-from kept.profiles.lexicons import Lexicon, TellingPatterns, join_alternatives, word_list
+from kept.profiles.lexicons import LANGUAGES, Lexicon, TellingPatterns, detect_languages, join_alternatives, word_list
 from kept.profiles.profile import Category, Profile, Shape
 
 CERTAIN = 0.95  # an explicit telling is not a guess
@@ -104,7 +104,8 @@ def _find_prompt_tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     ][:_SENTENCES]
     if any(is_confidence(text[span.start : span.end]) for span in spans):
         return []
-    tellings = dict(find_tellings(text, spans, patterns, lexicon.tellings))
+    spoken = {LANGUAGES[0], *lexicon.languages, *detect_languages(text, LANGUAGES)} if patterns else set()
+    tellings = dict(find_tellings(text, spans, patterns, lexicon.tellings, spoken))
     rest = [(place, span) for place, span in enumerate(spans) if place not in tellings]
     tellings.update(find_wishes(text, rest, wished, lexicon))
     return [tellings[place] for place in sorted(tellings)]
@@ -445,5 +446,7 @@ def extract_candidates(
     ``suggested`` includes the hand-overs of the session's agent.
     """
     handed_over = propose_handed_over(events, start, stop, profile=profile, scope=scope) if suggested else ()
+    items = propose_heading_items(events, start, stop, profile=profile, scope=scope)
+    listed = {(item.evidence[0].event, item.content) for item in items}
     tellings = propose_prompt_tellings(events, start, stop, profile=profile, lexicon=lexicon, scope=scope)
-    return (*handed_over, *tellings, *propose_heading_items(events, start, stop, profile=profile, scope=scope))
+    return (*handed_over, *(each for each in tellings if (each.evidence[0].event, each.content) not in listed), *items)

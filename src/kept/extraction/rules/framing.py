@@ -213,8 +213,18 @@ def _is_free(text: str, telling: TellingPosition) -> bool:
     before, after = before.rstrip(), before[len(before.rstrip()) :]
     return not (
         not _can_begin_after(before, next_line=after.count("\n") == 1)
+        or _is_below_colon(text[: spans[opening].start], telling.spoken)
         or _POINTS_UP.match(text[spans[telling.last].end :][:_MARK])
         or _is_spoken_of(_sentence_text(text, spans[telling.place]), telling.spoken)
+    )
+
+
+def _is_below_colon(before: str, patterns: TellingPatterns) -> bool:
+    """True if a line above in the same paragraph announces what follows, and is no telling itself."""
+    above = (line.rstrip() for line in before.rpartition("\n\n")[2].split("\n")[:-1])
+    sources = _list_telling_sources(patterns)
+    return any(
+        line.endswith(_COLONS) and not (_OWN.search(line) or any(has_match(each, line) for each in sources)) for line in above
     )
 
 

@@ -4,7 +4,7 @@ Processes one sentence at a time and returns the position of the passage to reme
 categories, scopes and the later use of a candidate.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from kept.core.memory import (
     BAN,
@@ -26,7 +26,7 @@ from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan
 from kept.core.value import dataclass, replace
 from kept.core.words import opens_with
-from kept.extraction.rules.assertion import is_limit, is_question
+from kept.extraction.rules.assertion import find_unasserted_reason, is_limit, is_question
 from kept.extraction.rules.framing import TellingPosition, find_frame
 from kept.extraction.rules.patterns import SPACE, compile_pattern, count_mass, has_match, match_words, skip_filler, skip_space
 from kept.profiles.lexicons import Lexicon, TellingPatterns, word_list
@@ -78,12 +78,18 @@ class Telling:
 
 
 def find_tellings(
-    text: str, spans: Sequence[SentenceSpan], patterns: Sequence[TellingPatterns], around: Sequence[TellingPatterns]
+    text: str,
+    spans: Sequence[SentenceSpan],
+    patterns: Sequence[TellingPatterns],
+    around: Sequence[TellingPatterns],
+    spoken: Collection[str],
 ) -> Iterator[tuple[int, Telling]]:
     """Yield the tellings in a prompt, each with the number of its sentence, in order.
 
-    ``patterns`` are those with a word in the prompt; ``around`` are the patterns of all languages, for the surrounding sentences.
+    ``patterns`` are those with a word in the prompt; ``around`` are the patterns of all languages, for the surrounding sentences;
+    ``spoken`` are the languages of the prompt and the conversation.
     """
+    patterns = sorted(patterns, key=lambda each: each.language not in spoken)
     taken: set[int] = set()
     for place in range(len(spans)):
         if place in taken:
@@ -91,7 +97,10 @@ def find_tellings(
         for number, telling in _find_sentence_tellings(text, spans, place, patterns, around):
             if number not in taken:
                 taken.add(number)
-                yield number, telling
+                # "nie" forbids in German, and only denies in Polish.
+                foreign = telling.trigger in (BAN, RULE) and telling.language not in spoken
+                if not foreign and not (telling.doubt == UNSURE and find_unasserted_reason(text, telling.start, telling.end)):
+                    yield number, telling
 
 
 def parse_memory_command(text: str) -> Telling | None:
@@ -397,7 +406,7 @@ def _check_telling(text: str, telling: Telling, patterns: TellingPatterns) -> Te
         telling.doubt,
         ("" if patterns.measured else UNMEASURED),
         (ONE_OCCASION if _is_one_time(telling.trigger, words, patterns) else ""),
-        (SHORT if count_mass(words) < LEAST else ""),
+        (SHORT if count_mass(words) < LEAST or words.endswith((":", "：")) else ""),
         (LONG if len(words) > MOST else ""),
         (GOES_ON if _can_continue(text, end, patterns) else ""),
     )
@@ -435,8 +444,8 @@ def find_wishes(
 ) -> Iterator[tuple[int, Telling]]:
     """Yield the numbered sentences that are standing wishes: they want something always, never, or in general.
 
-    A wish counts once three sessions contain it, because a single one says nothing about later sessions. ``patterns`` are those
-    with a word of a wish in the prompt.
+    A wish counts once three sessions contain it, because a single one says nothing about later sessions. One that the person may
+    not mean is none. ``patterns`` are those with a word of a wish in the prompt.
     """
     for place, span in spans:
         words = text[span.start : span.end]
@@ -449,5 +458,6 @@ def find_wishes(
                 and not has_match(pattern.reported, words)
                 and pattern.language in lexicon.languages
             ):
-                yield place, Telling(start=span.start, end=span.end, trigger=WISH, language=pattern.language)
+                if not (find_unasserted_reason(text, span.start, span.end) or find_frame(text, span.start, span.end)):
+                    yield place, Telling(start=span.start, end=span.end, trigger=WISH, language=pattern.language)
                 break
