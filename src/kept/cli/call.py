@@ -59,20 +59,11 @@ def split_global_options(arguments: Sequence[str]) -> tuple[GlobalOptions, list[
     return GlobalOptions(**chosen), rest  # type: ignore[arg-type]  # the tables above pair each option with a field of its type
 
 
-# Commands by which a person decides, and the words among the arguments that make a call a decision (none: every call is one).
-_DECISIONS: Mapping[str, frozenset[str]] = {
-    "edit": frozenset(),
-    "merge": frozenset(),
-    "resolve": frozenset(),
-    "retire": frozenset(),
-    "forget": frozenset(),
-    "pin": frozenset(),
-    "undo": frozenset(),
-    "redo": frozenset(),
-    "import": frozenset(),
-    "restore": frozenset(),
-    "migrate": frozenset(),
-    "web": frozenset(),
+# Commands by which a person decides: each call of some is a decision, of the others a call with one of these words.
+_DECIDE_ALWAYS = frozenset(
+    ("edit", "merge", "resolve", "retire", "forget", "pin", "undo", "redo", "import", "restore", "migrate", "web")
+)
+_DECIDE_BY_WORD: Mapping[str, frozenset[str]] = {
     "review": frozenset({"--approve", "--admit", "--reject", "--past"}),
     "run": frozenset({"--accept-loss"}),
     "config": frozenset({"set"}),
@@ -89,11 +80,10 @@ _DECISIONS: Mapping[str, frozenset[str]] = {
 
 def refuse_agents(name: str, arguments: Sequence[str], variables: Mapping[str, str]) -> None:
     """Raise UsageError if the shell of an agent makes a call that only a person may make."""
-    words = _DECISIONS.get(name)
-    if words is None or list(arguments) in (["--help"], ["-h"]):
-        return
-    sign = agent_variable(variables)
-    if sign and (not words or words & {argument.partition("=")[0] for argument in arguments}):
+    words = {argument.partition("=")[0] for argument in arguments}
+    decides = name in _DECIDE_ALWAYS or not words.isdisjoint(_DECIDE_BY_WORD.get(name, ()))
+    sign = agent_variable(variables) if decides and list(arguments) not in (["--help"], ["-h"]) else ""
+    if sign:
         raise UsageError(
             f"an agent runs this ({sign} is set), but only the person may run `kept {name}`",
             hint="nothing was changed; run it in a terminal of your own",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from kept.cli.console import Line, format_count, format_id, format_path, hanging_line, line, write_json, write_line, write_lines
-from kept.core.codec import json_fields
+from kept.core.codec import dump, json_fields
 from kept.core.event import Event, EventKind
 from kept.core.fold import find_undone_passes
 from kept.core.memory import SUGGESTED, UNDERSTOOD, USER_SCOPE, Memory, Status
@@ -19,7 +19,7 @@ from kept.core.operation import Operation, Pass
 from kept.core.project import PROJECT
 from kept.core.text import mixed_scripts
 from kept.core.times import format_day, format_minute
-from kept.memories.browse import WHOSE, load_conversation, to_json_value, trace_memory
+from kept.memories.browse import WHOSE, list_order, load_conversation, trace_memory
 from kept.profiles.profile import category_title
 from kept.workspace import Workspace
 
@@ -42,14 +42,7 @@ def grouped_lines(
     With ``moment``, a memory that was not active then is marked with its status. ``ordered`` memories are not sorted. ``then`` maps
     ids to the text that a memory had at the time that the list shows.
     """
-    kinds = [(profile.id, category.id) for profile in workspace.profiles for category in profile.categories]
-    order = {kind: number for number, kind in enumerate(kinds)}
-
-    def sort_key(memory: Memory) -> tuple[bool, str, int, str, str]:
-        kind = (memory.profile, memory.category)
-        return (memory.scope != USER_SCOPE, memory.scope, order.get(kind, len(order)), *kind)
-
-    placed = memories if ordered else sorted(memories, key=sort_key)
+    placed = memories if ordered else sorted(memories, key=list_order(workspace))
     for scope, inside in groupby(placed, key=lambda memory: memory.scope):
         yield line((scope_name(scope, workspace.scope_names()), "bold"))
         for (profile, category), chosen in groupby(inside, key=lambda memory: (memory.profile, memory.category)):
@@ -181,7 +174,7 @@ def turns_around(workspace: Workspace, memory: Memory) -> Iterator[Line]:
 def turns_body(workspace: Workspace, memory: Memory) -> list[Any]:
     """The conversation around each piece of evidence as JSON: its session, transcript path and turns."""
     pieces = trace_memory(workspace, memory, context=_AROUND).evidence
-    return [{"session": evidence.session, "path": evidence.path, "turns": to_json_value(events)} for evidence, events in pieces]
+    return [{"session": evidence.session, "path": evidence.path, "turns": dump(events)} for evidence, events in pieces]
 
 
 def show_session(workspace: Workspace, session: str, *, as_json: bool) -> None:
@@ -190,7 +183,7 @@ def show_session(workspace: Workspace, session: str, *, as_json: bool) -> None:
     if as_json:
         write_json(
             [
-                {"session": thread.session, "source": thread.source, "path": thread.path, "turns": to_json_value(events)}
+                {"session": thread.session, "source": thread.source, "path": thread.path, "turns": dump(events)}
                 for thread, events in conversation
             ]
         )

@@ -2,11 +2,11 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from kept.core.codec import dump, json_fields
+from kept.core.codec import json_fields
 from kept.core.digest import digest
 from kept.core.errors import MissingError, UsageError
 from kept.core.event import Author, Event, Origin
@@ -92,8 +92,6 @@ def filter_memories(workspace: Workspace, memories: Iterable[Listed], which: Mem
 
     Outlines are not filtered by words and days.
     """
-    kinds = [(profile.id, category.id) for profile in workspace.profiles for category in profile.categories]
-    order = {each: number for number, each in enumerate(kinds)}
     profile, category = parse_kind(which.category)
     words, scopes = which.words.casefold().split(), matching_scopes(workspace.scope_names(), which.project) if which.project else ()
 
@@ -110,13 +108,21 @@ def filter_memories(workspace: Workspace, memories: Iterable[Listed], which: Mem
             and (isinstance(memory, Outline) or not words or _has_words(memory, words))
         )
 
+    found = sorted(filter(fits, memories), key=lambda each: each.id)
+    found.sort(key=_seen_text, reverse=True)
+    return tuple(sorted(found, key=list_order(workspace)))
+
+
+def list_order(workspace: Workspace) -> Callable[[Memory | Outline], tuple[bool, str, int, str, str]]:
+    """A sort key for lists: by project, the person's own scope first, then by profile and category in their order."""
+    kinds = [(profile.id, category.id) for profile in workspace.profiles for category in profile.categories]
+    order = {kind: number for number, kind in enumerate(kinds)}
+
     def sort_key(memory: Memory | Outline) -> tuple[bool, str, int, str, str]:
         kind = (memory.profile, memory.category)
         return (memory.scope != USER_SCOPE, memory.scope, order.get(kind, len(order)), *kind)
 
-    found = sorted(filter(fits, memories), key=lambda each: each.id)
-    found.sort(key=_seen_text, reverse=True)
-    return tuple(sorted(found, key=sort_key))
+    return sort_key
 
 
 def _seen_text(item: Memory | Outline) -> str:
@@ -272,20 +278,8 @@ def refused_candidates(workspace: Workspace) -> tuple[CandidateVerdict, ...]:
 
 def to_export(workspace: Workspace, memory: Memory, moment: datetime | None = None) -> dict[str, Any]:
     """A memory in the form of ``kept export``, with its status at ``moment`` (default: now); no field is omitted."""
-    same = (
-        "id",
-        "content",
-        "about",
-        "category",
-        "scope",
-        "origin",
-        "pinned",
-        "first_seen",
-        "last_seen",
-        "valid_until",
-        "observations",
-    )
-    body = json_fields(memory, *same, "artifacts", "needed_for", "supersedes", "profile", "trigger", "reason")
+    same = ("id", "content", "about", "category", "scope", "origin", "pinned", "first_seen", "last_seen", "valid_until")
+    body = json_fields(memory, *same, "observations", "artifacts", "needed_for", "supersedes", "profile", "trigger", "reason")
     return body | {
         "status": memory.status_at(moment or workspace.clock()).value,
         "confidence": None,  # kept's confidence is no calibrated probability, so no number is exported
@@ -298,11 +292,6 @@ def to_export(workspace: Workspace, memory: Memory, moment: datetime | None = No
         "forgotten": not memory.content,
         "revision": memory_revision(memory),
     }
-
-
-def to_json_value(value: object) -> Any:
-    """Any value of the domain model as JSON, for ``--json``."""
-    return dump(value)
 
 
 def find_by_prefix(values: Mapping[str, Value], number: str, missing: str, hint: str) -> Value:

@@ -25,7 +25,7 @@ from kept.cli.console import (
 )
 from kept.cli.lists import grouped_lines, memory_line, scope_name
 from kept.cli.report import missed_lines
-from kept.core.codec import json_fields, to_json
+from kept.core.codec import dump, json_fields, to_json
 from kept.core.errors import UsageError
 from kept.core.memory import Status
 from kept.core.summary import SummaryPart
@@ -35,7 +35,7 @@ from kept.journal.calendar import CalendarMonth, load_month
 from kept.journal.entry import EntryHead
 from kept.journal.feed_reading import collect_feeds
 from kept.journal.templates import list_templates
-from kept.memories.browse import find_scopes, to_export, to_json_value
+from kept.memories.browse import find_scopes, to_export
 from kept.memories.day_view import DayView, find_wordings_at, list_active_days, load_day_view
 from kept.outputs.compose.pages import OutputRoute
 from kept.outputs.routing import ExtractedMemories, extracted_between, routes_by_memory
@@ -404,8 +404,8 @@ def _work_lines(workspace: Workspace, view: DayView, *, detailed: bool) -> Itera
 def _day_body(workspace: Workspace, view: DayView) -> dict[str, Any]:
     return json_fields(view, "day", "last") | {
         "summary": {
-            "condensed": [to_json_value(bullet) for bullet in view.summary.condensed],
-            "detailed": [to_json_value(bullet) for bullet in view.summary.detailed],
+            "condensed": [dump(bullet) for bullet in view.summary.condensed],
+            "detailed": [dump(bullet) for bullet in view.summary.detailed],
             "written_by": sorted({bullet.by for bullet in view.summary.condensed if bullet.by}),
         },
         "sessions": [

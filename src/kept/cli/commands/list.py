@@ -10,6 +10,7 @@ import typer
 from kept.cli.command_support import check_choice, command_workspace
 from kept.cli.console import Line, format_id, hanging_line, line, page_lines, write_json, write_line
 from kept.cli.lists import BY, grouped_lines, source_of
+from kept.core.codec import dump
 from kept.core.errors import UsageError
 from kept.core.memory import CandidateVerdict, Memory, Status
 from kept.memories.browse import (
@@ -19,7 +20,6 @@ from kept.memories.browse import (
     find_scopes,
     list_active,
     to_export,
-    to_json_value,
 )
 from kept.memories.history import memories_at
 from kept.memories.waiting import REFUSALS, list_pending_proposals, list_refused
@@ -128,7 +128,7 @@ def _print_refused(workspace: Workspace, category: str, scopes: Collection[str] 
 
 
 def _refused_body(judged: CandidateVerdict) -> dict[str, Any]:
-    body: dict[str, Any] = to_json_value(judged.candidate)
+    body: dict[str, Any] = dump(judged.candidate)
     del body["confidence"]
     return body | {"reason": _refusal_reason(judged), "detail": _refusal_detail(judged)}
 

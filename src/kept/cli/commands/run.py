@@ -189,15 +189,8 @@ def _run_on_sample(home: Paths, options: RunOptions, call: GlobalOptions, *, as_
     with open_workspace(sample, profile=call.profile, zone=call.zone, env=sample_env(sample, os.environ)) as workspace:
         report = _run_with_progress(workspace, sample_files(), options, call, as_json=as_json, sample=True)
         if not (as_json or call.quiet):
-            write_line(
-                (
-                    (
-                        "No transcripts were found on this machine: this is kept's bundled sample. Nothing of yours was "
-                        "read or changed."
-                    ),
-                    "yellow",
-                )
-            )
+            text = "No transcripts were found on this machine: this is kept's bundled sample. Nothing of yours was read or changed."
+            write_line((text, "yellow"))
         code = _print_report(workspace, report, options, call, as_json=as_json)
         if not (as_json or call.quiet):
             write_line((f"Look around in the sample: kept list --home {format_path(sample.root)}", "dim"))
@@ -278,12 +271,8 @@ def sleep(
             ]
             lines += [line((f"stopped by the guard: {item} → kept sleep --accept-loss", "red")) for item in done.stopped]
             if done.lingering:
-                lines.append(
-                    line(
-                        (f"{format_count(done.lingering, 'old memory is unconfirmed', 'old memories are unconfirmed')}", "yellow"),
-                        (" → kept review --stale", "dim"),
-                    )
-                )
+                text = format_count(done.lingering, "old memory is unconfirmed", "old memories are unconfirmed")
+                lines.append(line((text, "yellow"), (" → kept review --stale", "dim")))
             if not lines and not global_options(context).quiet:
                 lines.append(line("Nothing to do."))
             write_lines(lines)
@@ -321,26 +310,15 @@ def upgrade(
 def _format_upgrade(report: UpgradeReport, *, everything: bool) -> list[Line]:
     if not (report.retired or report.made):
         return [line("Nothing to upgrade: no memory comes from rules of an earlier version.")]
-    lines = [
-        line(
-            (f"{format_count(len(report.retired), 'memory retires', 'memories retire')}", "yellow"),
-            (
-                f" ({report.active} active, {len(report.retired) - report.active} held): no words of a person support them",
-                "",
-            ),
-        )
+    retired = format_count(len(report.retired), "memory retires", "memories retire")
+    counts = f"{report.active} active, {len(report.retired) - report.active} held"
+    made = f"{format_count(len(report.made), 'memory is', 'memories are')} restored in the person's own words"
+    return [
+        line((retired, "yellow"), f" ({counts}): no words of a person support them"),
+        *(_upgrade_line("-", memory) for memory in report.retired if everything),
+        line((made, "green")),
+        *(_upgrade_line("+", memory) for memory in report.made if everything),
     ]
-    lines += [_upgrade_line("-", memory) for memory in report.retired if everything]
-    lines.append(
-        line(
-            (
-                f"{format_count(len(report.made), 'memory is', 'memories are')} restored in the person's own words",
-                "green",
-            )
-        )
-    )
-    lines += [_upgrade_line("+", memory) for memory in report.made if everything]
-    return lines
 
 
 def _upgrade_line(mark: str, memory: Memory) -> Line:
@@ -349,10 +327,8 @@ def _upgrade_line(mark: str, memory: Memory) -> Line:
 
 
 def _upgrade_body(report: UpgradeReport) -> dict[str, object]:
-    def memory_bodies(memories: tuple[Memory, ...]) -> list[dict[str, str]]:
-        return [json_fields(memory, "id", "content", "category", "status") for memory in memories]
-
+    names = ("id", "content", "category", "status")
     return json_fields(report, "run", "problems") | {
-        "retired": memory_bodies(report.retired),
-        "made": memory_bodies(report.made),
+        "retired": [json_fields(memory, *names) for memory in report.retired],
+        "made": [json_fields(memory, *names) for memory in report.made],
     }

@@ -10,11 +10,12 @@ import typer
 from kept.cli.command_support import check_choice, command_home, command_workspace
 from kept.cli.console import Line, format_count, format_id, hanging_line, line, write_json, write_line, write_lines
 from kept.cli.lists import EVERYWHERE, memory_line, scope_name, turn_line
+from kept.core.codec import dump
 from kept.core.errors import UsageError
 from kept.core.memory import USER_SCOPE, Status
 from kept.core.times import format_day
 from kept.local.settings import load_settings
-from kept.memories.browse import find_project, to_json_value
+from kept.memories.browse import find_project
 from kept.recall.index import UnitKind
 from kept.recall.question import telling_words
 from kept.recall.search import Filters, Hit, search_sessions
@@ -72,7 +73,7 @@ def search(
             kinds = [kind for kind in layers if kind is UnitKind.MEMORY or not category]  # nothing else has a category
             hits = search_store(workspace, asked, where=kinds, limit=limit, filters=filters)
         if as_json:
-            write_json({"query": words, "searched_for": asked, "hits": [to_json_value(hit) for hit in hits]})
+            write_json({"query": words, "searched_for": asked, "hits": [dump(hit) for hit in hits]})
         else:
             write_lines([line((f"Searched for: {asked}", "dim"))] if asked != words else ())
             keywords, order = telling_words(asked), list(_LAYERS.values())
@@ -100,7 +101,7 @@ def _search_server(context: typer.Context, url: str, words: str, limit: int, *, 
     settings = load_settings(command_home(context).settings)
     hits = search_server(url, words, settings.recall, os.environ, datetime.now(UTC), limit=limit)
     if as_json:
-        write_json({"query": words, "hits": [to_json_value(hit) for hit in hits]})
+        write_json({"query": words, "hits": [dump(hit) for hit in hits]})
         return
     for hit in hits:
         where = EVERYWHERE if hit.scope == USER_SCOPE else " of ".join(filter(None, (hit.author, hit.project)))

@@ -37,7 +37,7 @@ from kept.core.event import Event
 from kept.core.memory import Evidence, Memory, Status
 from kept.core.times import format_day, format_minute
 from kept.memories import waiting
-from kept.memories.browse import TRUST, WHOSE, MemoryTrace, to_export, to_json_value, trace_memory
+from kept.memories.browse import TRUST, WHOSE, MemoryTrace, to_export, trace_memory
 from kept.memories.decisions import find_explainable
 from kept.memories.waiting import PendingProposal
 from kept.outputs.compose.pages import OutputRoute
@@ -207,7 +207,7 @@ def _trace_body(workspace: Workspace, trace: MemoryTrace, place: PendingProposal
         "waiting": score,
         "memory": _memory_body(workspace, trace.memory),
         "evidence": [
-            to_json_value(evidence)
+            dump(evidence)
             | {
                 "whose": WHOSE.get(evidence.author, evidence.author),
                 "line": next((item.pointer.line for item in events if item.key == evidence.event), None),

@@ -23,7 +23,7 @@ from kept.cli.console import (
 )
 from kept.cli.lists import show_session
 from kept.cli.report import format_account, unread_lines
-from kept.core.codec import json_fields
+from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
 from kept.core.event import UNKNOWN_KIND, RecordAccount
 from kept.core.project import matches_path
@@ -32,7 +32,6 @@ from kept.intake.survey import Survey, ToolSurvey, survey
 from kept.intake.unread import load_unread_reasons
 from kept.local.settings.tables import SourceRoot
 from kept.memories import configure
-from kept.memories.browse import to_json_value
 from kept.paths import Paths
 from kept.pipeline import follow_roots
 from kept.sources.base import ENTRY
@@ -213,26 +212,12 @@ def _tool_lines(workspace: Workspace, tool: ToolSurvey, *, verbose: bool) -> Ite
     if tool.gone:
         yield line((f"  {format_count(tool.gone, 'file')} read before, no longer there; the archive has the turns", "dim"))
     if tool.expiring:
-        yield line(
-            (
-                (
-                    f"  {format_count(len(tool.expiring), 'file')} not archived will soon be deleted by the tool itself (after "
-                    f"{tool.days_kept} days)"
-                ),
-                "red",
-            ),
-            (" → kept run", "dim"),
-        )
+        count = format_count(len(tool.expiring), "file")
+        text = f"  {count} not archived will soon be deleted by the tool itself (after {tool.days_kept} days)"
+        yield line((text, "red"), (" → kept run", "dim"))
     elif tool.days_kept is not None and tool.files:
-        yield line(
-            (
-                (
-                    f"  {tool.name} deletes its own files {tool.days_kept} days after their last change; nothing will be lost "
-                    "within a week"
-                ),
-                "dim",
-            )
-        )
+        text = f"  {tool.name} deletes its own files {tool.days_kept} days after their last change"
+        yield line((f"{text}; nothing will be lost within a week", "dim"))
     shown = tool.unreadable if verbose else tool.unreadable[:_SHOWN]
     yield from (line(("  cannot be read: ", "yellow"), f"{format_path(path)} ({reason})") for path, reason in shown)
     yield from more_lines(len(tool.unreadable), len(shown), "kept sources --verbose")
@@ -261,13 +246,11 @@ def _account_lines(account: RecordAccount) -> Iterator[Line]:
 def _unread_tool_lines(workspace: Workspace, surveyed: Survey, *, verbose: bool) -> Iterator[Line]:
     """The tools and files that are not read, and why."""
     # kept writes the journal itself, so it is left out. Saved terminal output is the rarest, so it comes last.
-    absent = [
-        tool_survey for tool_survey in surveyed.tools if not tool_survey.known and tool_survey.places and tool_survey.name != ENTRY
-    ]
+    absent = [survey for survey in surveyed.tools if not survey.known and survey.places and survey.name != ENTRY]
     given = [
-        _tool_label(tool_survey)
-        for tool_survey in sorted(surveyed.tools, key=lambda tool: tool.name == "console")
-        if not tool_survey.known and not tool_survey.places
+        _tool_label(survey)
+        for survey in sorted(surveyed.tools, key=lambda tool: tool.name == "console")
+        if not survey.known and not survey.places
     ]
     yield line()
     yield line(("Not read", "bold"))
@@ -277,14 +260,14 @@ def _unread_tool_lines(workspace: Workspace, surveyed: Survey, *, verbose: bool)
         yield hanging_line([("  ", "")], "nothing found for: ", ", ".join(map(_tool_label, central)), where)
     if verbose:
         yield from (_searched_places_line(tool_survey) for tool_survey in central)
-    if scattered := [tool_survey.name for tool_survey in absent if tool_survey.name in _IN_PROJECTS]:
+    if scattered := [survey.name for survey in absent if survey.name in _IN_PROJECTS]:
         text = f"nothing found in {format_path(str(Path.cwd()))} for: "
         yield hanging_line([("  ", "")], text, ", ".join(scattered), (" (each project has its own → kept run PATH)", "dim"))
     if given:
         yield hanging_line(
             [("  ", "")], "no known place, read only from paths you give: ", ", ".join(given), (" → kept run PATH", "dim")
         )
-    if not verbose and any(tool_survey.account.records > tool_survey.account.kept for tool_survey in surveyed.tools):
+    if not verbose and any(survey.account.records > survey.account.kept for survey in surveyed.tools):
         yield line("  skipped records, with the reasons", (" → kept sources --verbose", "dim"))
     if missed := [(path, reason) for path, reason in surveyed.unread.items() if path not in _unreadable_paths(surveyed)]:
         yield line((f"  {format_count(len(missed), 'file')} could not be read by the runs so far:", "yellow"))
@@ -364,7 +347,7 @@ def _survey_body(workspace: Workspace, surveyed: Survey) -> dict[str, Any]:
         "not_read": [{"path": path, "reason": reason} for path, reason in surveyed.unread.items()],
         "other_files_named": [{"path": path, "reason": reason} for path, reason in surveyed.named],
         "excluded": {item: surveyed.excluded[item] for item in workspace.settings.exclude},
-        "opted_out": [to_json_value(item) for item in surveyed.opted_out],
+        "opted_out": [dump(item) for item in surveyed.opted_out],
         "projects": {name: list(directories) for name, directories in surveyed.projects.items()},
         "plugins_left_out": [{"name": name, "reason": reason} for name, reason in surveyed.plugins_left_out],
         "files": [
