@@ -288,8 +288,9 @@ def open_workspace(
     entered = (JOURNAL,) if _has_entries(home.root / chosen.journal.folder) else ()
     vaults = (VAULT,) if any(is_vault(root, home.user) for root in chosen.root) else ()
     wanted = dict.fromkeys((*named, *also, *vaults, *entered))
+    # Of a profile that only reads kept's own entries no memory file is written: their facts also come from the sessions.
     made = tuple(
-        active if active.id in named or active.id in vaults else _without_memory_file(active)
+        active if active.id in named or active.id in vaults else replace(active, outputs=replace(active.outputs, memory_file=""))
         for active in (_load_profile(home, item, chosen.profile) for item in wanted)
     )
     name = zone or chosen.timezone
@@ -408,11 +409,6 @@ def _create_counting_redactor(store: "SqliteStore") -> Callable[[str], tuple[str
         return result.text, len(result.found)
 
     return redact_and_count
-
-
-def _without_memory_file(profile: Profile) -> Profile:
-    """The profile without a memory file: it reads only kept's own journal entries, whose facts also come from the sessions."""
-    return replace(profile, outputs=replace(profile.outputs, memory_file=""))
 
 
 def _has_entries(folder: Path) -> bool:

@@ -30,86 +30,19 @@ _WORDS = word_set(
     "sempre deve devem devemos deveria deveriam prefiro preferimos evite lembre lembra decidimos escolhido pois senão razão regra "
     "convenção obrigatório"
 )
-_PHRASES = (
-    "make sure",
-    "be sure",
-    "have to",
-    "has to",
-    "need to",
-    "needs to",
-    "from now on",
-    "going forward",
-    "for now",
-    "for the time being",
-    "going with",
-    "go with",
-    "let's use",
-    "lets use",
-    "we use",
-    "we are using",
-    "we will",
-    "we want",
-    "we have",
-    "we don't",
-    "we dont",
-    "please use",
-    "keep in mind",
-    "have in mind",
-    "note that",
-    "that's why",
-    "thats why",
-    "turns out",
-    "the problem was",
-    "the issue was",
-    "on purpose",
-    "by design",
-    "by default",
-    "as long as",
-    "no need",
-    "my machine",
-    "my server",
-    "our server",
-    "please don't",
-    "please dont",
-    "ab jetzt",
-    "von nun an",
-    "merk dir",
-    "denk daran",
-    "wir nutzen",
-    "wir verwenden",
-    "wir wollen",
-    "achte darauf",
-    "das problem war",
-    "es lag an",
-    "bitte nicht",
-    "bitte kein",
-    "bitte keine",
-    "à partir de maintenant",
-    "au lieu de",
-    "on utilise",
-    "nous utilisons",
-    "il faut",
-    "assure-toi",
-    "assurez-vous",
-    "à l'avenir",
-    "n'oublie pas",
-    "a partir de ahora",
-    "en lugar de",
-    "en vez de",
-    "usamos",
-    "queremos",
-    "asegúrate",
-    "hay que",
-    "tiene que",
-    "ten en cuenta",
-    "a partir de agora",
-    "em vez de",
-    "ao invés de",
-    "certifique-se",
-    "tem que",
-    "daqui em diante",
-    "leve em conta",
+_PHRASE_TEXT = (
+    "make sure, be sure, have to, has to, need to, needs to, from now on, going forward, for now, for the time being, "
+    "going with, go with, let's use, lets use, we use, we are using, we will, we want, we have, we don't, we dont, "
+    "please use, keep in mind, have in mind, note that, that's why, thats why, turns out, the problem was, the issue was, "
+    "on purpose, by design, by default, as long as, no need, my machine, my server, our server, please don't, please dont, "
+    "ab jetzt, von nun an, merk dir, denk daran, wir nutzen, wir verwenden, wir wollen, achte darauf, das problem war, "
+    "es lag an, bitte nicht, bitte kein, bitte keine, "
+    "à partir de maintenant, au lieu de, on utilise, nous utilisons, il faut, assure-toi, assurez-vous, à l'avenir, "
+    "n'oublie pas, "
+    "a partir de ahora, en lugar de, en vez de, usamos, queremos, asegúrate, hay que, tiene que, ten en cuenta, "
+    "a partir de agora, em vez de, ao invés de, certifique-se, tem que, daqui em diante, leve em conta"
 )
+_PHRASES = _PHRASE_TEXT.split(", ")
 _UNSPACED = word_set(
     "总是 始终 永远 从不 不要 不能 不应 必须 务必 应该 应当 记住 决定 选择 而不是 改用 因为 所以 原因 以后 今后 每次 "
     "只能 只用 确保 避免 偏好 我们用 我们使用 规则 约定 禁止 必ず いつも 常に 絶対 決して ないで べき 覚えて 決め "

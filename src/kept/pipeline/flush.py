@@ -87,10 +87,6 @@ def _find_open_lines(events: Sequence[Event]) -> tuple[str, ...]:
         if next(find_suggestions(events, start, stop), None) is None:
             lines = [one_line(line) for line in typed_text(events[start]).splitlines()]
             found += [line[:_PROMPT_CHARS] for line in lines if has_trigger(line)]
-        if any(_is_compaction(event) for event in events[start:stop]):
+        if any(event.kind is EventKind.PROMPT and event.author is Author.COMPACTION for event in events[start:stop]):
             found.clear()
     return tuple(dict.fromkeys(found))[-_MOST_PROMPTS:]
-
-
-def _is_compaction(event: Event) -> bool:
-    return event.kind is EventKind.PROMPT and event.author is Author.COMPACTION

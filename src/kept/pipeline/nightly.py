@@ -91,7 +91,7 @@ def run_nightly(workspace: Workspace) -> NightReport:
         *(night_step for night_step in first if night_step.name != RENDER),
         *_run_step("sleep", lambda: _run_sleep(workspace)),
         *render,
-        *_run_step("index", lambda: _run_index(workspace)),
+        *_run_step("index", lambda: ("", f"{format_count(update_index(workspace, _INDEX_SECONDS), 'text')} added")),
         *_run_step("check", lambda: _run_check(workspace)),
         *_run_step("backup", lambda: _run_backup(workspace)),
     )
@@ -213,10 +213,6 @@ def _run_sleep(workspace: Workspace) -> tuple[str, str]:
         wrong,
         f"{len(done.retired):,} no longer mentioned; {done.lingering:,} that may be outdated are left to you (kept review --stale)",
     )
-
-
-def _run_index(workspace: Workspace) -> tuple[str, str]:
-    return "", f"{format_count(update_index(workspace, _INDEX_SECONDS), 'text')} added"
 
 
 def _run_check(workspace: Workspace) -> tuple[str, str]:

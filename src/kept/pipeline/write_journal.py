@@ -215,9 +215,7 @@ def backfill_entries(
 def _projects_by_day(workspace: Workspace, work: EntryOptions, days: Sequence[date]) -> dict[date, frozenset[str]]:
     """The projects of each day; none if nothing is extracted from entries of this template."""
     return {
-        day: frozenset(context_item.scope for context_item in collect_context(workspace, day, day))
-        if work.template.extract
-        else frozenset()
+        day: frozenset(item.scope for item in collect_context(workspace, day, day)) if work.template.extract else frozenset()
         for day in days
     }
 
@@ -291,7 +289,7 @@ def _write_entry(workspace: Workspace, work: EntryOptions, first: date, last: da
         return replace(done, state=EntryState.FOREIGN, reason="it is not kept's")
     if head is not None and is_entry_edited(text):
         return replace(done, state=EntryState.EDITED)
-    if not any(context_item.grade is TrustLevel.SESSION for context_item in inputs.chosen.items):
+    if not any(item.grade is TrustLevel.SESSION for item in inputs.chosen.items):
         return replace(done, state=EntryState.NOTHING if head is None else EntryState.UNCHANGED)
     if head is not None and head.inputs == inputs.inputs:
         return done
@@ -311,11 +309,7 @@ def _compose_page(
     workspace: Workspace, work: EntryOptions, inputs: _EntryInputs, items: Sequence[ContextItem], tokens: tuple[int, int]
 ) -> str:
     drawn = tuple(
-        dict.fromkeys(
-            context_item.reference
-            for context_item in inputs.chosen.items
-            if context_item.reference and context_item.grade is TrustLevel.MEMORY
-        )
+        dict.fromkeys(item.reference for item in inputs.chosen.items if item.reference and item.grade is TrustLevel.MEMORY)
     )
     head = EntryHead(
         first=inputs.first,
@@ -348,11 +342,7 @@ def _writer_name(workspace: Workspace, work: EntryOptions) -> str:
 def _collect_inputs(workspace: Workspace, work: EntryOptions, first: date, last: date) -> _EntryInputs:
     slots = set(template_slots(work.template))
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
-    day = [
-        context_item
-        for context_item in collect_context(workspace, first, last, detailed=work.model)
-        if context_item.slot in slots or work.model
-    ]
+    day = [item for item in collect_context(workspace, first, last, detailed=work.model) if item.slot in slots or work.model]
     items = [_to_context_item(feed_item) for feed_item in items_between(workspace, start, stop)] if Slot.OUTSIDE in slots else []
     memory = memories_before_day(workspace, first) if Slot.BEFORE in slots or work.model else ()
     if work.model:
@@ -360,17 +350,13 @@ def _collect_inputs(workspace: Workspace, work: EntryOptions, first: date, last:
         stood = last_work_before_day(workspace, first, {context_item.scope for context_item in day})
         memory = (
             *memory,
-            *(
-                context_item
-                for context_item in stood
-                if not any(jaccard_similarity(tokenize(context_item.text), words) > _SAME for words in known)
-            ),
+            *(item for item in stood if not any(jaccard_similarity(tokenize(item.text), words) > _SAME for words in known)),
         )
     parts = [
         work.template.text,
         work.template.instruction,
         _writer_name(workspace, work),
-        [dump(context_item) for context_item in (*day, *items)],
+        [dump(item) for item in (*day, *items)],
     ]
     return _EntryInputs(
         first=first,
@@ -392,11 +378,8 @@ def _make_bounds(workspace: Workspace, first: date) -> ContextBounds:
     """
     chosen = workspace.settings.journal
     outside = chosen.outside
-    lately = [
-        entry_head.self_reference
-        for entry_head in load_entry_heads(workspace)
-        if first - timedelta(days=60) <= entry_head.first < first
-    ][-_LATELY:]
+    since = first - timedelta(days=60)
+    lately = [head.self_reference for head in load_entry_heads(workspace) if since <= head.first < first][-_LATELY:]
     over = fmean(lately) - chosen.self_reference if lately else 0.0
     if over > 0 and chosen.self_reference > 0:
         outside = min(chosen.outside_most, outside * (1 + over / chosen.self_reference))
@@ -407,7 +390,7 @@ def _make_bounds(workspace: Workspace, first: date) -> ContextBounds:
 
 
 def _build_entry_ask(work: EntryOptions, made: _EntryInputs) -> Ask | None:
-    if not any(context_item.grade is TrustLevel.SESSION for context_item in made.chosen.items):
+    if not any(item.grade is TrustLevel.SESSION for item in made.chosen.items):
         return None
     system, version = question_text("journal")
     span = made.first.isoformat() if made.first == made.last else f"{made.first.isoformat()} to {made.last.isoformat()}"

@@ -14,26 +14,13 @@ from kept.core.digest import digest
 from kept.core.event import FORGOTTEN_MARK, Event, EventKind, Precision, is_unconfirmed
 from kept.core.memory import CandidateVerdict, Memory, Verdict
 from kept.core.operation import Operation, Pass
+from kept.core.text import word_set
 from kept.core.times import format_instant
 from kept.core.value import dataclass, replace
 from kept.store.reasons import renew_reason
 
 # The fields of an operation, a memory or a candidate that hold somebody's words.
-_WORDS = frozenset(
-    {
-        "content",
-        "evidence",
-        "added",
-        "artifacts",
-        "fingerprint",
-        "reasoning",
-        "detail",
-        "subject",
-        "about",
-        "replaces",
-        "needed_for",
-    }
-)
+_WORDS = word_set("content evidence added artifacts fingerprint reasoning detail subject about replaces needed_for")
 ERASED = "{}"
 
 

@@ -41,29 +41,9 @@ from kept.local.settings import LlmSettings
 
 _VENDOR_PROGRAMS = ("claude", "codex", "gemini")  # programs that use models of large vendors
 _PASSED = (
-    "HOME",
-    "PATH",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LC_ALL",
-    "LC_CTYPE",
-    "TZ",
-    "TMPDIR",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "NODE_EXTRA_CA_CERTS",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "no_proxy",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "XDG_CACHE_HOME",
-    "XDG_RUNTIME_DIR",
+    *("HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "SSL_CERT_FILE"),
+    *("SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy"),
+    *("no_proxy", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"),
 )
 
 
@@ -358,26 +338,9 @@ def _option_args(option: str, value: str) -> tuple[str, ...]:
 
 # Codex features that are switched off. Codex ignores names that its version does not know.
 _CODEX_OFF = (
-    "shell_tool",
-    "unified_exec",
-    "view_image",
-    "apps",
-    "plugins",
-    "hooks",
-    "multi_agent",
-    "multi_agent_v2",
-    "browser_use",
-    "computer_use",
-    "image_generation",
-    "web_search_request",
-    "code_mode",
-    "shell_snapshot",
-    "goals",
-    "skill_search",
-    "sleep_tool",
-    "collaboration_modes",
-    "steer",
-    "memories",
+    *("shell_tool", "unified_exec", "view_image", "apps", "plugins", "hooks", "multi_agent", "multi_agent_v2"),
+    *("browser_use", "computer_use", "image_generation", "web_search_request", "code_mode", "shell_snapshot", "goals"),
+    *("skill_search", "sleep_tool", "collaboration_modes", "steer", "memories"),
 )
 # Also off: agents, skills, patches, the web, and the instructions and documents that Codex adds to a question.
 _CODEX_SETTINGS = (

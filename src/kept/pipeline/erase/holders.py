@@ -18,18 +18,8 @@ from kept.pipeline.erase.store import BackupCopies, StoreHolder
 from kept.workspace import Workspace
 
 _WORDLESS = (
-    "*.lock",
-    "web.key",
-    "web.port",
-    "*.sock",
-    "vectors.bin*",
-    "used.log",
-    "used.taken",
-    "program",
-    "mcp.key",
-    "plugin.since",
-    ".*.new",
-    "*.restoring*",
+    *("*.lock", "web.key", "web.port", "*.sock", "vectors.bin*", "used.log", "used.taken", "program", "mcp.key"),
+    *("plugin.since", ".*.new", "*.restoring*"),
 )
 
 
