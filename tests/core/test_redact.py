@@ -139,7 +139,16 @@ def test_a_password_of_plain_letters_that_a_shell_is_given_is_gone(words: str) -
 
 
 @pytest.mark.parametrize(
-    "word", ["\"hunt\"'er2x'", 'pre"mid4"post', "'a'\"b\"'c9d'", "corr\"ect $X\"'horse'", "\"${A}\"'-s4lt'", "pre'mi d'"]
+    "word",
+    [
+        "\"hunt\"'er2x'",
+        'pre"mid4"post',
+        "'a'\"b\"'c9d'",
+        "corr\"ect $X\"'horse'",
+        "\"${A}\"'-s4lt'",
+        "pre'mi d'",
+        "cor\\ rect\\ x9",
+    ],
 )
 def test_of_a_word_of_a_shell_no_part_is_left_and_nothing_beside_it_goes(word: str) -> None:
     text = redact(f"export DB_PASSWORD={word} A='b' # don't", key=KEY).text
@@ -527,11 +536,27 @@ def test_digits_that_are_no_secret_in_hexadecimal_stay() -> None:
         ("polar_oat_", B62, 43),
         ("duffel_test_", B62, 43),
         ("sgp_", B62, 64),
+        # vendors that nobody has heard of
+        ("zt-", B62, 36),
+        ("quux.v2.", B62, 40),
+        ("qx_pat_", HEX, 40),
+        ("wv_sk_", B62, 20),
+        ("mno:", B62, 44),
     ],
 )
 def test_a_bare_token_of_a_vendor_is_gone(before: str, letters: str, count: int) -> None:
     drawn_token = before + drawn(random.Random(count), letters, count)
     assert gone(f"it printed {drawn_token} and went on", drawn_token)
+
+
+@pytest.mark.parametrize("before", ["", "zt-", "zt_"])
+@pytest.mark.parametrize(
+    "words", ["here is the key: {}", "use the api key {} from now on", "the Quux token is `{}`", "our secret for quux = {}"]
+)
+def test_a_short_token_of_an_unknown_vendor_is_gone_where_the_words_before_it_name_it(words: str, before: str) -> None:
+    drawn_token = before + drawn(random.Random(len(words)), B62, 22)
+    assert gone(words.format(drawn_token), drawn_token)
+    assert redact(f"see {drawn_token} in the log", key=KEY).found == ()
 
 
 @pytest.mark.parametrize(
@@ -543,6 +568,21 @@ def test_a_bare_token_of_a_vendor_is_gone(before: str, letters: str, count: int)
         "toolu_01SycZimYh7rQXzQ9jHCyFgF and msg_01SycZimYh7rQXzQ9jHCyFgF",
         "the class secret-storage-provider-of-the-desktop-application-2",
         "break_the_line_at_word_24 and as-a-matter-of-fact-we-do-so2",
+        *(
+            "push registry.example.org/shop/prod-" + "4f09a7c2" * 5,
+            "shop:build-" + "4f09a7c2" * 5,
+            "node-cache-v2-" + "4f09a7c2" * 8,
+        ),
+        *(
+            "image sha-" + "4f09a7c2" * 5,
+            "h1:dQw4w9WgXcQb7Zk2mT9aLwR4nBv8cYe1Hs5Jd0Fg3Pu=",
+            "the RSA key 4F09A7C24F09A7C24F09A7C24F09A7C2",
+        ),
+        *(
+            "dpl_9aLwR4nBv8cYe1Hs5Jd0Fg3Pu6Qz",
+            "call app.renderTheTable3BootstrapForPhase2",
+            "the cache key is 9aLwR4nBv8cYe1Hs5Jd0Fg3Pu6Qz",
+        ),
     ],
 )
 def test_an_id_or_a_name_that_begins_like_a_token_stays(text: str) -> None:
@@ -629,7 +669,7 @@ def test_a_token_that_lines_break_anywhere_is_gone_and_nothing_beside_it(text: s
 
 
 def test_lines_that_only_together_look_like_a_token_stay() -> None:
-    text = f"{token()[:37]}7\nabcdef ghi"
+    text = f"{token()[:24]}7\nabcdefghijklmnopqrstuv ghi"
     assert redact(text, key=KEY).text == text
 
 

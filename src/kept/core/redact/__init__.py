@@ -89,9 +89,7 @@ def _merge_overlaps(spans: list[SecretSpan], data: bytes) -> list[SecretSpan]:
         if result and span.start < result[-1].end:
             last = result.pop()
             best = min(last, span, key=lambda secret: secret.order)
-            result.append(
-                SecretSpan(start=last.start, end=max(last.end, span.end), order=best.order, kind=best.kind, secret=best.secret)
-            )
+            result.append(replace(best, start=last.start, end=max(last.end, span.end)))
         else:
             result.append(span)
     return result

@@ -13,7 +13,7 @@ from kept.core.redact.lookalikes import HEX_ROW, JOINT, LINE_BREAK, PLAIN
 from kept.core.redact.places import SecretSpan, apply_rule, scan_secrets
 from kept.core.redact.shape import compile_re2
 from kept.core.redact.values import decode_base64
-from kept.core.value import dataclass
+from kept.core.value import dataclass, replace
 
 _ESCAPED = compile_re2(rb"%[0-9A-Fa-f]{2}")
 _OCTETS = {b"%02x" % number: bytes([number]) for number in range(256)}
@@ -61,9 +61,7 @@ def find_disguised(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
 def _scan_view(view: _DecodedView) -> Iterator[SecretSpan]:
     """The secrets in a view, with their ranges in the original text."""
     for span in scan_secrets(view.data, load_rule_book().match_anchors(view.data)):
-        yield SecretSpan(
-            start=view.place(span.start), end=view.place(span.end), order=span.order, kind=span.kind, secret=span.secret
-        )
+        yield replace(span, start=view.place(span.start), end=view.place(span.end))
 
 
 def _unescape(data: bytes, sign: bytes) -> _DecodedView:
@@ -100,7 +98,7 @@ def _find_lookalikes(data: bytes) -> Iterator[SecretSpan]:
         place += len(text[chars : chars + before].encode("utf-8", "surrogatepass"))
         chars, at = chars + before, span.start
         length = len(text[chars : chars + within].encode("utf-8", "surrogatepass"))
-        yield SecretSpan(start=place, end=place + length, order=span.order, kind=span.kind, secret=span.secret)
+        yield replace(span, start=place, end=place + length)
 
 
 def _join_split_tokens(data: bytes, joints: Pattern = _JOINT) -> _DecodedView:
@@ -167,16 +165,16 @@ def _find_hexadecimal(data: bytes) -> Iterator[SecretSpan]:
     runs += [(rows, b"".join(row.group(1) for row in _HEX_ROW.finditer(rows.group()))) for rows in _HEX_ROWS.finditer(data)]
     for run, written in runs:
         plain = bytes.fromhex(b"".join(written.replace(b":", b" ").split()).decode())
-        if inner := list(scan_secrets(plain, load_rule_book().match_anchors(plain))):
-            best = min(inner, key=lambda span: span.order)
-            end = run.end() - data[run.start() : run.end()].endswith(b"\n")
-            yield SecretSpan(start=run.start(), end=end, order=best.order, kind=best.kind, secret=best.secret)
+        yield from _find_inside(plain, run.start(), run.end() - run.group().endswith(b"\n"))
 
 
 def _find_encoded(data: bytes) -> Iterator[SecretSpan]:
     """Runs of base64 that hold a secret when decoded."""
     for run in _RUN64.finditer(data):
-        plain = decode_base64(b"".join(run.group().split()))
-        if inner := list(scan_secrets(plain, load_rule_book().match_anchors(plain))):
-            best = min(inner, key=lambda span: span.order)
-            yield SecretSpan(start=run.start(), end=run.end(), order=best.order, kind=best.kind, secret=best.secret)
+        yield from _find_inside(decode_base64(b"".join(run.group().split())), run.start(), run.end())
+
+
+def _find_inside(plain: bytes, start: int, end: int) -> Iterator[SecretSpan]:
+    """The whole range of an encoded run if it holds a secret when decoded, as the most specific kind in it."""
+    if inner := list(scan_secrets(plain, load_rule_book().match_anchors(plain))):
+        yield replace(min(inner, key=lambda span: span.order), start=start, end=end)

@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, assert_never
+from typing import Any
 
 from kept.core.redact.book import Finder, Rule, load_rule_book
-from kept.core.redact.shape import compile_re2, looks_mixed, looks_placeholder, looks_random
+from kept.core.redact.shape import compile_re2, looks_mixed, looks_placeholder, looks_random, looks_token
 from kept.core.redact.sql_dumps import find_dumped_values
 from kept.core.redact.values import (
     Setting,
@@ -16,10 +16,12 @@ from kept.core.redact.values import (
     is_recovery_code,
     is_secret_value,
     is_userpass,
+    names_no_secret,
     rank_name,
 )
 from kept.core.value import dataclass
 
+_IN_SENTENCES = frozenset((Setting.PROSE, Setting.NEAR, Setting.TOLD, Setting.CHOSEN))
 _KINDS = {3: "password", 2: "secret", 1: "token"}
 
 
@@ -47,6 +49,8 @@ def scan_secrets(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
         match index:
             case Finder.ASSIGNMENTS:
                 yield from _find_assignments(data, last)
+            case Finder.TOKENS:
+                yield from _find_tokens(data, last)
             case Finder.PRIVATE_KEYS:
                 yield from _find_private_keys(data)
             case Finder.PRIVATE_BLOCKS:
@@ -82,6 +86,21 @@ def apply_rule(rule: Rule, data: bytes, order: int) -> Iterator[SecretSpan]:
                 yield SecretSpan(start=word.start, end=word.end, order=order, kind=kind, secret=word.text)
 
 
+_TOKEN = compile_re2(rb"(?:^|\\[nrt]|[^\w.~|!/@+#%$\\-])([A-Za-z0-9][\w.:~|-]*[_.:~|-][A-Za-z0-9]{16,}[\w.:~|=-]*)")
+_NAMED = compile_re2(rb"(?i)\b((?:\w+[ _-])?(?:keys?|tokens?|secrets?|credentials?|apikey|pat|bearer)\b[^\n]{0,40})\z")
+_NAME_BEFORE = 60
+
+
+def _find_tokens(data: bytes, order: int) -> Iterator[SecretSpan]:
+    """Tokens of vendors that no rule knows, by their shape."""
+    for match in _TOKEN.finditer(data):
+        start, end = match.span(1)
+        value = data[start:end].rstrip(b".:-_~|")
+        named = _NAMED.search(data[max(0, start - _NAME_BEFORE) : start])
+        if looks_token(value, named=bool(named and not names_no_secret(named.group(1)))):
+            yield SecretSpan(start=start, end=start + len(value), order=order, kind="token", secret=value)
+
+
 _LISTED_CODE = compile_re2(
     rb"[\"'`*)\]]{0,4}[\s,;|/]{1,12}(?:\d{1,3}[.):][ \t]+)?(?:[-*\"'`\[( ]|\xe2\x80\xa2){0,6}"
     rb"([A-Za-z0-9]{4,12}(?:-[A-Za-z0-9]{4,12}){1,5}|[0-9]{6,8})(?:[\s\"'`.,;!?)\]*|/]|$)"
@@ -106,38 +125,29 @@ def _find_secret_parts(rule: Rule, name: bytes, value: bytes, *, begins: bool) -
     """The ranges of a matched value that are secret."""
     match rule.setting:
         case Setting.SHAPE:
-            if begins and (not looks_placeholder(value) or _ends_in_token(value)) and (not rule.mixed or looks_mixed(value)):
-                yield 0, len(value)
-        case (
-            Setting.LITERAL
-            | Setting.QUOTED
-            | Setting.BARE
-            | Setting.PROSE
-            | Setting.NEAR
-            | Setting.TOLD
-            | Setting.CHOSEN
-            | Setting.WORDS
-        ):
-            value = _strip_ending(value) if rule.setting in (Setting.PROSE, Setting.NEAR, Setting.TOLD, Setting.CHOSEN) else value
-            rank = rule.rank or rank_name(name)
-            if rank and not (rule.rank and _is_public(name, value)) and is_secret_value(rule.setting, rank, value):
-                yield 0, len(value)
+            secret = begins and (not looks_placeholder(value) or _ends_in_token(value)) and (not rule.mixed or looks_mixed(value))
+        case Setting.TOKEN:
+            value = value.rstrip(b".:-_~|")
+            secret = looks_token(value, named=True) and not names_no_secret(name)
         case Setting.USERPASS:
-            if is_userpass(value):
-                yield 0, len(value)
+            secret = is_userpass(value)
         case Setting.COOKIES:
             yield from find_cookie_values(value)
+            return
         case Setting.CARD:
-            if is_card(value):
-                yield 0, len(value)
+            secret = is_card(value)
         case Setting.GROUPED:
-            if is_grouped(value, letters=rule.rank > 0):
-                yield 0, len(value)
-        case Setting.DIGITS | Setting.CODES:
-            if is_recovery_code(value) if rule.setting is Setting.CODES else is_code(value):
-                yield 0, len(value)
+            secret = is_grouped(value, letters=rule.rank > 0)
+        case Setting.DIGITS:
+            secret = is_code(value)
+        case Setting.CODES:
+            secret = is_recovery_code(value)
         case _:
-            assert_never(rule.setting)
+            value = _strip_ending(value) if rule.setting in _IN_SENTENCES else value
+            rank = rule.rank or rank_name(name)
+            secret = rank > 0 and not (rule.rank and _is_public(name, value)) and is_secret_value(rule.setting, rank, value)
+    if secret:
+        yield 0, len(value)
 
 
 def _ends_in_token(value: bytes) -> bool:
@@ -252,6 +262,7 @@ class _ShellWord:
 
 
 _QUOTES = b"\"'"
+_SPACED = b"\\ "  # a space inside of a bare word
 _WORD_PART = compile_re2(
     rb"\$?'([^'\n]*)'|\$?\"((?:[^\"\\\n]|\\[^\n])*)\"|((?:\$\{[^}\n]*\}|[\w$!#%@^*~\x80-\xff])"
     rb"(?:\$\{[^}\n]*\}|\\[^\n]|[^\s\"'`;|&<>()\\,\]}])*)"
@@ -260,11 +271,11 @@ _EXPANSION = compile_re2(rb"\$(?:\w+|\{[^}\n]*\}|\([^)\n]*\))|`[^`\n]*`")
 
 
 def _join_assigned_word(data: bytes, match: Any, before: bytes, end: int) -> _ShellWord | None:
-    """The value of an assignment if it is a shell word of several parts, such as ``''word`` and ``pre"mid"post``."""
+    """The value of an assignment that is a shell word of several parts (``''word``, ``pre"mid"post``) or has escaped spaces."""
     opened = match.group(_OPEN) or b""
     if not _is_tight(match) or (opened and (opened.lstrip(b"$") not in (b"'", b'"') or before == opened[-1:])):
         return None
-    if not opened and data[end : end + 1] not in (b"'", b'"'):
+    if not opened and data[end : end + 1] not in (b"'", b'"') and data[end : end + 2] != _SPACED:
         return None  # the usual case: a bare word
     return _read_shell_word(data, match.end(_SPACE))
 
@@ -279,7 +290,7 @@ def _join_word(data: bytes, start: int, end: int) -> _ShellWord | None:
 
 
 def _read_shell_word(data: bytes, start: int) -> _ShellWord | None:
-    """The shell word of several parts, quoted or bare, that begins here; None if it has only one."""
+    """The shell word of several parts, quoted or bare, that begins here; None if it has only one and no escaped space."""
     parts: list[bytes] = []
     used, end, stop = b"", start, min(len(data), start + _LONGEST)
     while part := _WORD_PART.match(data, end, stop):
@@ -291,7 +302,7 @@ def _read_shell_word(data: bytes, start: int) -> _ShellWord | None:
         literal = part.group(1)
         parts.append(literal if literal is not None else _EXPANSION.sub(b"", part.group(2) or part.group(3) or b""))
         end = part.end()
-    return _ShellWord(start=start, end=end, text=b"".join(parts)) if len(parts) > 1 else None
+    return _ShellWord(start=start, end=end, text=b"".join(parts)) if len(parts) > 1 or _SPACED in b"".join(parts) else None
 
 
 def _is_inside(data: bytes, at: int, quote: bytes) -> bool:

@@ -6,6 +6,7 @@ and less than starting RE2 would.
 
 from collections.abc import Mapping
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -14,6 +15,7 @@ from kept.core.codec import load_table
 from kept.core.pattern import Pattern, compile_late
 
 _LOOKED_AT = 128
+_LONGEST_TOKEN = 400
 
 
 @cache
@@ -50,6 +52,10 @@ _SPELLED = compile_late(
     rb"123456789|0123456789|abcdefgh|deadbeef|qwerty|foobar|IkpvaG4gRG9l"
 )
 _STOCK = list_words("stock")
+_PARTS = compile_late(rb"[A-Za-z0-9]+")
+_ID_KINDS, _SECRET_KINDS, _NOT_SECRET = map(list_words, ("id_kinds", "secret_kinds", "not_secret"))
+_HEX = frozenset(b"0123456789abcdef")
+_HEAD = compile_late(rb"^(?:[A-Za-z]{1,12}|[A-Za-z][A-Za-z0-9]{1,5})$")  # a word, or a mark such as "v1"
 _VOWELS = frozenset(b"aeiouyAEIOUY")
 
 
@@ -83,6 +89,35 @@ def looks_mixed(value: bytes) -> bool:
         and len(set(value[:_LOOKED_AT])) >= 8
         and count_word_letters(value, 5) * 3 < 2 * sum(map(len, runs))
     )
+
+
+def looks_token(value: bytes, *, named: bool) -> bool:
+    """True if a string looks like a vendor's token: words or short marks, then a long random part.
+
+    ``named``: the text beside it names a key or token. Then, or if its own first words do, a shorter random part is enough, in
+    letters of one case or hexadecimal digits too, as ids and hashes have. Strings that begin like an id, a hash or a public key are
+    none.
+    """
+    parts = _PARTS.findall(value)
+    if len(value) > _LONGEST_TOKEN or looks_placeholder(value) or not parts:
+        return False
+    count = 0
+    while count < len(parts) - 1 and _HEAD.search(parts[count]):
+        count += 1
+    words = {run.lower() for part in parts[:count] for run in (part, *split_runs(part))}
+    if not (words or named) or words & (_ID_KINDS | _NOT_SECRET):
+        return False
+    body = b"".join(parts[count:])
+    kinds = [(byte > 57) + (byte > 90) for byte in body]
+    digits, capitals, small = (kinds.count(kind) / len(kinds) for kind in range(3))
+    changes = sum(before != after for before, after in pairwise(kinds)) / len(kinds)
+    certain = named or not words.isdisjoint(_SECRET_KINDS)
+    if min(capitals, small) >= 1 / 8:
+        wordy = count_word_letters(value, 5) * 3 >= len(value)
+        return len(body) >= (16 if certain else 30) and digits > 0 and changes >= 0.4 and not wordy
+    if len(body) < (20 if certain else 40) or not 0.15 <= digits <= 0.75 or changes < 0.2:
+        return False
+    return bool(words and certain) or not _HEX.issuperset(max(parts, key=len).lower())
 
 
 def looks_placeholder(value: bytes) -> bool:

@@ -25,6 +25,7 @@ class Setting(StrEnum):
     TOLD = "told"  # after "password for ..." or a user name: letters and two digits, or a digit and a sign
     CHOSEN = "chosen"  # a password as people choose them: letters, digits and a sign
     WORDS = "words"  # a passphrase of several words, without a function word that shows it to be a sentence
+    TOKEN = "token"  # noqa: S105 - some words after "key" or "token": a long random part, whatever comes before it
     USERPASS = "userpass"  # base64 of `user:password`
     COOKIES = "cookies"  # a cookie header with random values
     CARD = "card"  # the digits of a payment card
@@ -72,6 +73,11 @@ def _rank_short_name(name: bytes) -> int:
     if last == b"token" and before in _TOKEN_KINDS:
         return 2
     return 1 if last in _TOKENS or last.endswith(b"token") or (last == b"key" and before and name.isupper()) else 0
+
+
+def names_no_secret(words: bytes) -> bool:
+    """True if the words before a value say that it is no secret, such as "cache key"."""
+    return not _NOT_SECRET.isdisjoint(run.lower() for run in split_runs(words))
 
 
 def is_secret_value(setting: Setting, rank: int, value: bytes) -> bool:
