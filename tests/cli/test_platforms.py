@@ -2,10 +2,9 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
-
-import pytest
 
 # A system that calls itself another, and has no /proc.
 DISGUISE = """
@@ -16,47 +15,54 @@ def refuse(event, args):
         raise FileNotFoundError(args[0])
 sys.addaudithook(refuse)
 from kept.cli import main
-main(sys.argv[1:])
+for words in {calls}:
+    try:
+        main(words)
+    except SystemExit as ended:
+        print(f"\f{{ended.code or 0}}", flush=True)
 """
 
 
-def kept_on(platform, *words, name="posix", env=None, code=0):
-    """What kept says on a system of that name."""
-    program = DISGUISE.format(platform=platform, name=name)
+def kept_on(platform, *calls, name="posix", env=None, code=0):
+    """What kept says to each call on a system of that name."""
+    program = DISGUISE.format(platform=platform, name=name, calls=[each.split() for each in calls])
     done = subprocess.run(
-        [sys.executable, "-c", program, *words], capture_output=True, text=True, check=False, env={**os.environ, **(env or {})}
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=True,
+        env={**os.environ, **(env or {})},
     )
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    told, codes = zip(*re.findall(r"(?s)(.*?)\f(\d+)\n", done.stdout), strict=True)
+    assert codes == (str(code),) * len(calls), done.stdout
+    return told
 
 
 def test_a_mac_reads_writes_undoes_and_checks_without_proc(home):
-    assert json.loads(kept_on("darwin", "run", "--no-llm", "--json", "src/kept/sample/projects"))["sessions"] == 3
+    run, found = kept_on("darwin", "run --no-llm --json src/kept/sample/projects", "search parquet")
+    assert json.loads(run)["sessions"] == 3
     assert (home / ".claude" / "rules" / "memory.md").exists()
-    assert "parquet" in kept_on("darwin", "search", "parquet").lower()
-    kept_on("darwin", "undo")
-    assert "0 memories" in kept_on("darwin", "status")
-    kept_on("darwin", "check")
+    assert "parquet" in found.lower()
+    assert "0 memories" in kept_on("darwin", "undo", "status", "check")[1]
 
 
 def test_the_nightly_job_of_a_mac_is_an_agent_of_launchd_that_goes_without_a_trace(home, tmp_path):
     programs = tmp_path / "programs"
     programs.mkdir()
     launchctl = programs / "launchctl"
-    launchctl.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\n', encoding="utf-8")
+    launchctl.write_text(f'#!/bin/sh\necho "$@" $(ls {home}/Library/LaunchAgents) >> {tmp_path}/calls\n', encoding="utf-8")
     launchctl.chmod(0o755)
     env = {"PATH": f"{programs}:{os.environ['PATH']}"}
-    kept_on("darwin", "schedule", "install", "--at", "02:30", env=env)
+    kept_on("darwin", "schedule install --at 02:30", "schedule uninstall", env=env)
     agent = home / "Library" / "LaunchAgents" / "dev.kept.nightly.plist"
-    assert agent.exists()
-    kept_on("darwin", "schedule", "uninstall", env=env)
     assert not agent.exists()
     calls = (tmp_path / "calls").read_text(encoding="utf-8")
-    assert f"bootstrap gui/{os.getuid()} {agent}" in calls
+    assert f"bootstrap gui/{os.getuid()} {agent} {agent.name}" in calls
     assert f"bootout gui/{os.getuid()} {agent}" in calls
 
 
-@pytest.mark.parametrize("words", [("run",), ("--version",), ("hook", "session-start")])
-def test_windows_is_told_in_one_line_what_to_do(words, home):
-    told = kept_on("win32", *words, name="nt", code=0 if words[0] == "hook" else 2)
-    assert told.splitlines() == ([] if words[0] == "hook" else ["kept: Windows itself is not supported: run kept in WSL"])
+def test_windows_is_told_in_one_line_what_to_do(home):
+    line = "kept: Windows itself is not supported: run kept in WSL\n"
+    assert kept_on("win32", "run", "--version", name="nt", code=2) == (line, line)
+    assert kept_on("win32", "hook session-start", name="nt") == ("",)

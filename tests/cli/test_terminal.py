@@ -8,13 +8,14 @@ import pty
 import re
 import signal
 import struct
-import subprocess
+import sys
 import termios
+import traceback
 
 import pytest
 
-from cli_world import OTHER, RULE, command, kept, memory_file, told, transcript
-from kept.cli import command_support
+from cli_world import OTHER, RULE, kept, memory_file, told, transcript
+from kept.cli import command_support, main
 from kept.cli.console import hanging_line, json_text, to_safe_line
 
 LONG = (
@@ -31,9 +32,8 @@ def typed(home, arguments, *dialogue, columns=80, path="/usr/bin:/bin"):
     environment = {**os.environ, "HOME": str(home), "KEPT_HOME": str(home), "TERM": "xterm-256color", "PATH": path}
     for name in ("NO_COLOR", "COLUMNS", "LINES"):
         environment.pop(name, None)
-    process = subprocess.Popen(
-        command(*arguments), stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
-    )
+    if not (process := os.fork()):  # a new Python would load all modules again
+        answer(theirs, environment, [str(each) for each in arguments])
     os.close(theirs)
     shown, start, waiting = b"", 0, list(dialogue)
     while True:
@@ -43,11 +43,29 @@ def typed(home, arguments, *dialogue, columns=80, path="/usr/bin:/bin"):
             break
         if waiting and waiting[0][0].encode() in shown[start:]:
             start, keys = len(shown), waiting.pop(0)[1]
-            process.send_signal(signal.SIGINT) if keys == CTRL_C else os.write(ours, keys.encode())
+            os.kill(process, signal.SIGINT) if keys == CTRL_C else os.write(ours, keys.encode())
     os.close(ours)
-    code = process.wait()
+    code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
     assert not waiting, shown.decode()
     return code, shown.decode()
+
+
+def answer(terminal, environment, arguments):
+    """Be the process of a command on a terminal, and end."""
+    code = 70
+    try:
+        os.login_tty(terminal)
+        os.environ.clear()
+        os.environ.update(environment)
+        sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w", 1), open(2, "w", 1)  # noqa: SIM115
+        main(arguments)
+    except SystemExit as ended:
+        code = ended.code
+        sys.stdout.flush()
+    except BaseException:  # noqa: BLE001 - whatever it is, this copy of the tests ends here
+        traceback.print_exc()
+    finally:
+        os._exit(code)
 
 
 def plain(shown):
