@@ -16,9 +16,11 @@ from hypothesis import HealthCheck, settings
 from clock import Clock
 from kept.local.agents_shell import VARIABLES
 from kept.paths import find_paths
+from kept.pipeline.run import RunOptions, run_pipeline
 from kept.store.sqlite import SqliteStore
 from kept.workspace import open_workspace
 from postgres_server import owners
+from prepared import Prepared, open_at
 
 # Time limits of a test in seconds. On an idle machine each test takes less than a tenth of this. The limits end tests that hang; no
 # test has a shorter one, so that none fails on a busy machine.
@@ -28,13 +30,14 @@ SLOW_LIMIT = 4 * 3600
 # There is no deadline for examples, because their duration proves nothing. `make test` uses the same examples every time;
 # `make torture` uses others, and more of them if a test does not set a number.
 _EVER = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]}
-settings.register_profile("kept", **_EVER, derandomize=True, max_examples=50)
+settings.register_profile("kept", **_EVER, derandomize=True, max_examples=20)
 settings.register_profile("long", **_EVER, max_examples=1_000, database=None)
 settings.load_profile("kept")
 
 
 # A store waits for the disk at each commit, a hundred times in a test; files in memory avoid this.
 MEMORY, ENOUGH = "/dev/shm", 4 << 30
+SAMPLE = Path(str(files("kept.sample") / "projects"))
 IN_MEMORY = pytest.StashKey[str]()
 
 
@@ -57,6 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop(sign, None)
     if config.option.basetemp is None and "PYTEST_DEBUG_TEMPROOT" not in os.environ and (place := folders_in_memory()):
         config.option.basetemp = config.stash[IN_MEMORY] = mkdtemp(dir=place)  # short: socket paths are limited to 100 bytes
+        os.environ["TMPDIR"] = config.option.basetemp
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each core already has a worker
     os.environ["KEPT_EMBEDDINGS"] = "hashing"  # neither a test nor a command that it starts loads the real model by default
 
@@ -102,9 +106,24 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], 
         yield new_owner
 
 
+@pytest.fixture(scope="session")
+def prepared_sample(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    """A home with the sample's transcripts, which were read and remembered once."""
+
+    def make(home: Path) -> None:
+        shutil.copytree(SAMPLE, home / ".claude" / "projects")
+        with open_at(home) as workspace:
+            run_pipeline(workspace, [], RunOptions())
+
+    return Prepared(tmp_path_factory, make)
+
+
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home for the test, set as HOME and KEPT_HOME."""
+def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home for the test, or the prepared one it asks for (``prepared_…``), set as HOME and KEPT_HOME."""
+    for name in request.fixturenames:
+        if name.startswith("prepared_"):
+            return request.getfixturevalue(name).again(monkeypatch)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KEPT_HOME", str(tmp_path))
     return tmp_path
@@ -118,9 +137,13 @@ def clock() -> Clock:
 @pytest.fixture
 def transcripts(home: Path) -> Path:
     """The sample's transcripts, in the folder where Claude Code keeps its transcripts."""
-    place = home / ".claude" / "projects"
-    shutil.copytree(Path(str(files("kept.sample") / "projects")), place)
-    return place
+    return shutil.copytree(SAMPLE, home / ".claude" / "projects")
+
+
+@pytest.fixture
+def remembered_sample(home: Path, prepared_sample: Prepared) -> Path:
+    """The sample's transcripts, which were read before the test began."""
+    return home / ".claude" / "projects"
 
 
 @pytest.fixture(scope="session")

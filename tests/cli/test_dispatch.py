@@ -16,6 +16,7 @@ from kept.cli.registry import COMMANDS, EVERYDAY
 from kept.core.text import one_line
 from kept.local.error_log import error_line
 from kept.memories import browse
+from prepared import Prepared, do
 
 
 def test_without_arguments_the_twelve_commands_of_every_day_are_listed(capsys, home):
@@ -194,6 +195,16 @@ def test_a_wrong_call_is_one_line_on_stderr_and_exit_2(capsys, home, arguments, 
     assert err.count("\n") == 1
 
 
+@pytest.fixture(scope="module")
+def prepared_two(tmp_path_factory):
+    def make(home):
+        transcript(home / ".claude/projects/p/one-session.jsonl", RULE)
+        transcript(home / ".claude/projects/p/two-session.jsonl", OTHER)
+        do("run")
+
+    return Prepared(tmp_path_factory, make)
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -208,10 +219,7 @@ def test_a_wrong_call_is_one_line_on_stderr_and_exit_2(capsys, home, arguments, 
     ],
     ids=" ".join,
 )
-def test_the_first_characters_of_an_id_are_enough_where_only_one_has_them(capsys, home, words):
-    transcript(home / ".claude/projects/p/one-session.jsonl", RULE)
-    transcript(home / ".claude/projects/p/two-session.jsonl", OTHER)
-    kept(capsys, "run")
+def test_the_first_characters_of_an_id_are_enough_where_only_one_has_them(capsys, home, prepared_two, words):
     ids = [memory["id"] for memory in told(capsys, "list")]
     apart = next(at for at, chars in enumerate(zip(*ids, strict=True), 1) if len(set(chars)) > 1)
     first, second = (number[:apart] for number in ids)

@@ -74,15 +74,6 @@ def test_an_archive_needs_a_file_to_go_to(capsys, ran):
     assert "--output" in err
 
 
-def test_forgetting_reaches_the_backups(capsys, ran, tmp_path):
-    kept(capsys, "backup", tmp_path / "one.db")
-    (memory, *_) = told(capsys, "list")
-    code, out, _ = kept(capsys, "forget", memory["id"], "--yes")
-    assert code == 0
-    assert "backups (" in out
-    assert memory["content"].encode() not in (tmp_path / "one.db").read_bytes()
-
-
 def test_a_memory_is_shown_with_its_history(capsys, ran):
     (memory, *_) = told(capsys, "list")
     kept(capsys, "pin", memory["id"])

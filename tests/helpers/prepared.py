@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from clock import Clock
 from kept.cli import main
+from kept.paths import find_paths
+from kept.workspace import open_workspace
 
 
 class Prepared:
@@ -30,6 +33,12 @@ class Prepared:
         for name in ("HOME", "KEPT_HOME"):
             patch.setenv(name, str(self._place))
         return self._place
+
+
+def open_at(home: Path):
+    """Open a workspace for a home, outside of a test."""
+    env = {"HOME": str(home), "KEPT_EMBEDDINGS": "hashing"}
+    return open_workspace(find_paths(str(home), env), zone="Europe/Berlin", clock=Clock(), env=env)
 
 
 def do(*arguments: object) -> None:

@@ -56,7 +56,7 @@ from kept.store.packing import unpack_text
 from kept.store.sqlite import SqliteStore
 from kept.store.traces import traces
 from kept.workspace import open_workspace
-from prepared import Prepared
+from prepared import Prepared, open_at
 from talking import converse, forget_ids, say
 
 DAY = date(2026, 1, 5)
@@ -738,15 +738,23 @@ def test_every_name_that_the_code_joins_to_the_state_folder_has_a_holder(home, d
 
 
 @pytest.fixture
-def two_projects(home, desk_at):
-    """Two projects with a session on each of two days."""
+def two_projects(home, desk_at, prepared_projects):
+    """Opens a home with two projects and a session on each of two days."""
+    return lambda: desk_at(home)
+
+
+def tell_two_projects(home):
     say(home, "one-session", SAID, OTHER, cwd="/x/harbor", day="2026-01-05")
     say(home, "two-session", "We decided to paint the lighthouse in red stripes.", cwd="/x/lighthouse", day="2026-01-05")
     say(home, "three-session", "The crane inspector only comes on the second Tuesday.", cwd="/x/harbor", day="2026-01-09")
-    with desk_at(home) as workspace:
+    with open_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         make_daily_backup(workspace)
-    return lambda: desk_at(home)
+
+
+@pytest.fixture(scope="module")
+def prepared_projects(tmp_path_factory):
+    return Prepared(tmp_path_factory, tell_two_projects)
 
 
 def test_a_span_forgotten_whole_takes_its_quotes_from_memories_that_stay(home, desk_at):
@@ -851,6 +859,7 @@ def test_what_forgetting_left_is_listed_until_a_person_closes_it(home, desk_at):
 
 WHOLE = {
     "session": ({"source": "one-session"}, (SAID, OTHER), ("crane inspector", "red stripes")),
+    "source": ({"source": "claude-code"}, (SAID, OTHER, "paint the lighthouse in red stripes"), ()),
     "project": ({"project": "harbor"}, (SAID, OTHER, "crane inspector only comes on the second"), ("red stripes",)),
     "span": ({"since": date(2026, 1, 8)}, ("crane inspector only comes on the second",), ("tide crew", "red stripes")),
     "span to": ({"until": date(2026, 1, 6)}, (SAID, "paint the lighthouse in red stripes"), ("crane inspector",)),

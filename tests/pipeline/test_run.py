@@ -17,12 +17,11 @@ from kept.local.files import hold_lock
 from kept.memories import person
 from kept.memories.browse import select_memories, to_export
 from kept.memories.history import redo, run_history, undo
-from kept.pipeline.erase.forget import forget, make_erasure_request
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.recall.index import UnitKind
 from kept.recall.search import search
 from scripted_client import Obedient, with_model
-from talking import RULE, forget_ids, say
+from talking import RULE, say
 
 
 def snapshot(folder: Path) -> dict[str, tuple[str, int]]:
@@ -46,7 +45,7 @@ def memory_file(folder: Path) -> Path:
     return folder / ".claude" / "rules" / "memory.md"
 
 
-def test_a_run_over_the_sample_writes_a_memory_file_a_person_would_want(desk_at, home, transcripts):
+def test_a_run_over_the_sample_writes_a_memory_file_a_person_would_want(desk_at, home, remembered_sample):
     with desk_at(home) as workspace:
         report = run_pipeline(workspace, [], RunOptions())
         assert report.active >= 4
@@ -55,16 +54,7 @@ def test_a_run_over_the_sample_writes_a_memory_file_a_person_would_want(desk_at,
         assert words in text, words
 
 
-def test_every_memory_has_words_and_all_but_fixes_have_the_users_own(desk_at, home, transcripts):
-    with desk_at(home) as workspace:
-        run_pipeline(workspace, [], RunOptions())
-        for memory in workspace.store.log.memories():
-            assert memory.evidence, memory.content
-            if memory.status is Status.ACTIVE and memory.category != "known_fix":
-                assert any(each.author == "human" for each in memory.evidence), memory.content
-
-
-def test_a_second_run_writes_nothing_at_all(desk_at, home, transcripts):
+def test_a_second_run_writes_nothing_at_all(desk_at, home, remembered_sample):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
     before = snapshot(home)
@@ -83,7 +73,7 @@ def test_nothing_outside_the_home_is_written(desk_at, tmp_path, transcripts, hom
     assert memory_file(other).is_file()
 
 
-@pytest.mark.parametrize("share", [0.15, 0.4, 0.55, 0.8])
+@pytest.mark.parametrize("share", [0.15, 0.55])
 def test_a_session_read_as_it_grows_gives_what_reading_it_at_once_gives(desk_at, tmp_path, transcripts, share):
     with desk_at(tmp_path / "whole") as workspace:
         run_pipeline(workspace, [transcripts], RunOptions())
@@ -103,25 +93,6 @@ def test_a_session_read_as_it_grows_gives_what_reading_it_at_once_gives(desk_at,
         assert workspace.store.find_damage() == ()
 
 
-def test_the_order_in_which_files_are_read_makes_no_difference(desk_at, tmp_path, transcripts):
-    files = sorted(transcripts.rglob("*.jsonl"))
-    found = []
-    for number, order in enumerate((files, files[::-1], files[1:] + files[:1])):
-        with desk_at(tmp_path / f"h{number}") as workspace:
-            for path in order:
-                run_pipeline(workspace, [path], RunOptions())
-            # What is one memory keeps the id under which it was known first.
-            found.append(
-                [
-                    {name: value for name, value in json.loads(each).items() if name not in ("id", "revision")}
-                    for each in outcome(workspace)
-                ]
-            )
-    keyed = [sorted(each, key=lambda row: str(row["content"])) for each in found]
-    assert keyed[0] == keyed[1] == keyed[2]
-    assert found[0]
-
-
 def without_ids(workspace) -> list[dict[str, object]]:
     """The outcome without what tells under which of its statements a memory was known first."""
     rows = map(json.loads, outcome(workspace))
@@ -131,7 +102,7 @@ def without_ids(workspace) -> list[dict[str, object]]:
     )
 
 
-@pytest.mark.parametrize(("latest", "first"), [(0, 7_000), (1, 7_000), (2, 7_000), (2, 1_000), (2, 8_000)])
+@pytest.mark.parametrize(("latest", "first"), [(0, 7_000), (2, 1_000), (2, 8_000)])
 def test_files_written_from_the_latest_sessions_first_end_as_those_of_one_reading(desk_at, tmp_path, transcripts, latest, first):
     said: list[str] = []
     for number, path in enumerate(sorted(transcripts.rglob("*.jsonl"))):
@@ -198,7 +169,7 @@ def test_a_run_stopped_after_its_first_part_leaves_a_memory_file_and_is_gone_on_
         assert without_ids(workspace) == whole
 
 
-def test_undo_takes_back_the_run_and_redo_brings_it_back(desk_at, home, transcripts):
+def test_undo_takes_back_the_run_and_redo_brings_it_back(desk_at, home, remembered_sample):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         before, text = outcome(workspace), memory_file(home).read_text()
@@ -220,7 +191,7 @@ def test_an_undo_with_nothing_to_undo_says_so(desk_at, home):
         undo(workspace)
 
 
-def test_hand_edits_survive_ten_runs(desk_at, home, transcripts):
+def test_hand_edits_survive_ten_runs(desk_at, home, remembered_sample):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         path = memory_file(home)
@@ -242,7 +213,7 @@ def test_hand_edits_survive_ten_runs(desk_at, home, transcripts):
         assert workspace.store.find_damage() == ()
 
 
-def test_an_added_line_waits_for_a_person_and_stays_where_it_is(desk_at, home, transcripts):
+def test_an_added_line_waits_for_a_person_and_stays_where_it_is(desk_at, home, remembered_sample):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         with memory_file(home).open("a") as file:
@@ -254,7 +225,7 @@ def test_an_added_line_waits_for_a_person_and_stays_where_it_is(desk_at, home, t
         assert memory_file(home).read_text().count("Always deploy from the release branch.") == 1
 
 
-def test_an_emptied_file_is_put_aside_and_written_anew(desk_at, home, transcripts):
+def test_an_emptied_file_is_put_aside_and_written_anew(desk_at, home, remembered_sample):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         path, before = memory_file(home), outcome(workspace)
@@ -268,7 +239,7 @@ def test_an_emptied_file_is_put_aside_and_written_anew(desk_at, home, transcript
         assert [each.read_bytes() for each in aside] == [b"\0\0\0"]
 
 
-def test_a_missing_file_is_written_again_and_deletes_nothing(desk_at, home, transcripts):
+def test_a_missing_file_is_written_again_and_deletes_nothing(desk_at, home, remembered_sample):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         before, text = outcome(workspace), memory_file(home).read_text()
@@ -296,21 +267,6 @@ def test_a_vanished_transcript_deletes_nothing_and_its_evidence_still_opens(desk
         assert outcome(workspace) == before
         memory = next(each for each in workspace.store.log.memories() if each.evidence)
         assert workspace.store.archive.event(memory.evidence[0].event) is not None
-
-
-def test_what_is_forgotten_does_not_come_back(desk_at, home, transcripts):
-    with desk_at(home) as workspace:
-        run_pipeline(workspace, [], RunOptions())
-        ids = [each.id for each in workspace.store.log.memories() if "ISO 8601" in each.content]
-        assert ids
-        forget_ids(workspace, ids)
-        with pytest.raises(UsageError, match="cannot be undone"):
-            undo(workspace)
-        run_pipeline(workspace, [], RunOptions(force=True))
-        assert not [each for each in workspace.store.log.memories() if "ISO 8601" in each.content]
-        assert "ISO 8601" not in memory_file(home).read_text()
-        assert b"ISO 8601" not in workspace.store.path.read_bytes()
-        assert workspace.store.find_damage() == ()
 
 
 def test_a_dry_run_changes_nothing_and_says_what_would_change(desk_at, home, transcripts):
@@ -358,7 +314,7 @@ def test_a_told_memory_is_in_the_file_at_once_and_undo_takes_it_out(desk_at, hom
         assert not memory_file(home).exists()
 
 
-def test_memories_and_turns_are_found_by_their_words(desk_at, home, transcripts):
+def test_memories_and_turns_are_found_by_their_words(desk_at, home, remembered_sample):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         assert any("Parquet" in hit.text for hit in search(workspace, "how do we store predictions in parquet?"))
@@ -366,7 +322,7 @@ def test_memories_and_turns_are_found_by_their_words(desk_at, home, transcripts)
         assert search(workspace, '"; -- ( * ^ : {') == ()
 
 
-def test_the_history_lists_what_each_run_did(desk_at, home, transcripts):
+def test_the_history_lists_what_each_run_did(desk_at, home, remembered_sample):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         (entry,) = run_history(workspace, None)
@@ -375,7 +331,7 @@ def test_the_history_lists_what_each_run_did(desk_at, home, transcripts):
         assert entry.run.report["accepted"] >= 4
 
 
-def test_a_line_made_longer_than_a_memory_can_be_stays_as_the_person_wrote_it(desk_at, home, transcripts):
+def test_a_line_made_longer_than_a_memory_can_be_stays_as_the_person_wrote_it(desk_at, home, remembered_sample):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         path = memory_file(home)
@@ -388,35 +344,7 @@ def test_a_line_made_longer_than_a_memory_can_be_stays_as_the_person_wrote_it(de
             assert long.rstrip() in path.read_text()
 
 
-def test_an_incident_is_forgotten_by_its_source_and_does_not_come_back(desk_at, home, transcripts):
-    with desk_at(home) as workspace:
-        run_pipeline(workspace, [], RunOptions())
-        path = next(each.evidence[0].path for each in workspace.store.log.memories() if "Parquet" in each.content)
-        chosen = select_memories(workspace, source=path)
-        others = {each.id for each in workspace.store.log.memories()} - {each.id for each in chosen}
-        assert chosen
-        assert others
-        forget(workspace, make_erasure_request(workspace, source=path))
-        run_pipeline(workspace, [], RunOptions(force=True))
-        assert select_memories(workspace, source=path) == ()
-        assert {each.id for each in workspace.store.log.memories() if each.content} >= others
-        assert b"duckdb" not in workspace.store.path.read_bytes()
-        assert workspace.store.find_damage() == ()
-
-
-def test_a_whole_source_is_forgotten_by_its_name(desk_at, home, transcripts):
-    with desk_at(home) as workspace:
-        run_pipeline(workspace, [], RunOptions())
-        chosen = select_memories(workspace, source="claude-code")
-        assert {each.id for each in chosen} == {each.id for each in workspace.store.log.memories()}
-        assert select_memories(workspace, source="codex") == ()
-        gone = forget(workspace, make_erasure_request(workspace, source="claude-code"))
-        assert len(gone.sessions) >= 2
-        run_pipeline(workspace, [], RunOptions(force=True))
-        assert not [each for each in workspace.store.log.memories() if each.content]
-
-
-def test_what_was_first_seen_since_a_day_can_be_forgotten_together(desk_at, home, transcripts):
+def test_what_was_first_seen_since_a_day_can_be_forgotten_together(desk_at, home, remembered_sample):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         start, _ = workspace.day_bounds(workspace.day("2026-09-20"))

@@ -45,7 +45,7 @@ def export_lines(workspace, path) -> None:
     path.write_text("".join(f"{json.dumps(to_export(workspace, each))}\n" for each in workspace.store.log.memories()))
 
 
-def test_a_backup_is_a_store_of_its_owner_and_overwrites_nothing(desk_at, home, transcripts):
+def test_a_backup_is_a_store_of_its_owner_and_overwrites_nothing(desk_at, home, remembered_sample):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         made = create_backup(workspace, home / "copy.db")
@@ -66,7 +66,7 @@ def test_a_backup_made_by_hand_is_found_after_a_thousand_later_runs(desk_at, hom
         assert find_backups(workspace) == (made,)
 
 
-def test_a_damaged_store_gives_no_backup_and_no_half_written_file(desk_at, home, transcripts):
+def test_a_damaged_store_gives_no_backup_and_no_half_written_file(desk_at, home, remembered_sample):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         workspace.store._database.execute_sql("UPDATE sealed SET words = replace(words, 'content', 'cuntent')")
@@ -78,7 +78,7 @@ def test_a_damaged_store_gives_no_backup_and_no_half_written_file(desk_at, home,
     assert list(workspace.paths.backups.glob("kept-*")) == []
 
 
-def test_the_first_curation_of_a_day_is_preceded_by_a_backup(desk_at, home, transcripts, clock):
+def test_the_first_curation_of_a_day_is_preceded_by_a_backup(desk_at, home, remembered_sample, clock):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         assert not workspace.paths.backups.exists()  # there was nothing to lose
@@ -104,7 +104,7 @@ def test_nothing_is_curated_where_no_backup_can_be_made(desk_at, home, transcrip
         assert forms(workspace) != before
 
 
-def test_an_older_good_backup_is_never_pruned_for_a_newer_bad_one(desk_at, home, transcripts, clock):
+def test_an_older_good_backup_is_never_pruned_for_a_newer_bad_one(desk_at, home, remembered_sample, clock):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         made = []
@@ -125,7 +125,7 @@ def _undated(text):
     return re.sub(r"2026-\d\d-\d\d", "", text)
 
 
-def test_restoring_brings_the_day_back_and_puts_the_present_aside(desk_at, home, transcripts):
+def test_restoring_brings_the_day_back_and_puts_the_present_aside(desk_at, home, remembered_sample):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         before, text = forms(workspace), memory_file(home).read_text()
@@ -147,7 +147,9 @@ def test_restoring_brings_the_day_back_and_puts_the_present_aside(desk_at, home,
         assert _undated(memory_file(home).read_text()) == _undated(edited)  # an edit is evidence of its day
 
 
-def test_forgetting_reaches_a_backup_that_was_restored_and_those_that_only_the_replaced_store_noted(desk_at, home, transcripts):
+def test_forgetting_reaches_a_backup_that_was_restored_and_those_that_only_the_replaced_store_noted(
+    desk_at, home, remembered_sample
+):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         one, two = (create_backup(workspace, home / f"{name}.db") for name in ("one", "two"))
@@ -157,7 +159,7 @@ def test_forgetting_reaches_a_backup_that_was_restored_and_those_that_only_the_r
 
 
 def test_what_was_forgotten_since_a_copy_was_made_is_forgotten_again_where_the_copy_is_restored(
-    desk_at, home, transcripts, tmp_path
+    desk_at, home, remembered_sample, tmp_path
 ):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
@@ -174,7 +176,7 @@ def test_what_was_forgotten_since_a_copy_was_made_is_forgotten_again_where_the_c
 
 
 @pytest.mark.parametrize("copies", [True, False])
-def test_where_the_store_is_gone_its_own_copies_tell_what_was_forgotten_since(desk_at, home, transcripts, tmp_path, copies):
+def test_where_the_store_is_gone_its_own_copies_tell_what_was_forgotten_since(desk_at, home, remembered_sample, tmp_path, copies):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         create_backup(workspace, workspace.paths.backups / "own.db")
@@ -215,7 +217,7 @@ def _turns(path):
         return [each.text for thread in store.archive.threads() for each in store.archive.events(thread.id, 0, thread.events)]
 
 
-def test_restoring_works_where_the_present_store_does_not_open(desk_at, home, transcripts):
+def test_restoring_works_where_the_present_store_does_not_open(desk_at, home, remembered_sample):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         before, text = forms(workspace), memory_file(home).read_text()
@@ -230,7 +232,7 @@ def test_restoring_works_where_the_present_store_does_not_open(desk_at, home, tr
     assert memory_file(home).read_text() == text
 
 
-def test_a_section_edited_since_is_kept_and_written_anew_where_the_store_is_lost(desk_at, home, transcripts):
+def test_a_section_edited_since_is_kept_and_written_anew_where_the_store_is_lost(desk_at, home, remembered_sample):
     settings = home / ".config" / "kept" / "config.toml"
     settings.parent.mkdir(parents=True)
     settings.write_text('sections = ["codex"]\n')
@@ -247,7 +249,7 @@ def test_a_section_edited_since_is_kept_and_written_anew_where_the_store_is_lost
     assert agents.read_text() == text
 
 
-def test_a_damaged_backup_restores_nothing(desk_at, home, transcripts):
+def test_a_damaged_backup_restores_nothing(desk_at, home, remembered_sample):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         made = create_backup(workspace, home / "copy.db")
@@ -272,7 +274,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("kind", FOREIGN)
-def test_a_backup_with_a_trigger_a_view_or_a_table_that_kept_did_not_make_is_not_restored(desk_at, home, transcripts, kind):
+def test_a_backup_with_a_trigger_a_view_or_a_table_that_kept_did_not_make_is_not_restored(desk_at, home, remembered_sample, kind):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         made = create_backup(workspace, home / "copy.db")
@@ -286,7 +288,7 @@ def test_a_backup_with_a_trigger_a_view_or_a_table_that_kept_did_not_make_is_not
 
 
 @pytest.mark.parametrize("kind", ["trigger", "view"])
-def test_a_store_with_a_trigger_or_a_view_that_kept_did_not_make_is_not_opened(desk_at, home, transcripts, kind):
+def test_a_store_with_a_trigger_or_a_view_that_kept_did_not_make_is_not_opened(desk_at, home, remembered_sample, kind):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
     with closing(sqlite3.connect(workspace.paths.store)) as store:
@@ -295,7 +297,7 @@ def test_a_store_with_a_trigger_or_a_view_that_kept_did_not_make_is_not_opened(d
         pass
 
 
-def test_a_store_that_was_replaced_takes_no_more_writes_from_those_who_had_it_open(desk_at, home, transcripts):
+def test_a_store_that_was_replaced_takes_no_more_writes_from_those_who_had_it_open(desk_at, home, remembered_sample):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         made = create_backup(workspace, home / "copy.db")
@@ -321,7 +323,7 @@ def test_forgetting_rewrites_the_copies_of_the_store_and_leaves_them_whole(desk_
                 assert [each for each in store.log.memories() if each.content] == others
 
 
-def test_a_backup_that_a_person_named_keeps_its_name_when_something_is_forgotten(desk_at, home, transcripts, tmp_path):
+def test_a_backup_that_a_person_named_keeps_its_name_when_something_is_forgotten(desk_at, home, remembered_sample, tmp_path):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         (stick := tmp_path / "stick").mkdir()
@@ -332,7 +334,7 @@ def test_a_backup_that_a_person_named_keeps_its_name_when_something_is_forgotten
         assert set(made) <= set(find_backups(workspace))
 
 
-def test_a_backup_that_is_away_is_named_when_something_is_forgotten(desk_at, home, transcripts, tmp_path):
+def test_a_backup_that_is_away_is_named_when_something_is_forgotten(desk_at, home, remembered_sample, tmp_path):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         made = create_backup(workspace, tmp_path / "mine.db")
@@ -376,7 +378,7 @@ def test_the_backups_of_a_home_that_was_copied_stay_that_homes_and_are_named(des
     assert any(each.startswith(f"{transcript} still says it") for each in gone.out_of_reach)
 
 
-def test_what_is_forgotten_leaves_a_backup_on_another_disk(desk_at, home, transcripts, tmp_path, monkeypatch):
+def test_what_is_forgotten_leaves_a_backup_on_another_disk(desk_at, home, remembered_sample, tmp_path, monkeypatch):
     rename = os.replace
 
     def refuse_to_cross(source, target):
@@ -423,7 +425,7 @@ def test_an_archive_gives_an_empty_home_the_same_memories_history_and_evidence(d
 
 
 @pytest.mark.parametrize("cut", [0.1, 0.5, 0.99])
-def test_an_archive_that_is_cut_short_imports_nothing(desk_at, home, transcripts, tmp_path, cut):
+def test_an_archive_that_is_cut_short_imports_nothing(desk_at, home, remembered_sample, tmp_path, cut):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         export_archive(workspace, tmp_path / "kept.gz")
@@ -436,7 +438,7 @@ def test_an_archive_that_is_cut_short_imports_nothing(desk_at, home, transcripts
         assert not [*workspace.store.archive.files()]
 
 
-def test_exported_memories_are_imported_once_and_undo_takes_them_back(desk_at, home, transcripts, tmp_path):
+def test_exported_memories_are_imported_once_and_undo_takes_them_back(desk_at, home, remembered_sample, tmp_path):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         export_lines(workspace, tmp_path / "m.jsonl")
@@ -474,7 +476,9 @@ CHANGES = {
 
 
 @pytest.mark.parametrize(("changes", "status"), CHANGES.values(), ids=CHANGES)
-def test_an_imported_memory_is_active_only_where_the_archive_holds_what_it_rests_on(desk_at, home, transcripts, changes, status):
+def test_an_imported_memory_is_active_only_where_the_archive_holds_what_it_rests_on(
+    desk_at, home, remembered_sample, changes, status
+):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         export_lines(workspace, home / "m.jsonl")
@@ -520,7 +524,7 @@ def test_a_file_that_is_no_export_imports_nothing_and_names_the_line(desk_at, ho
         assert workspace.store.log.memories() == ()
 
 
-def test_a_check_tells_edits_by_hand_from_damage(desk_at, home, transcripts):
+def test_a_check_tells_edits_by_hand_from_damage(desk_at, home, remembered_sample):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         path, text = memory_file(home), memory_file(home).read_text()
