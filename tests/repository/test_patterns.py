@@ -82,6 +82,9 @@ SEEDS = (
 )
 
 
+EVERY = pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
+
+
 def patterns_of_modules():
     """Every compiled pattern that a module of kept holds, with where it stands."""
     names = (each.name for each in pkgutil.walk_packages(kept.__path__, "kept."))
@@ -124,10 +127,10 @@ def cost(pattern, text):
     return min(tries)
 
 
-def too_dear(named):
+def too_dear(named, every):
     found = {}
     for name, pattern in named:
-        for seed in SEEDS:
+        for seed in SEEDS[::every]:
             # Even a quadratic cost stays below the limit from here on; a cubic one is far above it on this text already.
             short = cost(pattern, text_for(pattern, seed, CHARS // 10))
             if short < LIMIT / 200 or cost(pattern, text_for(pattern, seed, CHARS // 5)) < LINEAR * short:
@@ -144,15 +147,17 @@ def text_for(pattern, seed, length):
     return text.encode() if isinstance(pattern.pattern, bytes) else text
 
 
-def test_no_pattern_of_any_module_costs_a_tenth_of_a_second_on_any_string():
+@EVERY
+def test_no_pattern_of_any_module_costs_a_tenth_of_a_second_on_any_string(every):
     named = list(patterns_of_modules())
     assert len(named) > 200
-    assert too_dear(named) == {}
+    assert too_dear(named, every) == {}
 
 
+@EVERY
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_no_cue_of_any_language_costs_a_tenth_of_a_second_on_any_string(language):
-    assert too_dear(cues_of(language)) == {}
+def test_no_cue_of_any_language_costs_a_tenth_of_a_second_on_any_string(language, every):
+    assert too_dear(cues_of(language), every) == {}
 
 
 def test_no_pattern_is_so_large_that_its_automaton_does_not_fit_in_memory():
@@ -188,7 +193,9 @@ def test_no_pattern_that_can_go_back_is_hidden_from_these_tests():
     hidden = []
     for folder in READERS:
         for path in sorted((Path(kept.__file__).parent / folder).rglob("*.py")):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
+            if not re.search(r"\bre\.|\bcompile_late\b", text := path.read_text(encoding="utf-8")):
+                continue
+            tree = ast.parse(text)
             functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and not compiles_late(each)]
             inside = {id(each) for function in functions for each in ast.walk(function)}
             for each in ast.walk(tree):

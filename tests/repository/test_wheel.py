@@ -33,6 +33,7 @@ def test_the_wheel_holds_every_file_of_the_package():
     assert {".sql", ".toml", ".md", ".jsonl", ".html", ".css", ".js", ".typed"} <= kinds
 
 
+@pytest.mark.slow
 def test_importing_any_module_reaches_for_no_network_and_starts_no_program():
     program = """
 import importlib, pkgutil, sys
