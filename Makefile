@@ -6,26 +6,24 @@ MODELS := src/kept/recall/embed
 MODEL := $(MODELS)/universal.pack
 export PYTHONDONTWRITEBYTECODE :=  # some hundred processes read the byte code again
 
-.PHONY: run test types imports collected coverage torture bench docs pictures figures clients dist pins
+.PHONY: run test types suite coverage torture bench docs pictures figures clients dist pins
 
 run: .venv/ready $(MODEL)  ## set up and run kept on your own transcripts (or on the bundled sample)
 	$(BIN)/kept run $(ARGS)
 
 test: .venv/ready-dev $(MODEL)  ## set up and pass the checks and tests
-	$(BIN)/python -m compileall -q src
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(MAKE) -j 2 --output-sync=target types imports collected
-	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
+	$(MAKE) -j 2 types suite
 
 types: .venv/ready-dev
 	$(BIN)/mypy
 
-imports: .venv/ready-dev
+suite: .venv/ready-dev  # collecting compiles the tests once, while mypy has the other core, where each of two workers would
+	$(BIN)/python -m compileall -q src
 	$(BIN)/lint-imports
-
-collected: .venv/ready-dev  # compiles the tests once, while mypy has the other core, where each of two workers would; pytest itself says what fails
 	$(BIN)/pytest --collect-only -q > /dev/null || true
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
 
 coverage: .venv/ready-dev $(MODEL)  ## which lines and branches no test reaches (takes nearly twice as long as the tests alone)
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --cov --cov-report=
