@@ -16,7 +16,7 @@ from kept.sources.files import SkippedFile, identify_file
 pytestmark = pytest.mark.shared
 
 
-SOME = pytest.mark.parametrize("every", [20, pytest.param(1, marks=pytest.mark.slow)])
+SOME = pytest.mark.parametrize("every", [60, pytest.param(1, marks=pytest.mark.slow)])
 
 
 @SOME

@@ -329,10 +329,9 @@ def test_a_backfill_cut_short_anywhere_ends_as_one_that_was_not(desk_at, home, t
 
     whole = filled(tmp_path / "whole", None)
     assert len(whole[0]) == 5
-    for stop in (0, 2):
-        entries, memories = filled(tmp_path / f"cut{stop}", stop)
-        assert [plain(each) for each in entries.values()] == [plain(each) for each in whole[0].values()]
-        assert strip(memories) == strip(whole[1])
+    entries, memories = filled(tmp_path / "cut", 2)
+    assert [plain(each) for each in entries.values()] == [plain(each) for each in whole[0].values()]
+    assert strip(memories) == strip(whole[1])
 
 
 def plain(text):
@@ -470,35 +469,6 @@ def test_one_question_is_asked_for_an_entry_and_none_for_a_day_done_before(journ
         assert asked.count("journal") == 1
         write_all(workspace, [day(0)])
         assert asked.count("journal") == 1
-
-
-def test_a_backfill_with_a_model_that_is_cut_short_asks_nothing_again_and_ends_the_same(desk_at, tmp_path):
-    def filled(folder, stop):
-        days_of_work(folder, 4)
-        asked = []
-
-        def answer(ask):
-            if ask.purpose == "journal":
-                asked.append(ask.prompt)
-                if len(asked) == stop:
-                    raise KeyboardInterrupt
-            return author(ask)
-
-        for _ in range(2):
-            with desk_at(folder, also=("journal",)) as raw:
-                workspace = with_model(raw, answer)
-                run_pipeline(workspace, [], RunOptions())
-                work = make_entry_options(workspace)
-                try:
-                    backfill_entries(workspace, work, plan_backfill(workspace, work, day(0), day(3)).days, lambda _: None)
-                except KeyboardInterrupt:
-                    continue
-        return [plain(each) for each in texts(folder).values()], len(asked)
-
-    whole, cut = filled(tmp_path / "whole", 0), filled(tmp_path / "cut", 3)
-    assert cut[0] == whole[0]
-    assert len(whole[0]) == 4
-    assert (whole[1], cut[1]) == (4, 5)  # the question that was cut off is asked once more, no other is
 
 
 def test_an_unreadable_reply_writes_nothing_and_ends_the_backfill_there(journal_at, home):

@@ -20,7 +20,7 @@ from machines import Machine
 from talking import OTHER, RULE, forget_ids, say
 
 pytestmark = pytest.mark.timeout(7_200)
-FEWER = settings(max_examples=max(5, settings.default.max_examples // 50))  # a course opens some hundred stores
+FEWER = settings(max_examples=max(2, settings.default.max_examples // 50))  # a course opens some hundred stores
 SENTENCES = [f"The harbor {thing} is read twice." for thing in ("anchor", "barrel", "cable", "derrick")]
 CHANGES = {change.__name__: change for change in (person.retire, person.pin, person.approve, person.reject)}
 ACTIONS = ["add", "edit", "edit", "undo", *CHANGES, "sync", "sync", "carry", "carry"]

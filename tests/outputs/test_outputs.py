@@ -71,9 +71,9 @@ def test_what_kept_wrote_into_a_note_is_not_read_as_a_note(agent_folder, desk_at
 
 def test_the_card_is_short_and_points_to_pages_that_hold_everything(agent_folder, desk_at, home):
     with desk_at(home) as workspace:
-        for number in range(150):
+        for number in range(60):
             create_memory(
-                workspace, f"Rule {number} of the harbour says that boat {number} leaves {'slowly ' * 12}at high tide.", "rules"
+                workspace, f"Rule {number} of the harbour says that boat {number} leaves {'slowly ' * 40}at high tide.", "rules"
             )
         run_pipeline(workspace, [], RunOptions())
         card = (agent_folder / "MEMORY.md").read_text()

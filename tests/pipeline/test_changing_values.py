@@ -1,7 +1,5 @@
 """Weeks in which what is so changes: the latest of each holds, and everything else is in the story."""
 
-from itertools import permutations
-
 import pytest
 
 from kept.core.memory import Status
@@ -66,7 +64,7 @@ def test_values_that_change_twice_or_are_taken_back_hold_as_they_were_said_last(
 
 
 def test_in_whatever_order_the_weeks_are_read_the_same_holds(desk_at, tmp_path):
-    for order in list(permutations(range(3)))[1:]:
+    for order in ((2, 1, 0), (1, 2, 0)):
         home = tmp_path / "".join(map(str, order))
         with desk_at(home) as workspace:
             for number in order:

@@ -5,7 +5,6 @@ import sqlite3
 from collections import Counter
 from dataclasses import replace
 from datetime import date
-from itertools import permutations
 
 import pytest
 
@@ -181,8 +180,8 @@ def test_small_sessions_are_asked_about_together_and_one_in_which_nobody_typed_n
 
 
 def test_a_dry_run_and_an_announcement_tell_what_is_then_asked(desk_at, home):
-    for number in range(3):
-        rows = (" ".join(f"row{number}{part}x{each} of the import stays" for each in range(25)) for part in range(40))
+    for number in range(2):
+        rows = (" ".join(f"row{number}{part}x{each} of the import stays" for each in range(25)) for part in range(30))
         words = (
             f"We decided to keep table{number}{part}.sql because the importer reads it. And {row}." for part, row in enumerate(rows)
         )
@@ -257,7 +256,7 @@ def test_the_order_in_which_sessions_are_heard_does_not_matter(desk_at, home):
     for number, words in enumerate((RULE, FACT, OTHER)):
         say(home / f"f{number}", f"s{number}", words, "Go on.", day=f"2026-01-0{number + 1}")
     found = set()
-    for number, order in enumerate(permutations(range(3))):
+    for number, order in enumerate(((0, 1, 2), (2, 1, 0), (1, 2, 0))):
         with desk_at(home / f"home{number}") as workspace:
             for each in order:
                 run_pipeline(with_model(workspace, Obedient()), [home / f"f{each}"], RunOptions())

@@ -195,6 +195,7 @@ def indexes(connection):
     return " ".join(row[0] for row in connection.execute("SELECT indexdef FROM pg_indexes WHERE tablename = 'vectors'"))
 
 
+@pytest.mark.slow
 def test_beyond_fifty_thousand_vectors_of_an_owner_the_nearest_are_found_by_an_index(database, remembering):
     from kept.store.postgres.server import PostgresServer  # noqa: PLC0415 - psycopg is there
 

@@ -52,7 +52,7 @@ def test_a_file_read_in_pieces_equals_the_file_read_at_once(tmp_path, data, ends
 
 @pytest.mark.parametrize(
     ("data", "start"),
-    [(SESSIONS[0], 0), (SESSIONS[1], -300), (SESSIONS[2], 0), (SESSIONS[3], -300)],
+    [(SESSIONS[0], 0), (SESSIONS[1], -300), (SESSIONS[2], -600), (SESSIONS[3], -300)],
     ids=["lines", "the end without a newline", "several objects a line", "a blank end"],
 )
 def test_a_file_read_byte_by_byte_equals_the_file_read_at_once(tmp_path, data, start):

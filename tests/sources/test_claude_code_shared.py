@@ -25,7 +25,7 @@ def read_all(paths):
     return events, accounts
 
 
-@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [19, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.shared
 def test_every_record_of_the_real_sessions_is_accounted_for(shared, every):
     events, account = read_all([*find_files(shared / "transcripts" / "inputs" / "claude-code-jsonl")][::every])
@@ -37,7 +37,7 @@ def test_every_record_of_the_real_sessions_is_accounted_for(shared, every):
     assert not any(event.text.startswith(("<", "[Request", "Caveat")) for event in events if event.author is Author.HUMAN)
 
 
-@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [19, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.shared
 def test_every_real_session_reads_the_same_in_two_halves(shared, tmp_path, every):
     path = tmp_path / "s1.jsonl"

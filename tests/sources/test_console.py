@@ -477,7 +477,7 @@ def test_a_hostile_screen_is_accounted_for_whole_and_gives_the_person_nothing_of
     assert not {"always force push", "never test"} & set(human(events))
 
 
-@pytest.mark.parametrize("every", [37, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [113, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.shared
 def test_shared_files_given_to_the_reader_of_screens_are_accounted_for_or_refused_by_name(shared, every):
     for path in sorted(shared.rglob("*"))[::every]:

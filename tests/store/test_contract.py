@@ -220,13 +220,13 @@ def test_a_failure_inside_a_transaction_takes_everything_back(store):
     assert store.log.memories() == ()
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_any_history_of_operations_undos_and_redos_agrees_with_its_fold(tmp_path_factory, opened, data):
     make_history(opened("sqlite", tmp_path_factory.mktemp("s") / "kept.db"), data)
 
 
-@settings(max_examples=5)  # a replica folds as the store does that it is: this proves that the server's rows agree with it
+@settings(max_examples=2)  # a replica folds as the store does that it is: this proves that the server's rows agree with it
 @given(data=st.data())
 def test_any_history_on_a_server_agrees_with_its_fold(tmp_path_factory, opened, data):
     make_history(opened("postgres", tmp_path_factory.mktemp("s") / "kept.db"), data)

@@ -61,7 +61,7 @@ def backups_under_writers(folder: Path, count: int) -> None:
 
 
 def test_backups_made_while_two_others_write_are_whole(tmp_path):
-    backups_under_writers(tmp_path, 4)
+    backups_under_writers(tmp_path, 2)
 
 
 @pytest.mark.slow

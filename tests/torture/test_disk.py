@@ -104,8 +104,8 @@ def powerless(tmp_path, nobody):
     ("place", "mode"),
     [
         (".local/share/kept", 0o500),
-        (".local/share/kept", 0o000),
-        (".local/share/kept/kept.db", 0o400),
+        pytest.param(".local/share/kept", 0o000, marks=pytest.mark.slow),
+        pytest.param(".local/share/kept/kept.db", 0o400, marks=pytest.mark.slow),
         (".local/share/kept/kept.db", 0o000),
     ],
 )

@@ -32,7 +32,7 @@ from faults import (
     written,
 )
 
-SHORT = {"first run": (0.5, 0.95), "add": (0.8,), "forget": (0.7,), "undo": (0.7,)}  # at which parts of the way
+SHORT = {"add": (0.8,), "forget": (0.7,)}  # at which parts of the way
 FORTIETH = 40
 
 

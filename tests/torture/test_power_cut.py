@@ -66,7 +66,7 @@ def survive(disk: Disk, folder: Path, how: str, cuts: int) -> None:
     assert len(told(acked)) >= 3
 
 
-@pytest.mark.parametrize("how", ["store", "files"])
+@pytest.mark.parametrize("how", [pytest.param("store", marks=pytest.mark.slow), "files"])
 def test_two_power_cuts_lose_nothing_that_was_told_to_be_saved(disk, tmp_path, how):
     survive(disk, tmp_path, how, 2)
 
