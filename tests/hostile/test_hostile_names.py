@@ -76,7 +76,7 @@ def test_no_working_directory_leads_anywhere_but_to_a_name_and_a_key(tmp_path):
     (home / "own").mkdir()
     places = [
         *NAMES,
-        *(f"/home/u/{name}" for name in NAMES),
+        *(f"/home/u/{name}" for name in NAMES[::3]),
         *(f"{home}/{name}" for name in NAMES),
         f"{home}/../outside",
         str(outside),

@@ -179,7 +179,7 @@ def files_of_one_record(folder, number):
     return folder
 
 
-@pytest.mark.parametrize("number", [300, pytest.param(5_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [60, pytest.param(5_000, marks=pytest.mark.slow)])
 def test_a_folder_of_many_files_is_read_once_and_then_only_looked_at(tmp_path, number):
     folder, home = files_of_one_record(tmp_path / "in", number), tmp_path / "home"
     report = run_at(home, folder)
