@@ -54,9 +54,8 @@ UNRELATED = (
 
 
 @pytest.fixture
-def workspace(desk_at, home, transcripts):
+def workspace(desk_at, home, remembered_sample):
     with desk_at(home) as workspace:
-        run_pipeline(workspace, [], RunOptions())
         yield workspace
 
 

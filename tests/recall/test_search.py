@@ -7,7 +7,6 @@ import pytest
 
 from kept.evaluation.retrieval import archive_items
 from kept.paths import Paths
-from kept.pipeline.run import RunOptions, run_pipeline
 from kept.recall.index import UnitKind
 from kept.recall.search import Filters, search
 from kept.workspace import open_workspace
@@ -27,9 +26,8 @@ HOSTILE = (
 
 
 @pytest.fixture
-def workspace(desk_at, home, transcripts):
+def workspace(desk_at, home, remembered_sample):
     with desk_at(home) as workspace:
-        run_pipeline(workspace, [], RunOptions())
         yield workspace
 
 
