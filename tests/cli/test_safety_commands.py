@@ -180,7 +180,7 @@ def test_lines_of_a_store_that_is_gone_are_put_aside_and_not_taken_for_a_persons
 
 
 @pytest.mark.parametrize("edited", [True, False])
-def test_a_section_of_a_store_that_is_gone_is_written_anew_and_put_aside_where_it_was_edited(capsys, home, edited):
+def test_a_section_of_a_store_that_is_gone_is_written_anew_and_put_aside_edited_or_not(capsys, home, edited):
     kept(capsys, "config", "set", "sections", "codex")
     kept(capsys, "add", "The door code is four two.", "--type", "project_fact")
     path = home / ".codex/AGENTS.md"
@@ -191,7 +191,23 @@ def test_a_section_of_a_store_that_is_gone_is_written_anew_and_put_aside_where_i
     assert "door code" not in path.read_text()
     assert path.read_text().startswith("Mine.\n")
     assert "lake house" in path.read_text()
-    assert len([*(home / ".local/share/kept/aside").glob("AGENTS.md*")]) == edited
+    (aside,) = (home / ".local/share/kept/aside").glob("AGENTS.md*")
+    assert "door code" in aside.read_text()
+    assert "aside" in kept(capsys, "uninstall", "--purge", "--yes")[1]
+    assert path.read_text() == "Mine.\n\n"
+    shutil.rmtree(aside.parent)  # as a person who has moved them
+    assert kept(capsys, "uninstall", "--purge", "--yes")[0] == 0
+    assert not (home / ".local/share/kept").exists()
+
+
+def test_a_section_that_another_store_wrote_is_saved_before_it_is_taken_away(capsys, home):
+    kept(capsys, "config", "set", "sections", "codex")
+    kept(capsys, "add", "The door code is four two.", "--type", "project_fact")
+    shutil.rmtree(home / ".local/share/kept")
+    assert kept(capsys, "uninstall")[0] == 0
+    assert not (home / ".codex/AGENTS.md").exists()
+    (aside,) = (home / ".local/share/kept/aside").glob("AGENTS.md*")
+    assert "door code" in aside.read_text()
 
 
 def test_leaving_takes_away_the_lines_of_a_store_that_is_gone(capsys, home):

@@ -258,7 +258,7 @@ def remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
                 continue
             inside = content.data if not in_section else block.inside if block else None
             if inside is not None:
-                own = b"" if block and not (outputs or block.edited) else _find_person_lines(outputs, inside)
+                own = _find_person_lines(outputs, inside)
                 if own is None or (in_section and own.strip()):
                     left.quarantined.append(str(files.copy_to_quarantine(path, into=workspace.paths.state / "aside")))
                 rest = section.remove_section(content.data, absorbed=inside, where=str(path)) if in_section else own or b""

@@ -69,12 +69,6 @@ def find_section(original: bytes, *, where: str = "") -> SectionBlock | None:
     return _find_block(_decode_file(original, where), where)
 
 
-def is_edited(original: bytes, *, where: str = "") -> bool:
-    """True if the block in a file is not as ``kept`` last wrote it. Raises ChangedError."""
-    block = find_section(original, where=where)
-    return block is not None and block.edited
-
-
 def place_section(
     original: bytes | None, heading: str, inside: Sequence[str], *, absorbed: bytes | None = None, where: str = ""
 ) -> bytes:

@@ -231,9 +231,6 @@ class _OutputWriter:
         base = load_base(self.workspace, target.path, inside)
         if base is not None and inside and base.hash == hash_bytes(inside):
             return _TargetState(content=content, inside=inside, edits=unchanged_edits(base.lines, inside))
-        if base is None and target.heading and inside is not None and not section.is_edited(content.data):
-            # only kept's lines, from a store that is gone or elsewhere
-            return _TargetState(content=content, inside=inside, edits=Edits())
         lines = base.lines if base else ()
         result = find_edits(lines, inside, bounded=bool(target.heading))
         if isinstance(result, UnsafeEdits):

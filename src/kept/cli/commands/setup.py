@@ -220,8 +220,9 @@ def uninstall(
     write_lines(_uninstall_lines(left))
     if left.problems:
         return 1
-    if everything and left.quarantined:
-        write_line(("Not purged: the folder to be deleted contains your additions. Move them, then run this again.", "yellow"))
+    if everything and any(".db" not in path.name for path in (home.state / "aside").glob("*")):
+        write_line(("Not purged: the folder to be deleted has copies of your files: ", "yellow"), format_path(home.state / "aside"))
+        write_line("Move them, then run this again.")
         return 1
     for client in plugin_clients(home):
         write_line((f"You must remove the plugin of {client.name} yourself", "yellow"), (f" → {REMOVE_PLUGIN[client.name]}", "dim"))
