@@ -96,7 +96,7 @@ class WebContext:
 
 def web_context(request: Request) -> WebContext:
     """The web context of a request."""
-    web: WebContext = request.app.state.web
+    web: WebContext = request.state.web
     return web
 
 

@@ -8,14 +8,16 @@ of :data:`HEADERS`.
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from pydantic import BaseModel, Field
+from starlette.applications import Starlette
 from starlette.datastructures import Headers
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kept.core.errors import (
@@ -60,14 +62,10 @@ class _RejectedRequest(Exception):  # noqa: N818 - not an error of the program
 
 
 class RequestGuard:
-    """An application behind the guard. ``sign_in`` answers instead of a page if nobody is signed in.
+    """An application behind the guard. ``sign_in`` answers instead of a page if nobody is signed in."""
 
-    ``has_route`` says whether the application has a route for a request's method and path. A request without a route need not be
-    JSON, because the application answers that there is no such route.
-    """
-
-    def __init__(self, app: ASGIApp, web: WebContext, sign_in: ASGIApp, has_route: Callable[[Scope], bool]) -> None:
-        self._app, self._web, self._sign_in, self._has_route = app, web, sign_in, has_route
+    def __init__(self, app: Starlette, web: WebContext, sign_in: ASGIApp) -> None:
+        self._app, self._web, self._sign_in = app, web, sign_in
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on to the application, or reject it."""
@@ -77,6 +75,7 @@ class RequestGuard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
+        scope.setdefault("state", {})["web"] = self._web
         response = _ResponseSender(send, static=scope["path"].startswith(STATIC))
         try:
             admitted = self._is_admitted(scope)
@@ -113,7 +112,7 @@ class RequestGuard:
         if (scope["method"] in _WITH_BODY or (not reads and sizes not in ([], ["0"]))) and not _is_json(headers):
             if not signed_in:  # a form on another site could send this, so it learns nothing more
                 raise _RejectedRequest(HTTPStatus.FORBIDDEN, "nobody is signed in", "open the address that `kept web` printed")
-            if self._has_route(scope):
+            if any(route.matches(scope)[0] is Match.FULL for route in self._app.router.routes):  # else: no such route
                 raise _RejectedRequest(
                     HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "what changes something must be JSON", "content-type: application/json"
                 )
@@ -272,8 +271,10 @@ def problem_body(error: KeptError) -> dict[str, Any]:
     return {"error": error.what, "where": error.where, "hint": error.hint}
 
 
+# FastAPI needs the model once to describe it; it takes long to prepare a model for each status of each operation.
+_PROBLEM = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}}
 DOCUMENTED: dict[int | str, dict[str, Any]] = {
-    int(status): {"model": Problem, "description": text}
+    int(status): {"description": text, **({"model": Problem} if status == HTTPStatus.BAD_REQUEST else _PROBLEM)}
     for status, text in (
         (HTTPStatus.BAD_REQUEST, "It is no request this page understands."),
         (HTTPStatus.UNAUTHORIZED, "Nobody is signed in."),

@@ -10,6 +10,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from kept.core.errors import KeptError, UsageError
@@ -23,8 +24,7 @@ try:
     from fastapi.security import HTTPBearer
     from starlette.exceptions import HTTPException
     from starlette.responses import JSONResponse, Response
-    from starlette.routing import Match
-    from starlette.types import ASGIApp, Scope
+    from starlette.types import ASGIApp
     from uvicorn.protocols.http.h11_impl import H11Protocol
 except ImportError as error:
     raise UsageError("`kept web` needs the extra web", hint="pip install 'kept[web]'") from error
@@ -47,6 +47,12 @@ _GRACE = 2  # seconds that open requests get when the server stops
 
 def create_app(web: WebContext) -> ASGIApp:
     """Create the application: the pages, the API and the static files, behind the request guard."""
+    return RequestGuard(_create_routes(), web, sign_in_page)
+
+
+@cache
+def _create_routes() -> FastAPI:
+    """The application without its guard, which gives each request its context. FastAPI takes long to prepare its routes."""
     app = FastAPI(
         title="kept",
         version=__version__,
@@ -55,7 +61,6 @@ def create_app(web: WebContext) -> ASGIApp:
         redoc_url=None,
         summary="What is remembered: read it, change it, take changes back. The same use cases as the command line's.",
     )
-    app.state.web = web
     app.state.pages = PAGES
     app.include_router(render.router)
     signed = HTTPBearer(auto_error=False, description="The key of this start of `kept web`.")  # checked by the guard
@@ -70,11 +75,7 @@ def create_app(web: WebContext) -> ASGIApp:
     app.add_exception_handler(HTTPException, _respond_http_error)
     app.add_exception_handler(RequestValidationError, _respond_invalid)
     app.add_exception_handler(Exception, _respond_unexpected)
-
-    def has_route(scope: Scope) -> bool:
-        return any(route.matches(scope)[0] is Match.FULL for route in app.router.routes)
-
-    return RequestGuard(app, web, sign_in_page, has_route)
+    return app
 
 
 def _pending_count_part(request: Request, name: str) -> Response:
