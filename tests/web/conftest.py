@@ -99,9 +99,9 @@ def _read(answer):
 
 
 @contextmanager
-def serving(home):
-    """Serve a home in a thread of this process."""
-    own = open_socket(0)
+def serving(home, own=None):
+    """Serve a home in a thread of this process, on a new socket or a copy of the given one."""
+    own = own.dup() if own else open_socket(0)
     found = find_paths(str(home), os.environ)
     ready = threading.Event()
     there = sample_home(found)
@@ -145,10 +145,17 @@ def no_scheduler(monkeypatch):
     return told
 
 
+@pytest.fixture(scope="session")
+def listening():
+    """The socket of the pages of a worker's tests: a browser keeps the scripts and styles of an origin that it knows."""
+    with open_socket(0) as own:
+        yield own
+
+
 @pytest.fixture
-def served(home):
+def served(home, listening):
     """A page with an empty store."""
-    with serving(home) as found:
+    with serving(home, listening) as found:
         yield found
 
 
@@ -217,15 +224,15 @@ def _open_window(chromium, *, phone):
     return context.new_page()
 
 
-def _leave(page, *, phone):
-    """Leave a window as if it were new. What a page stored goes too: a later test may get the same port."""
+def _leave(page, url, *, phone):
+    """Leave a window as if it were new, at the page to sign in: for a blank page the browser would start another process."""
     page.unroute_all()
     page.context.set_offline(False)
     page.set_viewport_size(SIZES[phone])
     page.mouse.move(0, 0)
-    page.evaluate("try { localStorage.clear(); sessionStorage.clear() } catch {}")
-    page.goto("about:blank")
     page.context.clear_cookies()
+    page.goto(url)
+    page.evaluate("localStorage.clear(); sessionStorage.clear()")
     page.context.watched.forget()
 
 
@@ -257,7 +264,7 @@ def browse(chromium, idle_windows, served):
         if phone in idle_windows or errors or strangers:
             page.context.close()
         else:
-            _leave(page, phone=phone)
+            _leave(page, served.url, phone=phone)
             idle_windows[phone] = page
     assert errors == []
     assert strangers == []
