@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import pytest
 
@@ -42,28 +43,7 @@ def test_the_list_of_a_past_day_shows_what_was_true_then_and_offers_no_change(se
     assert "Postgres" not in served.ask("GET", "/?at=2025-12-31")[2]
 
 
-def test_what_is_typed_is_found_best_first_and_the_address_says_so(harvest, browse):
-    page = browse()
-    assert len(rows(page)) == 3
-    page.keyboard.press("/")
-    page.keyboard.type("walnut", delay=20)
-    page.wait_for_url("**/?q=walnut")
-    page.get_by_text("hits, best first").wait_for()
-    assert all("alnut" in each for each in rows(page)[:2])
-    assert page.locator("mark").first.inner_text().lower() == "walnut"
-    found = rows(page)
-    page.reload()
-    assert rows(page) == found
-    assert page.locator("#q").input_value() == "walnut"
-
-
-def test_a_mistyped_word_finds_what_was_meant(harvest, browse):
-    page = browse("/?q=wallnut")
-    page.locator("[role=status] strong", has_text="walnut").wait_for()
-    assert "alnut" in rows(page)[0]
-
-
-def test_a_filter_is_in_the_address_and_going_back_takes_it_off(harvest, browse):
+def test_the_address_says_what_is_filtered_and_typed_and_going_back_or_opening_it_again_shows_the_same(harvest, browse):
     page = browse()
     page.get_by_label("Category").select_option("coding.constraint")
     page.wait_for_url("**/?category=coding.constraint")
@@ -76,30 +56,62 @@ def test_a_filter_is_in_the_address_and_going_back_takes_it_off(harvest, browse)
     assert page.get_by_label("Category").input_value() == "coding.constraint"
     page.go_back()
     page.get_by_text("3 memories", exact=True).wait_for()
-
-
-def test_what_is_chosen_while_a_search_is_under_way_holds_when_another_layer_is_opened(harvest, browse):
-    page = browse("/?q=walnut")
+    tall = page.locator(".row").first.bounding_box()["height"]
+    page.keyboard.press("d")
+    assert page.locator(".row").first.bounding_box()["height"] < tall
+    page.keyboard.press("/")
+    page.keyboard.type("walnut", delay=20)
+    page.wait_for_url("**/?q=walnut")
+    page.get_by_text("hits, best first").wait_for()
+    assert all("alnut" in each for each in rows(page)[:2])
+    assert page.locator("mark").first.inner_text().lower() == "walnut"
+    found = rows(page)
+    page.reload()
+    assert rows(page) == found
+    assert page.locator("#q").input_value() == "walnut"
+    assert page.locator(".row").first.bounding_box()["height"] < tall  # rows stay dense
     held = []
     page.route("**/?q=walnut&category*", lambda route: route.continue_() if held else held.append(route))
-    page.get_by_label("Category").select_option("coding.constraint")
+    page.get_by_label("Category").select_option("coding.constraint")  # holds when another layer is opened meanwhile
     page.get_by_role("link", name="memories", exact=True).click()
     page.wait_for_url("**/?q=walnut&within=memories&category=coding.constraint")
     page.get_by_text("1 hit").wait_for()
 
 
-def test_what_has_another_status_is_found_by_it(harvest, browse):
-    page = browse("/?status=held")
-    assert rows(page) == ["Walnuts are stored in the barn."]
-    page.keyboard.press("j")
-    page.keyboard.press("y")
-    page.get_by_text("Kept.").wait_for()
-    assert harvest.memory("barn").status is Status.ACTIVE
+def test_a_mistyped_word_a_status_and_an_order_find_what_was_meant(harvest):
+    def found(query):
+        text = harvest.ask("GET", f"/?{query}")[2]
+        return text, re.findall(r'<p class="says" dir="auto"><a [^>]*>(.*?)</a>', text)
+
+    text, (first, *_) = found("q=wallnut")
+    assert "this is what has <strong>walnut</strong>" in text
+    assert "alnut" in first
+    assert found("status=held")[1] == ["Walnuts are stored in the barn."]
+    text, shown = found("group=category")
+    assert text.index("Constraints") < text.index("Decisions")
+    text, shown = found("category=coding.decision&group=category&sort=oldest")
+    assert shown == ["The walnut harvest is on Tuesday.", "The almond harvest is in May."]
+    assert "\u202e" not in found("q=The+wal%E2%80%AE%E2%80%8B")[0]
 
 
-def test_a_memory_is_edited_in_its_place_by_keys_alone(harvest, browse):
+def test_a_row_is_edited_pinned_and_retired_as_wrong_by_keys_alone_and_u_takes_the_last_change_back(harvest, browse):
     page = browse("/?q=tuesday")
     page.keyboard.press("j")
+    page.keyboard.press(".")
+    assert page.locator(".menu[open] :focus").inner_text().startswith("Open its page")
+    page.keyboard.press("ArrowDown")
+    assert page.locator(".menu[open] :focus").inner_text().startswith("Edit")
+    page.keyboard.press("Escape")
+    assert page.locator(".menu[open]").count() == 0
+    assert page.locator(".row:focus").count() == 1
+    page.keyboard.press("e")
+    page.get_by_label("What it says").fill("Something else.")
+    page.keyboard.press("Escape")
+    page.get_by_label("What it says").wait_for(state="detached")
+    assert rows(page) == ["The walnut harvest is on Tuesday."]
+    page.keyboard.press("p")  # the focus is where it was
+    page.get_by_text("Pinned.").wait_for()
+    assert harvest.memory("Tuesday").pinned
     page.keyboard.press("e")
     box = page.get_by_label("What it says")
     box.wait_for()
@@ -112,51 +124,60 @@ def test_a_memory_is_edited_in_its_place_by_keys_alone(harvest, browse):
     assert harvest.memory("Friday").owned
     page.keyboard.press("u")
     page.get_by_text("Undone: “The walnut harvest is on Tuesday.” – reworded back").wait_for()
-    assert harvest.memory("Tuesday").status is Status.ACTIVE
+    page.locator(".row", has_text="Tuesday").focus()
+    page.keyboard.press("w")
+    page.get_by_label("This is wrong because").fill("It was moved to Friday.")
+    page.keyboard.press("Enter")
+    page.locator(".row.gone").wait_for()  # stays in its place until one looks again
+    assert (harvest.memory("Tuesday").status, harvest.memory("Tuesday").reason) == (Status.RETIRED, "It was moved to Friday.")
+    page.keyboard.press("u")
+    page.locator(".row.gone").wait_for(state="detached")
 
 
-def test_an_edit_that_is_left_changes_nothing(harvest, browse):
-    page = browse("/?q=tuesday")
-    page.keyboard.press("j")
-    page.keyboard.press("e")
-    page.get_by_label("What it says").fill("Something else.")
-    page.keyboard.press("Escape")
-    page.get_by_label("What it says").wait_for(state="detached")
-    assert rows(page) == ["The walnut harvest is on Tuesday."]
-    page.keyboard.press("p")  # the focus is where it was
-    page.get_by_text("Pinned.").wait_for()
-    assert harvest.memory("Tuesday").pinned
-
-
-def test_what_is_retired_stays_in_its_place_until_one_looks_again_and_comes_back_by_undo(harvest, browse):
+def test_a_question_is_answered_a_memory_split_in_two_and_made_one_again_and_its_page_opened_by_keys_alone(served, browse):
+    served.add("Who drives the truck?", "open_question")
+    served.add("The crates are new. The barn is red.")
     page = browse()
-    page.keyboard.press("j")
-    page.keyboard.press("r")
-    page.locator(".row.gone").wait_for()
-    assert len(rows(page)) == 3
-    page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Undone:").wait_for()
-    assert page.locator(".row.gone").count() == 0
-
-
-def test_a_question_is_answered_and_the_answer_is_remembered(harvest, browse):
-    harvest.add("Who drives the truck?", "open_question")
-    page = browse("/?q=truck")
-    page.keyboard.press("j")
+    page.locator(".row", has_text="truck").focus()
     page.keyboard.press("a")
     page.get_by_label("What answers it").fill("Ada drives the truck.")
     page.get_by_role("button", name="Answer").click()
     page.get_by_text("Answered.").wait_for()
-    assert harvest.memory("Ada drives").category == "decision"
-    assert harvest.memory("Who drives").status is Status.RESOLVED
+    assert served.memory("Ada drives").category == "decision"
+    assert served.memory("Who drives").status is Status.RESOLVED
+    page.locator(".row", has_text="crates are new").focus()
+    page.keyboard.press("s")
+    assert page.get_by_label("The first says").input_value() == "The crates are new."
+    assert page.get_by_label("The second says").input_value() == "The barn is red."
+    page.get_by_label("The second says").fill("The barn is green.")
+    page.get_by_role("button", name="Split", exact=True).click()
+    page.get_by_text("Split.").wait_for()
+    assert {"The barn is green.", "The crates are new."} <= set(rows(page))
+    page.keyboard.press("u")
+    page.locator(".row", has_text="The crates are new. The barn is red.").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="The crates are new. The barn is red.").wait_for()
 
 
-def test_forgetting_says_what_it_does_before_and_does_nothing_on_no(harvest, browse):
+def test_forgetting_says_what_it_does_before_does_nothing_on_no_and_waits_for_a_run_where_an_edit_need_not(harvest, browse):
     page = browse("/?q=almond")
-    row = page.locator(".row")
+    page.watched.expected.append("409")
+    row, dialog = page.locator(".row"), page.locator("dialog[open]")
+    with hold_lock(find_paths(str(harvest.home), os.environ).lock):
+        page.keyboard.press("j")
+        page.keyboard.press("e")
+        page.get_by_label("What it says").fill("The almond harvest is in June.")
+        page.keyboard.press("Enter")
+        page.get_by_text("Changed.").wait_for()
+        assert harvest.memory("June").status is Status.ACTIVE
+        row.locator("summary").click()
+        row.get_by_role("button", name="Forget …").click()
+        dialog.get_by_text("This cannot be undone.").wait_for()
+        dialog.get_by_role("button", name="Erase for good").click()
+        page.get_by_text("nothing was forgotten: already running").wait_for()
+    page.goto(f"{harvest.url}/?q=almond")
     row.locator("summary").click()
     row.get_by_role("button", name="Forget …").click()
-    dialog = page.locator("dialog[open]")
     dialog.get_by_text("This cannot be undone.").wait_for()
     dialog.get_by_role("button", name="Cancel").click()
     assert harvest.memory("almond").content
@@ -168,25 +189,24 @@ def test_forgetting_says_what_it_does_before_and_does_nothing_on_no(harvest, bro
         assert not any("almond" in each.content for each in workspace.store.log.memories())
 
 
-def test_several_are_changed_at_once_and_one_undo_takes_all_of_it_back(harvest, browse):
+def test_several_are_retired_or_merged_at_once_and_one_undo_takes_all_of_it_back(harvest, browse):
     page = browse("/?category=coding.decision")
-    for _ in range(2):
-        page.keyboard.press("j")
-        page.keyboard.press("x")
-    page.get_by_text("2 chosen").wait_for()
+
+    def choose():
+        for row in page.locator(".row").all():
+            row.focus()
+            page.keyboard.press("x")
+        page.get_by_text("2 chosen").wait_for()
+
+    choose()
     page.locator("#chosen").get_by_role("button", name="Retire").click()
     page.get_by_text("2 retired.").wait_for()
     assert {harvest.memory(each).status for each in ("walnut harvest", "almond")} == {Status.RETIRED}
     page.get_by_role("button", name="Undo").click()
     page.get_by_text("Undone:").wait_for()
     assert {harvest.memory(each).status for each in ("walnut harvest", "almond")} == {Status.ACTIVE}
-
-
-def test_two_are_made_one(harvest, browse):
-    page = browse("/?category=coding.decision")
-    for _ in range(2):
-        page.keyboard.press("j")
-        page.keyboard.press("x")
+    page.reload()
+    choose()
     page.get_by_role("button", name="Merge …").click()
     page.get_by_label("Text of the merged memory").fill("Walnuts are harvested on Tuesday, almonds in May.")
     page.get_by_role("button", name="Merge", exact=True).click()
@@ -198,132 +218,36 @@ def test_two_are_made_one(harvest, browse):
     assert len(rows(page)) == 2
 
 
-def test_a_new_one_is_remembered(harvest, browse):
-    page = browse()
-    page.keyboard.press("n")
-    page.get_by_label("One sentence").fill("Crates come from the mill.")
-    page.get_by_role("button", name="Remember", exact=True).click()
-    page.locator(".row .says", has_text="Crates come").wait_for()
-    assert harvest.memory("Crates").owned
-
-
-def test_a_stale_tab_changes_nothing_and_shows_what_is_so_now(harvest, browse):
+def test_what_another_changed_meanwhile_or_a_lost_connection_kept_back_is_told_and_loses_nothing(harvest, browse):
     page = browse("/?q=tuesday")
-    page.watched.expected.append("412")
-    with harvest.workspace() as workspace:
-        from kept.memories import person  # noqa: PLC0415 - what somebody else does meanwhile
-
-        person.edit(workspace, harvest.memory("Tuesday").id, "The walnut harvest is on Thursday.")
+    page.watched.expected += ["412", "ERR_INTERNET_DISCONNECTED"]
+    change_elsewhere(harvest, "Tuesday", "The walnut harvest is on Thursday.")
     page.keyboard.press("j")
     page.keyboard.press("r")
     page.get_by_text("this memory was changed meanwhile").wait_for()
     page.locator(".row .says", has_text="Thursday").wait_for()
     assert harvest.memory("Thursday").status is Status.ACTIVE
-
-
-def test_two_tabs_do_not_undo_each_other(harvest, browse):
-    first = browse("/?q=tuesday")
-    second = browse("/?q=tuesday", context=first.context)
-    first.watched.expected.append("412")
-    for page in (first, second):
-        page.locator(".row").focus()
-        page.keyboard.press("e")
-        page.get_by_label("What it says").wait_for()
-    first.get_by_label("What it says").fill("The walnut harvest is on Friday.")
-    first.keyboard.press("Enter")
-    first.get_by_text("Changed.").wait_for()
-    second.get_by_label("What it says").fill("The walnut harvest is on Sunday.")
-    second.keyboard.press("Enter")
-    second.get_by_text("it is active now and says “The walnut harvest is on Friday.”").wait_for()
-    assert harvest.memory("Friday").status is Status.ACTIVE
-    assert second.get_by_label("What it says").input_value() == "The walnut harvest is on Sunday."
-    second.keyboard.press("Enter")  # having read that: what is typed is not lost, and is meant
-    second.get_by_text("Changed.").wait_for()
-    assert harvest.memory("Sunday").status is Status.ACTIVE
-
-
-def test_a_connection_that_is_lost_while_an_edit_is_saved_loses_nothing_of_it(harvest, browse):
-    page = browse("/?q=tuesday")
-    page.watched.expected.append("ERR_INTERNET_DISCONNECTED")
-    page.keyboard.press("j")
+    page.locator(".row").focus()
     page.keyboard.press("e")
-    page.get_by_label("What it says").fill("The walnut harvest is on Friday.")
+    page.get_by_label("What it says").fill("The walnut harvest is on Sunday.")
     page.context.set_offline(True)
     page.keyboard.press("Enter")
     page.get_by_text("kept web does not answer").wait_for()
-    assert harvest.memory("Tuesday").status is Status.ACTIVE
-    assert page.get_by_label("What it says").input_value() == "The walnut harvest is on Friday."
+    assert harvest.memory("Thursday").status is Status.ACTIVE
     page.context.set_offline(False)
+    change_elsewhere(harvest, "Thursday", "The walnut harvest is on Friday.")
     page.keyboard.press("Enter")
-    page.get_by_text("Changed.").wait_for()
+    page.get_by_text("it is active now and says “The walnut harvest is on Friday.”").wait_for()
     assert harvest.memory("Friday").status is Status.ACTIVE
+    assert page.get_by_label("What it says").input_value() == "The walnut harvest is on Sunday."
+    page.keyboard.press("Enter")  # having read that: what is typed is not lost, and is meant
+    page.get_by_text("Changed.").wait_for()
+    assert harvest.memory("Sunday").status is Status.ACTIVE
 
 
-def test_while_a_run_holds_the_store_an_edit_is_saved_and_forgetting_says_why_it_waits(harvest, browse):
-    page = browse("/?q=tuesday")
-    page.watched.expected.append("409")
-    with hold_lock(find_paths(str(harvest.home), os.environ).lock):
-        page.keyboard.press("j")
-        page.keyboard.press("e")
-        page.get_by_label("What it says").fill("The walnut harvest is on Friday.")
-        page.keyboard.press("Enter")
-        page.get_by_text("Changed.").wait_for()
-        assert harvest.memory("Friday").status is Status.ACTIVE
-        page.locator(".row summary").first.click()
-        page.get_by_role("button", name="Forget …").first.click()
-        page.get_by_text("This cannot be undone.").wait_for()
-        page.get_by_role("button", name="Erase for good").click()
-        page.get_by_text("nothing was forgotten: already running").wait_for()
-    assert harvest.memory("Friday").content
-
-
-def test_memories_are_grouped_and_ordered_as_the_address_says_and_enter_opens_one(harvest, browse):
-    page = browse()
-    page.get_by_label("Group by").select_option("category")
-    page.wait_for_url("**/?group=category")
-    page.get_by_role("heading", name="Constraints 1").wait_for()
-    assert "Decisions 2" in page.locator("h2").all_inner_texts()
-    page.get_by_label("Category").select_option("coding.decision")
-    page.wait_for_url("**/?category=coding.decision&group=category")
-    assert len(rows(page)) == 2
-    page.get_by_label("Order").select_option("oldest")
-    page.wait_for_url("**sort=oldest")
-    assert rows(page) == ["The walnut harvest is on Tuesday.", "The almond harvest is in May."]
-    page.keyboard.press("Escape")  # leaves the field
-    page.keyboard.press("j")
-    page.keyboard.press("Enter")
-    page.get_by_role("heading", name="The walnut harvest is on Tuesday.").wait_for()
-
-
-def test_dense_rows_have_one_line_and_stay_dense(harvest, browse):
-    page = browse()
-    tall = page.locator(".row").first.bounding_box()["height"]
-    page.keyboard.press("d")
-    assert page.locator(".row").first.bounding_box()["height"] < tall
-    page.reload()
-    assert page.locator(".row").first.bounding_box()["height"] < tall
-
-
-def test_what_can_be_done_stands_in_one_menu_that_keys_open_and_close(harvest, browse):
-    page = browse("/?q=tuesday")
-    page.keyboard.press("j")
-    page.keyboard.press(".")
-    assert page.locator(".menu[open] :focus").inner_text().startswith("Open its page")
-    page.keyboard.press("ArrowDown")
-    assert page.locator(".menu[open] :focus").inner_text().startswith("Edit")
-    page.keyboard.press("Escape")
-    assert page.locator(".menu[open]").count() == 0
-    assert page.locator(".row:focus").count() == 1
-
-
-def test_what_is_wrong_is_retired_with_the_reason_a_person_gives(harvest, browse):
-    page = browse("/?q=tuesday")
-    page.keyboard.press("j")
-    page.keyboard.press("w")
-    page.get_by_label("This is wrong because").fill("It was moved to Friday.")
-    page.keyboard.press("Enter")
-    page.get_by_text("Retired, with your reason.").wait_for()
-    assert harvest.memory("Tuesday").reason == "It was moved to Friday."
+def change_elsewhere(served, words, content):
+    with served.workspace() as workspace:
+        person.edit(workspace, served.memory(words).id, content)
 
 
 HOSTILE = (
@@ -339,32 +263,21 @@ HOSTILE = (
 
 
 def test_whatever_a_memory_says_it_is_only_words_on_every_page(served, browse):
-    for each in HOSTILE:
-        served.add(each)
-        served.hold(f"{each} held")
+    halves = " ".join(HOSTILE[:4]), " ".join(HOSTILE[4:])  # a row shows 320 characters
+    made = [served.add(each) for each in halves]
+    served.hold(f"{' '.join(HOSTILE)} held")
     page = browse()
-    assert len(rows(page)) == len(HOSTILE)
-    assert page.locator(".row .says", has_text="<script>document").count() == 1
+    assert sorted(rows(page)) == sorted(each.replace("`", "") for each in halves)
     page.keyboard.press("j")
     page.keyboard.press("e")
     page.get_by_label("What it says").wait_for()
     page.goto(f"{served.url}/review")
-    assert page.locator(".decide").count() == len(HOSTILE)
-    with served.workspace() as workspace:
-        ids = {memory.content: memory.id for memory in workspace.store.log.memories()}
-    for each in HOSTILE:
-        page.goto(f"{served.url}/memories/{ids[each]}")
-        assert page.locator("h1").inner_text() == each.replace("`", "")
+    assert page.locator(".decide").count() == 1
+    for memory, words in zip(made, halves, strict=True):
+        page.goto(f"{served.url}/memories/{memory.id}")
+        assert page.locator("h1").inner_text() == words.replace("`", "")
         assert page.title() != "owned"
     assert page.locator("script:not([src]), main svg, main img, main [onload], main [onerror], main [onfocus]").count() == 0
-
-
-def test_what_nobody_sees_is_not_in_a_page(served, browse):
-    served.add("The walnut harvest is on Tuesday.")
-    with served.workspace() as workspace:
-        text = workspace.store.log.memories()[0].content
-    page = browse(f"/?q={text[:6]}\u202e\u200b")
-    assert "\u202e" not in page.content()
 
 
 def test_a_search_with_a_filter_finds_what_ranks_low(served):
@@ -379,29 +292,18 @@ def test_a_search_with_a_filter_finds_what_ranks_low(served):
     assert "number 7 " not in body
 
 
-def test_where_keys_are_hidden_no_sentence_is_left_without_them(harvest, browse):
-    page = browse("/?q=tuesday", phone=True)
+def test_on_a_phone_no_sentence_is_left_without_its_keys_and_code_breaks_between_its_words_only(served, browse):
+    served.add("Where the socket is shared, run `install --umask 0117 -m 660 --no-cloud-sync #[0-9]* target-folder` instead.")
+    page = browse("/")
+    words = page.locator(".says code span")
+    for width in range(320, 460, 20):
+        page.set_viewport_size({"width": width, "height": 844})
+        assert words.evaluate_all("all => all.map((each) => each.getClientRects().length + (each.clientHeight > 30))") == [1] * 5
     page.locator(".row summary").first.click()
     page.get_by_role("button", name="Edit").click()
     note = page.locator(".row.editing p.small")
     note.wait_for()
     assert note.inner_text().strip() == "Later runs keep what you write."
-
-
-def test_a_memory_is_split_in_two_and_one_undo_makes_it_one_again(served, browse):
-    served.add("The harvest is on Tuesday. The barn is red.")
-    page = browse()
-    page.keyboard.press("j")
-    page.keyboard.press("s")
-    assert page.get_by_label("The first says").input_value() == "The harvest is on Tuesday."
-    assert page.get_by_label("The second says").input_value() == "The barn is red."
-    page.get_by_label("The second says").fill("The barn is green.")
-    page.get_by_role("button", name="Split", exact=True).click()
-    page.get_by_text("Split.").wait_for()
-    assert sorted(rows(page)) == ["The barn is green.", "The harvest is on Tuesday."]
-    page.keyboard.press("u")
-    page.get_by_text("Undone:").wait_for()
-    assert rows(page) == ["The harvest is on Tuesday. The barn is red."]
 
 
 def test_the_passages_of_a_memory_are_what_its_parts_say_where_one_chooses_them(served, browse, home):
@@ -438,12 +340,3 @@ def test_what_is_called_wrong_is_noted_for_the_score_with_its_reason_until_that_
     assert told()[-1] == (tuesday.content, "")
     assert harvest.ask("POST", "/api/forget", {"memories": [tuesday.id], "sure": True})[0] == 200
     assert "walnut" not in notes.read_text()
-
-
-def test_code_breaks_between_its_words_only(browse, served):
-    served.add("Where the socket is shared, run `install --umask 0117 -m 660 --no-cloud-sync #[0-9]* target-folder` instead.")
-    page = browse("/")
-    words = page.locator(".says code span")
-    for width in range(320, 460, 20):
-        page.set_viewport_size({"width": width, "height": 844})
-        assert words.evaluate_all("all => all.map((each) => each.getClientRects().length + (each.clientHeight > 30))") == [1] * 5
