@@ -16,6 +16,7 @@ from kept.store.archive import blocks
 from kept.store.packing import unpack
 from kept.web.pages.review import _describe_budget
 from talking import say
+from waiting import until
 
 WORDS = ("Never ship walnuts on a Friday.", "Always count the crates twice.", "Never store almonds in the barn.")
 CRATES = [f"Crate {number} of the northern warehouse is for walnuts, and never for almonds or dates." for number in range(200)]
@@ -48,61 +49,103 @@ def test_a_queue_is_worked_off_by_keys_alone(queue, browse):
     assert queue.memory(shown[0]).status is Status.ACTIVE
     assert queue.memory(shown[1]).status is Status.REJECTED
     assert queue.memory("Almonds never go").status is Status.ACTIVE
-    page.goto(f"{queue.url}/review")
-    assert "Nothing is held for you" in page.locator("main").inner_text()
+    assert "Nothing is held for you" in queue.ask("GET", "/review")[2]
 
 
-def test_what_was_so_then_is_one_key_and_is_remembered_as_past(queue, browse):
+def test_every_decision_is_undone_by_u_or_on_its_card_and_on_other_pages_by_name_and_others_stay_decided(queue, browse):
     page = browse("/review")
     words = page.locator(".decide .says").first.inner_text()
+
+    def undone():
+        page.locator("nav .count", has_text="3").wait_for()
+        page.locator(".decide.done").wait_for(state="detached")
+        assert queue.memory(words).status is Status.HELD
+
     page.keyboard.press("p")
     page.locator("nav .count", has_text="2").wait_for()
     assert queue.memory(words).status is Status.RETIRED
     assert "it was so then" in queue.memory(words).reason
     page.keyboard.press("u")
-    page.locator("nav .count", has_text="3").wait_for()
-    assert queue.memory(words).status is Status.HELD
+    undone()
+    page.locator(".decide:focus .says", has_text=words).wait_for()
+    page.keyboard.press("e")
+    page.get_by_label("What it should say").fill("Other words altogether.")
+    page.get_by_role("button", name="Keep with this text").click()
+    page.locator("nav .count", has_text="2").wait_for()
+    page.locator(".decide.done").get_by_role("button", name="Undo").click()
+    undone()
+    first, second = page.locator(".decide").nth(0), page.locator(".decide .says").nth(1).inner_text()
+    first.focus()
+    page.keyboard.press("n")
+    page.locator(".decide.done").wait_for()
+    page.locator(".decide:focus:not(.done)").wait_for()
+    page.keyboard.press("y")
+    page.locator(".decide.done").nth(1).wait_for()
+    page.locator("nav .count", has_text="1").wait_for()
+    first.get_by_role("button", name="Undo").click()
+    page.locator("nav .count", has_text="2").wait_for()
+    page.locator(".decide:focus:not(.done)").wait_for()
+    assert page.locator(".decide.done").get_by_role("button", name="Undo").count() == 1
+    assert [queue.memory(each).status for each in (words, second)] == [Status.HELD, Status.ACTIVE]
+    page.goto(f"{queue.url}/days")
+    page.keyboard.press("u")
+    page.get_by_text(f"Undone: “{second}” – held again").wait_for()
+    page.keyboard.press("u")
+    page.get_by_text("You changed nothing in this tab").wait_for()
+    with queue.workspace() as workspace:
+        assert [each.status for each in workspace.store.log.memories()] == [Status.HELD] * 3
 
 
-def test_the_first_card_is_current_with_its_keys_and_place_and_no_quote_says_the_sentence_again(queue, home, browse):
+def test_the_marked_proposal_has_keys_and_its_place_each_sentence_is_whole_and_no_quote_says_it_again(queue, home, browse):
     say(home, "a", "hello there", TOTALS)
     with queue.workspace() as workspace:
         run_pipeline(workspace, [], RunOptions(model=False))
+    for start in ("Never ship hazelnuts", "Always tare the scales"):
+        queue.hold(f"{start} {'before the sorting crew has gone home and the lorry is loaded ' * 12}on a Friday.")
     page = browse("/review")
     first = page.locator(".decide").first
+    assert first.bounding_box()["y"] < 200
     assert first.evaluate("each => each === document.activeElement")
-    assert page.locator("#place").inner_text() == "4 proposals left"
+    assert page.locator("#place").inner_text() == "6 proposals left"
     page.keyboard.press("j")
     assert page.locator(".decide").nth(1).evaluate("each => each === document.activeElement")
     assert page.locator(".decide:has(kbd:visible)").count() == 1
     said = page.locator(".decide", has_text="totals")
     assert said.inner_text().count("totals") == 1
     assert "you, 2026-01-05" in said.inner_text()
-    assert browse("/review", phone=True).locator(".decide kbd:visible, .keyed:visible").count() == 0
-
-
-def test_every_sentence_is_whole_and_only_the_marked_proposal_has_buttons_in_one_line_on_a_phone(served, browse):
-    for start in ("Never ship walnuts", "Always tare the scales"):
-        served.hold(f"{start} {'before the sorting crew has gone home and the lorry is loaded ' * 12}on a Friday.")
     page = browse("/review", phone=True)
-    heights = page.locator(".decide .says").evaluate_all("all => all.map(each => each.offsetHeight)")
-    assert heights[1] == heights[0]
-    page.locator(".decide").nth(1).get_by_text("on a Friday").click(position={"x": 5, "y": 5})
+    assert page.locator(".decide").first.bounding_box()["y"] < 280
+    assert page.locator(".decide kbd:visible, .keyed:visible").count() == 0
+    long = page.locator(".decide", has_text="on a Friday").filter(has_text="sorting crew")
+    heights = long.locator(".says").evaluate_all("all => all.map(each => each.offsetHeight)")
+    assert heights[1] == heights[0] > 200
+    long.nth(1).get_by_text("on a Friday").click(position={"x": 5, "y": 5})
     assert page.locator(".decide:has(.verdict:visible)").count() == 1
     assert (
         len(set(page.locator(".unfolded .verdict button:not(.quiet)").evaluate_all("all => all.map(each => each.offsetTop)"))) == 1
     )
 
 
-def test_what_is_to_decide_begins_at_the_top_of_the_page(queue, browse):
-    for phone, most in ((False, 200), (True, 280)):
-        assert browse("/review", phone=phone).locator(".decide").first.bounding_box()["y"] < most
-
-
-def test_keys_pressed_faster_than_the_server_answers_decide_what_was_marked_when_each_was_pressed(served, browse):
-    for number in range(8):
+def test_each_decision_counts_at_once_who_comes_back_finds_order_place_and_undo_and_no_fast_key_is_lost(served, browse):
+    for number in range(9):
         served.hold(f"The gauge number {number} is read at {number} o'clock.")
     page = browse("/review")
+    order = page.locator(".row").evaluate_all("all => all.map(each => each.id)")
+    for key, left in (("n", 8), ("y", 7)):
+        page.keyboard.press(key)
+        page.locator("nav .count", has_text=re.compile(f"^{left}$")).wait_for()
+        assert page.locator("#place").inner_text() == f"{left} proposals left"
+    page.keyboard.press("j")
+    marked = page.evaluate("document.activeElement.id")
+    page.goto(f"{served.url}/settings")
+    page.go_back()
+    page.locator(f"#{marked}:focus").wait_for()
+    assert page.locator(".row").evaluate_all("all => all.map(each => each.id)") == order
+    assert marked == order[3]
+    page.locator(".row.done").first.get_by_role("button", name="Undo").click()
+    page.locator("#place", has_text="8 proposals left").wait_for()
+    page.goto(f"{served.url}/review")
+    assert page.locator("#place").inner_text() == "8 proposals left"
     shown = page.locator(".decide .says").all_inner_texts()
     held = []
     page.route("**/api/memories/**", lambda route: route.continue_() if held else held.append(route))  # the first waits
@@ -113,32 +156,19 @@ def test_keys_pressed_faster_than_the_server_answers_decide_what_was_marked_when
     held[0].continue_()
     page.locator("nav .count", has_text="2").wait_for()
     with served.workspace() as workspace:
-        found = {each.content: each.status for each in workspace.store.log.memories()}
+        found = {each.content: each.status for each in workspace.store.log.memories() if each.content in shown}
     keys = dict(zip(shown, "ynnynn", strict=False))
     assert found == {each: {"y": Status.ACTIVE, "n": Status.REJECTED, None: Status.HELD}[keys.get(each)] for each in shown}
 
 
-def test_several_are_one_request_and_one_run_that_leaving_the_page_does_not_stop(queue, browse):
+def test_several_are_decided_in_one_run_that_leaving_does_not_stop_and_each_is_undone_by_itself(queue, browse):
+    def statuses():
+        with queue.workspace() as workspace:
+            return sorted(each.status.value for each in workspace.store.log.memories())
+
     page = browse("/review")
     for each in "xjx":
         page.keyboard.press(each)
-    page.get_by_text("2 chosen").wait_for()
-    with page.expect_request("**/api/several") as asked:
-        page.keyboard.press("N")
-        page.goto(f"{queue.url}/days")
-    assert len(asked.value.post_data_json["memories"]) == 2
-    while page.locator("nav .count").inner_text() != "1":
-        page.reload()
-    with queue.workspace() as workspace:
-        assert sorted(each.status.value for each in workspace.store.log.memories()) == ["held", "rejected", "rejected"]
-        assert [run.command for run in workspace.store.log.runs(2)] == ["reject", "suggest"]
-
-
-def test_several_are_decided_at_once_and_each_is_undone_by_itself(queue, browse):
-    page = browse("/review")
-    page.keyboard.press("x")
-    page.keyboard.press("j")
-    page.keyboard.press("x")
     page.get_by_text("2 chosen").wait_for()
     page.keyboard.press("Y")
     page.get_by_text("Kept 2 proposals").wait_for()
@@ -147,15 +177,24 @@ def test_several_are_decided_at_once_and_each_is_undone_by_itself(queue, browse)
     page.locator("nav .count", has_text="1").wait_for()
     page.locator(".decide.done").nth(1).get_by_role("button", name="Undo").click()
     page.get_by_text("” – held again").wait_for()
-    with queue.workspace() as workspace:
-        assert sorted(each.status.value for each in workspace.store.log.memories()) == ["active", "held", "held"]
+    assert statuses() == ["active", "held", "held"]
     page.keyboard.press("u")  # the marker is on an open card: the last decision as a whole
     page.get_by_text("” – held again").nth(1).wait_for()
+    assert statuses() == ["held"] * 3
+    for row in page.locator(".decide").all()[:2]:
+        row.focus()
+        page.keyboard.press("x")
+    page.get_by_text("2 chosen").wait_for()
+    with page.expect_request("**/api/several") as asked:
+        page.keyboard.press("N")
+        page.goto(f"{queue.url}/days")
+    assert len(asked.value.post_data_json["memories"]) == 2
+    until(lambda: statuses() == ["held", "rejected", "rejected"])
     with queue.workspace() as workspace:
-        assert [each.status for each in workspace.store.log.memories()] == [Status.HELD] * 3
+        assert [run.command for run in workspace.store.log.runs(1)] == ["reject"]
 
 
-def test_what_could_not_be_saved_is_said_by_name_and_shown_as_it_is_now(queue, browse):
+def test_what_could_not_be_saved_or_is_decided_already_is_said_and_the_next_open_one_is_marked(queue, browse):
     page = browse("/review")
     first = page.locator(".decide .says").first.inner_text()
     with queue.workspace() as workspace:
@@ -164,14 +203,8 @@ def test_what_could_not_be_saved_is_said_by_name_and_shown_as_it_is_now(queue, b
     page.keyboard.press("n")
     page.get_by_text(f"Not rejected: “{first}”. this memory was changed meanwhile").wait_for()
     page.locator(".decide .says ins").first.wait_for()
-    page.keyboard.press("y")  # the marker stands on the next open card
+    page.keyboard.press("n")  # the marker stands on the next open card
     page.locator("nav .count", has_text="2").wait_for()
-
-
-def test_a_key_on_a_decided_card_says_so_and_leads_to_the_next_open_one(queue, browse):
-    page = browse("/review")
-    page.keyboard.press("n")
-    page.keyboard.press("k")  # stays where it is: what is before is decided
     page.locator(".decide:focus:not(.done)").wait_for()
     page.locator(".decide.done").focus()
     page.keyboard.press("y")
@@ -184,48 +217,10 @@ def test_a_key_on_a_decided_card_says_so_and_leads_to_the_next_open_one(queue, b
     page.locator("nav .count").wait_for(state="detached")
     with queue.workspace() as workspace:
         assert sorted(each.status.value for each in workspace.store.log.memories()) == ["active", "active", "rejected"]
+    assert 'Rejected by yourself: <a href="/?status=rejected">1 memory</a>' in queue.ask("GET", "/review/refused")[2]
 
 
-def test_the_last_change_of_this_tab_is_undone_by_name_on_any_page(queue, browse):
-    page = browse("/review")
-    words = page.locator(".decide .says").first.inner_text()
-    page.keyboard.press("n")
-    page.locator("nav .count", has_text="2").wait_for()
-    page.goto(f"{queue.url}/days")
-    page.keyboard.press("u")
-    page.get_by_text(f"Undone: “{words}” – held again").wait_for()
-    page.keyboard.press("u")
-    page.get_by_text("You changed nothing in this tab").wait_for()
-    assert queue.memory(words).status is Status.HELD
-
-
-def test_a_decision_is_undone_on_its_card_when_the_note_is_gone_and_others_stay_decided(queue, browse):
-    page = browse("/review")
-    first = page.locator(".decide").first
-    page.keyboard.press("n")
-    page.locator(".decide.done").wait_for()
-    page.locator(".decide:focus:not(.done)").wait_for()
-    page.keyboard.press("y")
-    page.locator(".decide.done").nth(1).wait_for()
-    page.locator("nav .count", has_text="1").wait_for()
-    first.get_by_role("button", name="Undo").click()
-    page.locator(".decide:focus:not(.done)").wait_for()
-    assert page.locator(".decide.done").get_by_role("button", name="Undo").count() == 1
-    with queue.workspace() as workspace:
-        assert sorted(each.status.value for each in workspace.store.log.memories()) == ["active", "held", "held"]
-
-
-def test_what_a_person_turned_down_is_told_beside_what_was_refused(queue, browse):
-    page = browse("/review")
-    first = page.locator(".decide .says").first.inner_text()
-    page.keyboard.press("n")
-    page.locator("nav .count", has_text="2").wait_for()  # shown at once, and saved by now
-    page.get_by_role("link", name="Refused").click()
-    page.get_by_role("link", name="1 memory").click()
-    page.locator(".row .says", has_text=first).wait_for()
-
-
-def test_what_was_refused_is_listed_by_project_the_latest_first_and_says_so(served, home, browse):
+def test_what_was_refused_is_listed_by_project_the_latest_first_and_says_so(served, home):
     for day, project in (("05", "harbor"), ("07", "harbor"), ("06", "barn")):
         say(
             home,
@@ -236,54 +231,12 @@ def test_what_was_refused_is_listed_by_project_the_latest_first_and_says_so(serv
         )
     with served.workspace() as workspace:
         run_pipeline(workspace, [], RunOptions(model=False))
-    page = browse("/review/refused")
-    assert "then by project, the latest first" in page.locator(".place").inner_text()
-    headings = page.locator("h3").all_inner_texts()
-    days = [text.split("day ")[1][:2] for text in page.locator(".decide .says").all_inner_texts()]
-    assert (headings, days) == (["barn 1", "harbor 2"], ["06", "07", "05"])
-    assert "harbor" not in page.locator(".decide").nth(1).inner_text()
-
-
-def test_what_a_keep_pushes_out_of_the_full_file_is_named(served, browse):
-    with served.workspace() as workspace:
-        crowd.tell(workspace, CRATES, "project_fact")
-    served.hold(WORDS[0], "constraint")
-    page = browse("/review")
-    row = page.locator(".decide", has_text=WORDS[0])
-    row.click()
-    page.keyboard.press("y")
-    row.get_by_text(re.compile(r"sees it, in place of “Crate \d+ of")).wait_for()
-    gone = row.get_by_role("link", name="Crate").inner_text()
-    with served.workspace() as workspace:
-        file = workspace.paths.output_path(workspace.profile.outputs.memory_file).read_text()
-    assert (WORDS[0] in file, gone in file) == (True, False)
-
-
-def test_a_decision_is_undone_by_one_key(queue, browse):
-    page = browse("/review")
-    first = page.locator(".decide .says").first.inner_text()
-    page.keyboard.press("n")
-    page.locator(".decide.done").wait_for()
-    page.keyboard.press("u")
-    page.get_by_text("Undone:").wait_for()
-    page.locator(".decide.done").wait_for(state="detached")
-    page.locator(".decide:focus .says", has_text=first).wait_for()
-    page.keyboard.press("u")
-    page.get_by_text("You changed nothing in this tab").wait_for()
-    with queue.workspace() as workspace:
-        assert [each.status for each in workspace.store.log.memories()] == [Status.HELD] * 3
-
-
-def test_edit_and_keep_is_one_undo(queue, browse):
-    page = browse("/review")
-    before = page.locator(".decide .says").first.inner_text()
-    page.keyboard.press("e")
-    page.get_by_label("What it should say").fill("Other words altogether.")
-    page.get_by_role("button", name="Keep with this text").click()
-    page.locator("nav .count", has_text="2").wait_for()
-    page.locator(".decide.done").get_by_role("button", name="Undo").click()
-    page.get_by_text("Undone:").wait_for()
-    assert queue.memory(before).status is Status.HELD
+    text = served.ask("GET", "/review/refused")[2]
+    assert "then by project, the latest first" in text
+    days = re.findall(r'<p class="says">[^<]* day (\d\d) ', text)
+    headings = re.findall(r'<h3 class="small soft">(\w+) <span class="num">(\d)</span>', text)
+    assert (headings, days) == ([("barn", "1"), ("harbor", "2")], ["06", "07", "05"])
+    assert text.count("harbor") == 1
 
 
 def test_a_card_names_what_waits_in_nearly_the_same_words(served):
@@ -294,13 +247,9 @@ def test_a_card_names_what_waits_in_nearly_the_same_words(served):
     assert page.count("Nearly the same is held too") == 2
 
 
-def test_each_page_of_review_says_what_it_is_for_when_it_is_empty(served, browse):
-    page = browse("/review")
-    assert "Nothing is held for you" in page.locator("main").inner_text()
-    page.get_by_role("link", name="Maybe outdated").click()
-    page.get_by_text("Nothing seems outdated").wait_for()
-    page.get_by_role("link", name="Refused").click()
-    page.get_by_text("Nothing was refused").wait_for()
+def test_each_page_of_review_says_what_it_is_for_when_it_is_empty(served):
+    for path, told in (("", "is held for you"), ("/lingering", "seems outdated"), ("/refused", "was refused")):
+        assert f"<h2>Nothing {told}" in served.ask("GET", f"/review{path}")[2]
 
 
 def test_a_decision_and_its_card_read_no_archived_text(served, home, monkeypatch):
@@ -341,37 +290,6 @@ def test_the_page_shows_what_may_contradict_with_the_newer_one_below_it(served, 
     assert text.index("Postgres") < text.index("These may contradict") < text.index("MySQL") < text.index("Only the newer holds")
 
 
-def test_what_is_left_falls_with_each_decision_in_the_heading_and_the_navigation(served, browse):
-    for number in range(13):
-        served.hold(f"The gauge number {number} is read at {number} o'clock.")
-    page = browse("/review")
-    before = int(page.locator("nav .count").inner_text())
-    for left in (before - 1, before - 2):
-        page.keyboard.press("n")
-        page.locator("nav .count", has_text=re.compile(f"^{left}$")).wait_for()
-        assert page.locator("#place").inner_text() == f"{left} proposals left"
-    page.goto(f"{served.url}/review")
-    assert page.locator("#place").inner_text() == f"{left} proposals left"
-
-
-def test_who_comes_back_to_review_finds_order_place_and_undo(served, browse):
-    for number in range(6):
-        served.hold(f"The gauge number {number} is read at {number} o'clock.")
-    page = browse("/review")
-    order = page.locator(".row").evaluate_all("all => all.map(each => each.id)")
-    for key in "nyj":
-        page.keyboard.press(key)
-    page.locator("nav .count", has_text="4").wait_for()
-    marked = page.evaluate("document.activeElement.id")
-    page.goto(f"{served.url}/settings")
-    page.go_back()
-    page.locator(f"#{marked}:focus").wait_for()
-    assert page.locator(".row").evaluate_all("all => all.map(each => each.id)") == order
-    assert marked == order[3]
-    page.locator(".row.done").first.get_by_role("button", name="Undo").click()
-    page.locator("#place", has_text="5 proposals left").wait_for()
-
-
 def test_beside_a_proposal_stands_what_was_said_later_of_the_same_and_was_so_ends_on_that_day(served, home):
     say(home, "a", "I would prefer that the lamp readings go to Postgres tables.", day="2026-01-05")
     say(home, "b", "Remember that the lamp readings go to SQLite, no longer to Postgres.", day="2026-01-12")
@@ -386,7 +304,7 @@ def test_beside_a_proposal_stands_what_was_said_later_of_the_same_and_was_so_end
     assert ["Postgres tables" in each for each in page] == [True, False]
 
 
-def test_a_row_says_whether_what_was_kept_reaches_a_session_and_one_project_is_reviewed_alone(served, home, browse):
+def test_a_row_says_whether_what_was_kept_reaches_a_session_and_what_it_pushes_out_and_one_project_is_alone(served, home, browse):
     with served.workspace() as workspace:
         crowd.tell(workspace, CRATES, "project_fact")
     say(home, "a", "hello there", TOTALS)
@@ -394,6 +312,7 @@ def test_a_row_says_whether_what_was_kept_reaches_a_session_and_one_project_is_r
         run_pipeline(workspace, [], RunOptions(model=False))
         person.edit(workspace, served.memory("Crate 0 ").id, "Crate 0 is empty.")  # the file is written
     served.hold(WORDS[0], "open_question")
+    served.hold(WORDS[1], "constraint")
     page = browse("/review")
     assert re.search(r"room for \d+ of 200 memories now", page.locator("main").inner_text())
     row = page.locator(".decide", has_text=WORDS[0])
@@ -403,6 +322,14 @@ def test_a_row_says_whether_what_was_kept_reaches_a_session_and_one_project_is_r
     row.get_by_role("button", name="Pin it").click()
     page.get_by_text("Pinned.").wait_for()
     row.get_by_text("sees it", exact=False).wait_for()
+    row = page.locator(".decide", has_text=WORDS[1])
+    row.click()
+    page.keyboard.press("y")
+    row.get_by_text(re.compile(r"sees it, in place of “Crate \d+ of")).wait_for()
+    gone = row.get_by_role("link", name="Crate").inner_text()
+    with served.workspace() as workspace:
+        file = workspace.paths.output_path(workspace.profile.outputs.memory_file).read_text()
+    assert (WORDS[1] in file, gone in file) == (True, False)
     page.get_by_label("Project").select_option(
         next(each for each in page.locator("#of option").all_inner_texts() if "everywhere" not in each and each != "all")
     )
