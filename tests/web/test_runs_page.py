@@ -132,12 +132,22 @@ def test_one_run_at_a_time_and_a_stopped_one_says_so(home, monkeypatch):
     assert "the next run continues from there" in now.problem
 
 
-def test_in_the_browser_a_run_is_begun_and_taken_back_and_brought_back(browse, served, home):
+def test_in_the_browser_a_run_reads_the_chosen_transcripts_is_told_and_is_taken_back_and_brought_back(browse, served, home):
     transcript(home, RULE)
+    transcript(home, "From now on always sign commits with the harbour key.", name="s2")
     page = browse("/history")
     page.get_by_role("heading", name="Nothing has happened yet").wait_for()
+    page.get_by_text("Which sessions").click()
+    page.get_by_text("2 transcripts").wait_for()
+    page.get_by_text("Only some of claude-code").click()
+    page.get_by_role("checkbox", name="claude-code").first.uncheck()
+    page.get_by_role("checkbox", name="s2.jsonl").check()
     page.get_by_role("button", name="Run", exact=True).click()
-    page.get_by_role("heading", name="The last run").wait_for()
+    page.get_by_text("1 session, 1 new event").wait_for()
+    assert page.get_by_text("Under way.").count() == 0
+    with served.workspace() as workspace:
+        (memory,) = workspace.store.log.memories()
+        assert memory.content == "From now on always sign commits with the harbour key."
     page.reload()  # the list is drawn anew only where the run was seen to end
     row = page.locator(".row", has_text="run: 1 added")
     row.wait_for()
@@ -155,28 +165,32 @@ def test_in_the_browser_a_run_is_begun_and_taken_back_and_brought_back(browse, s
         assert [each for each in workspace.store.log.memories() if each.status == "active"]
 
 
-def test_the_history_tells_in_words_what_entered_changed_and_left(browse, served):
-    served.add("Releases go out on Tuesdays only.")
+def test_the_history_tells_in_words_what_entered_changed_and_left_and_compares_two_dates(browse, served):
+    for number in range(6):
+        served.add(f"The harbour has {number} docks.", "project_fact")
+    memory = served.add("Releases go out on Tuesdays only.")
     with served.workspace() as workspace:
-        (memory,) = workspace.store.log.memories()
         person.edit(workspace, memory.id, "Releases go out on Fridays only.")
         person.retire(workspace, memory.id, "no more releases")
+        today = workspace.clock().astimezone(workspace.zone).date().isoformat()
     page = browse("/history")
+    assert page.locator("#runs .day h2").all_inner_texts() == [today]
+    assert page.locator(".row:visible").count() == 0
+    page.locator("summary", has_text="You: 7 added").click()  # many changes one after the other are one entry
+    assert page.locator(".row:visible").count() == 9
     told = page.locator(".row .told").all_inner_texts()
-    assert ["no more releases" in told[0], "Releases" in told[1], "Releases" in told[2]] == [True, True, True]
+    assert ["no more releases" in told[0], "Releases" in told[1]] == [True, True]
     assert page.locator(".row").nth(1).locator("del").inner_text() == "Tuesdays"
     assert page.locator(".row").nth(1).locator("ins").inner_text() == "Fridays"
-    page.locator(".row").nth(2).get_by_text("Details").click()
-    page.locator(".row").nth(2).locator("details .told").get_by_text("Releases go out on Tuesdays only.").wait_for()
-
-
-def test_two_dates_are_compared_on_the_page(browse, served):
-    served.add("Releases go out on Tuesdays only.")
-    page = browse("/history")
+    row = page.locator(".row", has_text="Releases go out on Tuesdays only.").last
+    row.focus()
+    page.keyboard.press("Enter")
+    row.locator("details[open]", has_text="Pass").wait_for()
+    row.locator("details .told").get_by_text("Releases go out on Tuesdays only.").wait_for()
     page.get_by_text("Compare two dates").click()
     page.get_by_label("From", exact=True).fill("2026-01-01")
     page.get_by_role("button", name="Compare").click()
-    page.locator("#compared").get_by_text("Releases go out on Tuesdays only.").wait_for()
+    page.locator("#compared").get_by_text("The harbour has 5 docks.").wait_for()
 
 
 def test_in_the_browser_what_a_guard_stopped_is_shown_as_text_and_asked_about(browse, served, home, monkeypatch):
@@ -224,23 +238,6 @@ def test_what_was_decided_on_a_proposal_and_its_undo_are_told_as_what_they_were(
     assert "right after all" not in served.ask("GET", "/history")[2]
 
 
-def test_only_the_chosen_transcripts_are_read(browse, served, home):
-    transcript(home, RULE)
-    transcript(home, "From now on always sign commits with the harbour key.", name="s2")
-    page = browse("/history")
-    page.get_by_text("Which sessions").click()
-    page.get_by_text("2 transcripts").wait_for()
-    page.get_by_text("Only some of claude-code").click()
-    page.get_by_role("checkbox", name="claude-code").first.uncheck()
-    page.get_by_role("checkbox", name="s2.jsonl").check()
-    page.get_by_role("button", name="Run", exact=True).click()
-    page.get_by_text("1 session, 1 new event").wait_for()
-    with served.workspace() as workspace:
-        assert [memory.content for memory in workspace.store.log.memories()] == [
-            "From now on always sign commits with the harbour key."
-        ]
-
-
 def test_a_run_that_was_stopped_goes_on_as_it_was_begun(home, monkeypatch):
     stops, asked = [True, False], []
 
@@ -269,52 +266,21 @@ def test_a_run_that_was_cut_short_is_offered_to_go_on(served, home):
     assert "Continue</button>" not in served.ask("GET", "/history")[2]
 
 
-def test_many_decisions_one_after_the_other_are_one_entry(browse, served):
-    for number in range(6):
-        served.add(f"The harbour has {number} docks.", "project_fact")
-    page = browse("/history")
-    group = page.locator("summary", has_text="You: 6 added")
-    assert page.locator(".row:visible").count() == 0
-    group.click()
-    assert page.locator(".row:visible").count() == 6
-    page.keyboard.press("j")
-    page.keyboard.press("Enter")
-    page.locator(".row:focus-within details[open]", has_text="Pass").wait_for()
-
-
-def test_changes_stand_under_the_day_they_were_made(browse, served):
-    served.add("The harbour has six docks.", "project_fact")
-    served.add("The harbour has one crane.", "project_fact")
-    page = browse("/history")
-    with served.workspace() as workspace:
-        today = workspace.clock().astimezone(workspace.zone).date().isoformat()
-    assert page.locator("#runs .day h2").all_inner_texts() == [today]
-
-
-def test_a_run_that_has_ended_is_not_said_to_be_under_way(served, browse):
-    page = browse("/history")
-    page.get_by_role("button", name="Run", exact=True).click()
-    page.get_by_role("heading", name="The last run").wait_for()
-    assert page.get_by_text("Under way.").count() == 0
-
-
-def test_what_the_last_night_did_stands_in_history_and_is_linked_from_where_it_is_named(browse, served, home):
+def test_what_the_last_night_did_stands_in_history_and_is_linked_from_where_it_is_named(served, home):
     transcript(home, RULE)
     with served.workspace() as workspace:
         run_nightly(workspace)
-    page = browse("/history")
-    page.get_by_text("The night: 1 added").wait_for()
-    page.get_by_text("The last night, ").click()
-    night = page.locator("#night").inner_text()
-    assert "Read what is new\n1 file with something new" in night
+    text = served.ask("GET", "/history")[2]
+    assert "The night: 1 added" in text
+    night = text[text.index('id="night"') : text.index("What it did to memories")]
+    assert "The last night, " in night
+    assert "<dt>Read what is new</dt><dd>1 file with something new</dd>" in night
     assert [word for word in ("discover", "curate", "render", "vectors", "sessions 1:") if word in night] == []
     with served.workspace() as workspace:  # one in which nothing was new
         run_nightly(workspace)
-    page.reload()
-    page.get_by_text("nothing to change").first.wait_for()
-    for path in ("/overview", "/settings"):
-        page.goto(served.url + path)
-        page.locator("main a[href='/history#night']").wait_for()
+    assert "nothing to change" in served.ask("GET", "/history")[2]
+    for path in ("/overview", "/settings/night"):
+        assert 'href="/history#night"' in served.ask("GET", path)[2]
 
 
 def test_the_sessions_to_choose_from_say_which_were_read_before(served, home):

@@ -147,7 +147,7 @@ def test_in_the_sample_nothing_of_the_persons_is_set_run_or_entered(served, home
 # --- in the browser
 
 
-def test_a_group_is_saved_as_one_refused_in_its_place_undone_and_the_file_below_is_not_stale(browse, served, home):
+def test_a_group_is_saved_as_one_refused_in_its_place_undone_and_overwrites_nothing_of_another_tab(browse, served, home):
     path = own(home, "# mine\n")
     page = browse("/settings")
     row, group = page.locator("#s-llm-timeout"), page.locator("#model")
@@ -165,6 +165,13 @@ def test_a_group_is_saved_as_one_refused_in_its_place_undone_and_the_file_below_
     page.locator("body").press("u")
     page.get_by_text("Undone: llm.timeout, llm.attempts").wait_for()
     file.to_have_value(re.compile(r"^# mine\s*(\[llm\])?\s*$"), timeout=60_000)
+    served.ask("PUT", "/api/settings/llm.timeout", {"value": 75})  # as another tab does
+    group.get_by_label("Attempts at a question", exact=True).fill("3")
+    row.get_by_label("Timeout of a question", exact=True).fill("90")
+    page.watched.expected.append("412")
+    group.get_by_role("button", name="Save Language model").click()
+    page.locator("#said .bad", has_text="changed meanwhile").wait_for()
+    sync_api.expect(page.locator("#s-llm-timeout-value")).to_have_value("75", timeout=300_000)
     zone = page.locator("#s-timezone")
     zone.get_by_label("Time zone", exact=True).fill(EVIL)
     page.watched.expected.append("409")
@@ -223,10 +230,10 @@ def test_a_model_that_was_found_is_chosen_tried_and_dropped_on_the_page(served, 
     assert served.ask("PUT", "/api/model", {"title": "https://evil.example"})[0] == 404
 
 
-def test_hostile_values_of_settings_are_shown_as_text(browse, home):
+def test_hostile_and_long_values_are_shown_as_text_within_the_page_and_a_broken_file_is_mended_there(browse, home):
     own(
         home,
-        f"""# {EVIL}\nexclude = ['{EVIL}']\n[llm]\nmodel = '{EVIL}'\n[projects]
+        f"""# {EVIL}\nexclude = ['{EVIL}', '{"x" * 300}']\n[llm]\nmodel = '{EVIL}'\n[projects]
 '/{EVIL}' = '/y'
 [[use]]\nprofile = "vault"\nprojects = ['{EVIL}']\n""",
     )
@@ -236,49 +243,26 @@ def test_hostile_values_of_settings_are_shown_as_text(browse, home):
     assert EVIL in page.locator("#s-projects").text_content()
     assert EVIL in page.get_by_label("The settings file").input_value()
     assert page.locator("img").count() == 0
+    assert page.locator("label:not([for]):not(.check)").count() == 0
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 844})
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.locator("#s-use").get_by_role("button", name="Take out").click()
     assert EVIL in page.get_by_role("dialog").inner_text()
     page.get_by_role("dialog").get_by_role("button", name="Take it out").click()
     page.locator("#s-use", has_text="None.").wait_for()
-
-
-def test_two_tabs_do_not_overwrite_each_others_setting(browse, served, home):
-    own(home)
-    first = browse("/settings")
-    second = browse("/settings", context=first.context)
-    for page, value in ((first, "60"), (second, "90")):
-        second.watched.expected.append("412")
-        page.locator("summary", has_text="for when a model is asked").click()
-        page.locator("#s-llm-timeout").get_by_label("Timeout of a question", exact=True).fill(value)
-        page.get_by_role("button", name="Save Language model").click()
-        page.locator("#said p").first.wait_for()
-    second.locator("#said .bad", has_text="changed meanwhile").wait_for()
-    sync_api = pytest.importorskip("playwright.sync_api")
-    sync_api.expect(second.locator("#s-llm-timeout-value")).to_have_value("60", timeout=300_000)
-
-
-def test_a_broken_file_is_shown_with_what_is_wrong_and_mended_there(browse, served, home):
-    page = browse("/")
     page.watched.expected.append("409")  # what a page asks for while its file breaks
     own(home, '[llm]\nadapter = "telepathy"\n')
-    page.goto(f"{served.url}/settings")
+    page.reload()
     assert "telepathy" in page.get_by_role("alert").inner_text()
     page.get_by_label("The settings file").fill('[llm]\nadapter = "none"\n')
     page.get_by_role("button", name="Save the file").click()
     page.locator("#s-llm-adapter").wait_for(state="attached")
 
 
-def test_in_the_browser_what_names_a_program_is_shown_and_cannot_be_changed(browse, home):
+def test_what_names_a_program_is_shown_and_has_no_field(served, home):
     own(home, '[llm]\nadapter = "command"\ncommand = "walnut --json"\n')
-    row = browse("/settings").locator("#s-llm-command")
-    assert "walnut --json" in row.text_content()
-    assert "kept config set llm.command 'walnut --json'" in row.text_content()
-    assert row.locator("[data-setting], input, textarea, select").count() == 0
-
-
-@pytest.mark.parametrize("phone", [False, True])
-def test_no_setting_is_wider_than_the_page(browse, home, phone):
-    own(home, f'exclude = ["{"x" * 300}"]\n')
-    page = browse("/settings", phone=phone)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert page.locator("label:not([for]):not(.check)").count() == 0
+    (row,) = re.findall(r'id="s-llm-command".*?</li>', served.ask("GET", "/settings")[2], re.DOTALL)
+    assert row.count("walnut --json") == 2
+    assert "kept config set llm.command &#39;walnut --json&#39;" in row
+    assert not re.search("data-setting|<input|<textarea|<select", row)
