@@ -46,9 +46,10 @@ def type_into(page, before, after):
     field.fill(field.input_value().replace(before, after))
 
 
-def test_editing_memory_md_in_the_page_changes_the_memory(browse, written):
+def test_editing_memory_md_in_the_page_changes_the_memory_and_emptying_it_is_asked_about_first(browse, written):
+    path = written.home / MEMORY
     page = browse("/files")
-    page.get_by_role("link", name=MEMORY).click()
+    page.get_by_role("link", name=MEMORY).first.click()
     type_into(page, "`uv sync`", "`uv sync --frozen`")
     page.get_by_role("button", name="What would change").click()
     page.locator("#preview ins").get_by_text("--frozen").wait_for()
@@ -56,63 +57,53 @@ def test_editing_memory_md_in_the_page_changes_the_memory(browse, written):
     page.get_by_role("button", name="Save").click()
     page.get_by_text("Saved: 1 revise.").wait_for()
     assert written.memory("--frozen").owned
-    assert "--frozen" in (written.home / MEMORY).read_text()
+    assert "--frozen" in path.read_text()
     page.locator("#entries").get_by_text("--frozen").wait_for()
     page.get_by_role("button", name="Undo").click()
     page.get_by_text("Undone:").wait_for()
     assert written.memory("uv sync").content == UV
-
-
-def test_what_the_next_run_would_take_over_is_told_in_the_list(browse, written):
-    path = written.home / MEMORY
-    path.write_text(path.read_text().replace("ISO 8601", "RFC 3339"))
-    page = browse("/files")
-    page.get_by_text("take over 1 edit made by hand").wait_for()
-    page.locator("summary", has_text="What would change").click()
-    page.locator(".coming").get_by_text("RFC 3339").first.wait_for()
-
-
-def test_a_stale_tab_is_shown_both_texts_and_loses_neither(browse, written):
-    one = browse(EDIT)
-    two = browse(EDIT, context=one.context)
-    one.watched.expected.append("412")
-    type_into(two, "ISO 8601", "RFC 3339")
-    two.get_by_role("button", name="Save").click()
-    two.get_by_text("Saved: 1 revise.").wait_for()
-    type_into(one, "`uv sync`", "`uv lock`")
-    one.keyboard.press("Control+s")
-    one.get_by_role("heading", name="This file was changed meanwhile").wait_for()
-    assert "RFC 3339" in one.locator("#conflict pre").first.inner_text()
-    assert "uv lock" in one.locator("#conflict pre").last.inner_text()
-    assert "uv lock" in one.get_by_label("Text").input_value()
-    assert "RFC 3339" in (written.home / MEMORY).read_text()
-    one.get_by_role("button", name="Go on editing mine").click()
-    type_into(one, "ISO 8601", "RFC 3339")
-    one.get_by_role("button", name="Save").click()
-    one.get_by_text("Saved:").wait_for()
-    assert {written.memory("uv lock").status, written.memory("RFC 3339").status} == {Status.ACTIVE}
-
-
-def test_one_entry_is_deleted_and_taken_back(browse, written):
-    page = browse(EDIT)
+    page.goto(f"{written.url}{EDIT}")
     row = page.locator("#entries .row", has_text="ISO 8601")
     row.get_by_role("button", name="Delete").click()
     page.get_by_text("Deleted from the file").wait_for()
     row.wait_for(state="detached")
     until(lambda: "ISO 8601" not in page.locator("#text").input_value())
     assert written.memory("ISO").status is Status.RETIRED
-
-
-def test_emptying_a_file_is_asked_about_first(browse, written):
-    page = browse(EDIT)
     page.watched.expected.append("409")
     page.get_by_label("Text").fill("")
     page.get_by_role("button", name="Save").click()
     page.get_by_role("heading", name="Do you mean it?").wait_for()
-    assert UV in (written.home / MEMORY).read_text()
+    assert UV in path.read_text()
     page.get_by_role("button", name="Save it all the same").click()
-    page.get_by_text("Saved: 2 retire.").wait_for()
+    page.get_by_text("Saved: 1 retire.").wait_for()
     assert written.memory("uv").status is Status.RETIRED
+
+
+def test_what_the_next_run_would_take_over_is_told_in_the_list(written):
+    path = written.home / MEMORY
+    path.write_text(path.read_text().replace("ISO 8601", "RFC 3339"))
+    assert 'hx-get="/files/coming" hx-trigger="load' in written.ask("GET", "/files")[2]
+    text = written.ask("GET", "/files/coming")[2]
+    assert "take over 1 edit made by hand" in text
+    assert "RFC 3339" in text[text.index("What would change</summary>") :]
+
+
+def test_a_stale_tab_is_shown_both_texts_and_loses_neither(browse, written):
+    page, path = browse(EDIT), written.home / MEMORY
+    page.watched.expected.append("412")
+    path.write_text(path.read_text().replace("ISO 8601", "RFC 3339"))  # as another tab or an editor does
+    type_into(page, "`uv sync`", "`uv lock`")
+    page.keyboard.press("Control+s")
+    page.get_by_role("heading", name="This file was changed meanwhile").wait_for()
+    assert "RFC 3339" in page.locator("#conflict pre").first.inner_text()
+    assert "uv lock" in page.locator("#conflict pre").last.inner_text()
+    assert "uv lock" in page.get_by_label("Text").input_value()
+    assert "RFC 3339" in path.read_text()
+    page.get_by_role("button", name="Go on editing mine").click()
+    type_into(page, "ISO 8601", "RFC 3339")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("Saved:").wait_for()
+    assert {written.memory("uv lock").status, written.memory("RFC 3339").status} == {Status.ACTIVE}
 
 
 def test_markup_in_a_memory_and_in_a_file_is_only_words(browse, served):
@@ -163,21 +154,21 @@ def test_markup_in_the_name_of_a_file_is_only_words(browse, served):
     assert (folder / "CLAUDE.md").read_text().startswith("# Mine\n")
 
 
-def test_what_nobody_sees_in_a_file_survives_saving_through_the_page(browse, written):
-    path = written.home / MEMORY
+def test_what_nobody_sees_in_a_file_survives_saving_what_the_page_was_given(written):
+    path, place = written.home / MEMORY, f"/api/files/file?name={MEMORY}"
     path.write_text(path.read_text() + "A remark\u200b of mine\n")
-    page = browse(EDIT)
-    type_into(page, "ISO 8601", "RFC 3339")
-    page.get_by_role("button", name="Save").click()
-    page.get_by_text("Saved:").wait_for()
+    seen = written.ask("GET", place)[2]
+    body = {"text": seen["text"].replace("ISO 8601", "RFC 3339")}
+    assert written.ask("PUT", place, body, headers={"If-Match": seen["revision"]})[0] == 200
+    assert "RFC 3339" in path.read_text()
     assert "A remark\u200b of mine" in path.read_text()
 
 
-@pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", ".config/kept/config.toml", "%00", "<script>"])
-def test_no_file_but_kepts_own_is_shown_or_saved(written, name):
-    path = f"/api/files/file?name={name}"
-    assert written.ask("GET", path)[0] == 404
-    assert written.ask("PUT", path, {"text": "x"}, headers={"If-Match": '"x"'})[0] == 404
+def test_no_file_but_kepts_own_is_shown_or_saved(written):
+    for name in ("../../etc/passwd", "/etc/passwd", ".config/kept/config.toml", "%00", "<script>"):
+        path = f"/api/files/file?name={name}"
+        assert written.ask("GET", path)[0] == 404, name
+        assert written.ask("PUT", path, {"text": "x"}, headers={"If-Match": '"x"'})[0] == 404, name
 
 
 def test_saving_without_saying_what_was_seen_is_refused(written):
