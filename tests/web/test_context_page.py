@@ -23,57 +23,57 @@ def test_a_message_shows_what_would_be_put_before_it_and_why(browse, served):
     assert "message=" in page.url
 
 
-def test_it_says_where_nothing_is_about_the_message(browse, served):
+def test_it_says_where_nothing_is_about_the_message(served):
     served.add("Answer in short sentences.", "preference")
-    page = browse("/context?message=Who%20pays%20for%20the%20walnut%20harvest%3F")
-    assert "about this message in particular" in page.locator("#shown").inner_text()
-    page.goto(f"{served.url}/context")
-    assert "about this message" not in page.locator("#shown").inner_text()
+    assert (
+        "about this message in particular" in served.ask("GET", "/context?message=Who%20pays%20for%20the%20walnut%20harvest%3F")[2]
+    )
+    assert "about this message" not in served.ask("GET", "/context")[2]
 
 
-def test_what_is_left_out_is_told_with_the_reason(browse, served):
+def test_what_is_left_out_is_told_with_the_reason(served):
     for number in range(12):
         served.add(
             f"Rule number {number}: check the walnut sorter in hall {number} before the shift of team {number} begins.",
             "preference",
         )
-    page = browse("/context?budget=200")
-    page.locator("summary", has_text="over the budget").wait_for()
-    page.get_by_role("status").filter(has_text="of 200").wait_for()
+    text = served.ask("GET", "/context?budget=200")[2]
+    assert re.search("<summary>[^<]*over the budget", text)
+    assert re.search('role="status">[^<]* of 200', text)
 
 
-def test_what_is_near_but_not_near_enough_is_told_with_what_it_shares(browse, served):
+def test_what_is_near_but_not_near_enough_is_told_with_what_it_shares(served):
     served.add("Keep the sorting crew away from the walnut harvest until the scales are tared.", "convention")
-    page = browse("/context?message=Who%20pays%20for%20the%20walnut%20bread%3F")
-    page.get_by_role("heading", name="Nothing would be added").wait_for()
-    page.locator("summary", has_text="below the floor").click()
-    assert "which is too little" in page.locator("#shown li", has_text="sorting crew").inner_text()
+    text = served.ask("GET", "/context?message=Who%20pays%20for%20the%20walnut%20bread%3F")[2]
+    assert "<h2>Nothing would be added" in text
+    near = text[text.index("below the floor") :]
+    assert "which is too little" in near[near.index("sorting crew") :].partition("</li>")[0]
 
 
-def test_what_a_session_starts_with_stays_while_a_message_is_typed(browse, served):
+def test_what_a_session_starts_with_stays_while_a_message_is_typed(served):
     made = served.add("Never ship walnuts on a Friday.", "constraint")
     served.ask("POST", f"/api/memories/{made.id}/pin", {})
-    page = browse("/context?project=&message=Ship%20the%20walnuts")
-    page.get_by_role("heading", name="A session starts with 1 memory").wait_for()
-    page.get_by_role("heading", name="Nothing would be added").wait_for()
-    assert page.locator("#shown section").first.locator("mark").all_inner_texts() == ["ship", "walnuts"]
+    text = served.ask("GET", "/context?project=&message=Ship%20the%20walnuts")[2]
+    start, _, rest = text.partition("<h2>Nothing would be added")
+    assert "A session starts with 1 memory" in start
+    assert rest
+    assert re.findall("<mark>(.*?)</mark>", start.partition("</section>")[0]) == ["ship", "walnuts"]
 
 
-def test_markup_in_a_message_and_in_a_memory_is_only_words(browse, served):
+def test_markup_in_a_message_and_in_a_memory_is_only_words(served):
     served.add("Answer <img src=x onerror=alert(1)> in short.", "preference")
-    page = browse("/context?message=%3Cscript%3Ealert(1)%3C/script%3E%3C/textarea%3E%3Cimg%20src=x%3E")
-    assert page.locator("main img, main script").count() == 0
-    assert page.get_by_label("Message").input_value().startswith("<script>")
+    text = served.ask("GET", "/context?message=%3Cscript%3Ealert(1)%3C/script%3E%3C/textarea%3E%3Cimg%20src=x%3E")[2]
+    assert not re.search(r"<img|<script>|<script [^s]", text)
+    assert ">&lt;script&gt;alert(1)&lt;/script&gt;&lt;/textarea&gt;" in text
 
 
-def test_it_opens_on_the_project_that_was_worked_on_last(browse, served, home):
+def test_it_opens_on_the_project_that_was_worked_on_last(served, home):
     say(home, "a", "hello there", cwd="/x/harbor", day="2026-01-06")
     say(home, "b", "hello there", cwd="/x/anchor", day="2026-01-05")
     with served.workspace() as workspace:
         run_pipeline(workspace, [], RunOptions(model=False))
     served.add("Answer in short sentences.", "preference")
-    project = browse("/context").get_by_label("Project")
-    assert project.evaluate("each => each.selectedOptions[0].textContent") == "harbor"
+    assert re.findall("<option[^>]* selected[^>]*>([^<]*)", served.ask("GET", "/context")[2])[0].strip() == "harbor"
 
 
 def test_what_stands_in_the_file_that_a_session_reads_is_shown_as_read(served):

@@ -3,19 +3,10 @@ corrects and undoes a wrong memory with nothing but the page.
 """
 
 
-def test_an_empty_store_explains_itself_and_offers_what_to_do(served, browse):
+def test_an_empty_store_explains_itself_and_in_the_sample_a_wrong_memory_is_found_understood_corrected_and_undone(served, browse):
     page = browse()
     assert page.locator("h1").inner_text() == "Nothing is remembered yet"
     page.get_by_text("None were found in their usual places yet.").wait_for()
-    page.keyboard.press("n")
-    page.get_by_label("One sentence").fill("Crates come from the mill.")
-    page.get_by_role("button", name="Remember", exact=True).click()
-    page.get_by_text("Remembered.").wait_for()
-    assert served.memory("Crates")
-
-
-def test_somebody_finds_understands_corrects_and_undoes_a_wrong_memory_in_the_sample(served, browse):
-    page = browse()
     page.get_by_role("button", name="Look around in a sample first").click()
     page.get_by_text("This is kept’s bundled sample.").wait_for()
     with served.workspace() as workspace:
@@ -35,3 +26,8 @@ def test_somebody_finds_understands_corrects_and_undoes_a_wrong_memory_in_the_sa
     page.wait_for_load_state("networkidle")  # what is still on its way would ask for the sample's memory outside of it
     page.get_by_role("button", name="Leave the sample").click()
     page.get_by_text("Nothing is remembered yet").wait_for()
+    page.keyboard.press("n")
+    page.get_by_label("One sentence").fill("Crates come from the mill.")
+    page.get_by_role("button", name="Remember", exact=True).click()
+    page.get_by_text("Remembered.").wait_for()
+    assert served.memory("Crates").owned

@@ -4,17 +4,27 @@ import crowd
 from kept.pipeline.run import RunOptions, run_pipeline
 
 
-def test_a_node_leads_to_its_memories(browse, served):
+def test_a_node_found_by_keys_alone_leads_to_its_memories_beside_the_picture_and_markup_is_only_words(browse, served):
     served.add("Use `parser.py` for feeds.")
     served.add("Never edit `parser.py` by hand.")
+    for more in ("", "twice "):
+        served.add(f"Use `<img/src=x/onerror=alert(1)>` {more}with `a.py`.")
     page = browse("/graph")
     page.wait_for_selector("#graph[data-nodes]")
-    page.get_by_role("button", name="parser.py", exact=True).first.click()
+    listed = page.get_by_role("button", name="parser.py", exact=True).first.bounding_box()
+    picture = page.locator("#graph").bounding_box()
+    assert listed["x"] + listed["width"] < picture["x"]
+    assert max(listed["y"], picture["y"]) < 400
     panel = page.locator("#node")
+    page.get_by_role("button", name="a.py", exact=True).first.click()
+    panel.get_by_role("link", name="twice").wait_for()
+    assert page.locator("main img").count() == 0
+    page.keyboard.press("/")
+    page.keyboard.type("parser")
+    page.keyboard.press("Enter")
     panel.get_by_role("heading", name="parser.py").wait_for()
     panel.get_by_role("link", name="Never edit").wait_for()
-    link = panel.get_by_role("link", name="Memories that name it")
-    link.click()
+    panel.get_by_role("link", name="Memories that name it").click()
     page.wait_for_url("**/?q=parser.py")
     page.get_by_text("Use parser.py").or_(page.get_by_text("Use `parser.py`")).first.wait_for()
 
@@ -27,17 +37,6 @@ def test_the_project_with_the_latest_memory_is_drawn_until_another_is_chosen(bro
     page.locator("#node").get_by_role("heading", name="lighthouse").wait_for()
     page.get_by_role("button", name="harbour").first.click()
     page.locator("#node").get_by_role("link", name="Always write tides").wait_for()
-
-
-def test_it_is_found_by_keys_alone(browse, served):
-    served.add("Use `parser.py` for feeds.")
-    served.add("Never edit `parser.py` by hand.")
-    page = browse("/graph")
-    page.wait_for_selector("#graph[data-nodes]")
-    page.keyboard.press("/")
-    page.keyboard.type("parser")
-    page.keyboard.press("Enter")
-    page.locator("#node").get_by_role("heading", name="parser.py").wait_for()
 
 
 def test_of_a_thousand_memories_each_thing_is_named(browse, served):
@@ -66,27 +65,5 @@ def test_a_page_of_knowledge_is_a_click_away(browse, served):
     assert "upload.py" in page.get_by_label("Text").input_value()
 
 
-def test_markup_in_what_is_remembered_is_only_words(browse, served):
-    served.add("Use `<img/src=x/onerror=alert(1)>` with `a.py`.")
-    served.add("Use `<img/src=x/onerror=alert(1)>` twice with `a.py`.")
-    page = browse("/graph")
-    page.wait_for_selector("#graph[data-nodes]")
-    page.get_by_role("button", name="a.py", exact=True).first.click()
-    page.locator("#node").get_by_role("link", name="twice").wait_for()
-    assert page.locator("main img").count() == 0
-
-
-def test_the_graph_is_empty_and_says_so_where_nothing_is_remembered(browse):
-    page = browse("/graph")
-    page.get_by_role("heading", name="Nothing is remembered yet").wait_for()
-
-
-def test_list_and_picture_begin_side_by_side_in_the_first_screen(browse, served):
-    served.add("Use `parser.py` for feeds.")
-    served.add("Never edit `parser.py` by hand.")
-    page = browse("/graph")
-    page.wait_for_selector("#graph[data-nodes]")
-    listed = page.get_by_role("button", name="parser.py", exact=True).first.bounding_box()
-    picture = page.locator("#graph").bounding_box()
-    assert listed["x"] + listed["width"] < picture["x"]
-    assert max(listed["y"], picture["y"]) < 400
+def test_the_graph_is_empty_and_says_so_where_nothing_is_remembered(served):
+    assert "<h2>Nothing is remembered yet</h2>" in served.ask("GET", "/graph")[2]

@@ -9,7 +9,7 @@ from kept.pipeline.run import RunOptions, run_pipeline
 from talking import say
 
 
-def test_it_shows_what_is_new_what_waits_and_pictures_with_tables(served, browse):
+def test_it_shows_what_is_new_what_waits_pictures_with_tables_and_warns_without_a_night_and_a_backup(served, browse):
     served.add("The walnut harvest is on Tuesday.")
     served.hold("Never ship walnuts on a Friday.")
     page = browse("/overview")
@@ -22,14 +22,8 @@ def test_it_shows_what_is_new_what_waits_and_pictures_with_tables(served, browse
     assert page.locator("figure:has(table, details)").count() == figures.count()
     origins = page.locator("figure", has_text="Where they come from").locator("tr")
     assert origins.first.inner_text().split() == ["told", "directly", "1"]
-    assert ": 1, 1 Decisions" in page.locator("figure", has_text="Memories over time").locator("li").first.text_content()
-
-
-def test_a_nightly_job_that_is_not_there_and_a_missing_backup_are_warnings(served, browse):
-    served.add("The walnut harvest is on Tuesday.")
-    page = browse("/overview")
     assert page.get_by_role("region", name="Health").locator(".warn").all_inner_texts() == ["not installed", "none"]
-    page.get_by_text("New sessions are not read automatically.").wait_for()
+    assert ": 1, 1 Decisions" in page.locator("figure", has_text="Memories over time").locator("li").first.text_content()
 
 
 def test_a_night_that_went_well_does_not_hide_that_no_other_comes(served, home):
