@@ -2,6 +2,8 @@
 
 from importlib.resources import files
 
+import pytest
+
 from kept.web.pages import PAGES
 
 # Colours depend on the theme alone, the rest on the width: each is looked at once. Rows of a list are alike, so that a few are
@@ -27,15 +29,17 @@ PATHS = (
     "/review/refused",
     "/no-such-page",
 )
+SOME = "/?q=harbor&shown=5", "/review", "/overview"
 
 
-def test_every_page_fits_both_screens_and_has_nothing_that_axe_calls_serious(chromium, crowded):
+@pytest.mark.parametrize("paths", [SOME, pytest.param(PATHS, marks=pytest.mark.slow)], ids=["some", "all"])
+def test_every_page_fits_both_screens_and_has_nothing_that_axe_calls_serious(chromium, crowded, paths):
     axe = files("axe_playwright_python").joinpath("axe.min.js").read_text()
     context = chromium.new_context(viewport=DESKTOP, reduced_motion="reduce")
     assert context.request.post(f"{crowded.url}/api/session", data={"key": crowded.key}).status == 204
     page, found = context.new_page(), {}
     titles = {each.path: each.title for each in PAGES}
-    for path in PATHS:
+    for path in paths:
         page.set_viewport_size(PHONE)
         page.emulate_media(color_scheme="light")
         page.goto(crowded.url + path)

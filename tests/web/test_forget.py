@@ -1,4 +1,4 @@
-"""Forgetting and deciding in a real browser, on one store with journals, backups and 100 memories."""
+"""Forgetting in a real browser, on one store with journals, backups and 100 memories."""
 
 import re
 import sqlite3
@@ -10,14 +10,11 @@ import pytest
 
 import crowd
 from conftest import PATIENCE, serving
-from kept.core.memory import Status
 from kept.memories import person
 from kept.memories.backups import create_backup, make_daily_backup
 from kept.pipeline.erase import forget
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.write_journal import make_entry_options, write_journal_entry
-from kept.store.archive import blocks
-from kept.store.packing import unpack
 from talking import say
 
 DAY = date(2026, 1, 5)
@@ -74,48 +71,21 @@ def held(home, words):
     return found
 
 
-def test_review_decides_with_one_key_and_reads_no_archived_text(large, browse, monkeypatch):
-    page = browse("/review")
-    page.locator(".decide:focus").wait_for()
-    words = page.locator(".decide .says").first.inner_text()
-    unpacked = []
-    monkeypatch.setattr(blocks, "unpack", lambda *given: unpacked.append(given[0]) or unpack(*given))
-    with page.expect_response("**/approve") as answered:
-        page.keyboard.press("y")
-    assert answered.value.ok
-    page.locator(".decide.done").wait_for()
-    assert large.memory(words).status is Status.ACTIVE
-    assert unpacked == []
-
-
-def test_the_question_stands_before_what_it_is_about_is_found(large, browse):
+def test_the_question_stands_before_what_it_is_about_is_found_and_backups_and_a_ticked_copy_are_forgotten_too(large, browse):
     page = browse("/?q=tide+crew")
     row = page.locator(".row", has_text="Never deploy").first
     row.locator("summary").click()
     waiting = []
-
-    def hold_back(route):
-        waiting.append(route)
-
-    page.route("**/memories/forget?*", hold_back)
+    page.route("**/memories/forget?*", lambda route: waiting.append(route))
     row.get_by_role("button", name="Forget …").click()
     dialog = page.locator("dialog[open]")
     dialog.get_by_text("Looking where it stands …").wait_for()
     assert "Never deploy" in dialog.inner_text()
     assert dialog.get_by_role("button", name="Erase for good").is_disabled()
     waiting[0].continue_()
-    dialog.get_by_text("This cannot be undone.").wait_for()
-    assert dialog.get_by_role("button", name="Erase for good").is_enabled()
-
-
-def test_a_memory_that_backups_and_entries_hold_is_forgotten_with_the_copy_that_was_ticked(large, browse):
-    page = browse("/?q=tide+crew")
-    row = page.locator(".row", has_text="Never deploy").first
-    row.locator("summary").click()
-    row.get_by_role("button", name="Forget …").click()
-    dialog = page.locator("dialog[open]")
     dialog.get_by_text("Backups: at most 2 places").wait_for()
     assert "This cannot be undone." in dialog.inner_text()
+    assert dialog.get_by_role("button", name="Erase for good").is_enabled()
     boxes = dialog.get_by_role("checkbox")
     assert boxes.count() >= 1
     assert not any(box.is_checked() for box in boxes.all())
@@ -202,9 +172,8 @@ def test_what_forgetting_could_not_reach_stays_on_every_page_until_it_is_closed_
     assert large.ask("POST", "/api/forget", {"memories": [number], "sure": True})[0] == 200
     with serving(large.home) as anew:  # another process of the page
         assert "pistachio.jsonl" in anew.ask("GET", "/overview")[2]
-    for path in ("/overview", f"/memories/{number}"):
-        page = browse(path)
-        page.get_by_text("pistachio.jsonl").wait_for()
+    assert "pistachio.jsonl" in large.ask("GET", f"/memories/{number}")[2]
+    page = browse("/overview")
     page.locator(".notice", has_text="pistachio.jsonl").get_by_role("button", name="Done, close this").click()
     page.get_by_text("pistachio.jsonl").wait_for(state="detached")
     assert "pistachio.jsonl" not in large.ask("GET", "/overview")[2]

@@ -5,24 +5,18 @@ import json
 from kept.web.pages import PAGES
 
 
-def test_the_address_of_the_terminal_signs_in_and_the_key_leaves_the_address(chromium, served):
-    context = chromium.new_context()
-    page = context.new_page()
-    page.goto(f"{served.url}/overview#{served.key}")
-    page.wait_for_selector("nav[aria-label=Pages]")
-    assert page.url == f"{served.url}/overview"
-    assert page.evaluate("document.cookie") == ""
-    assert page.evaluate("localStorage.length + sessionStorage.length") == 0
-    context.close()
-
-
-def test_a_wrong_key_is_told_and_shows_nothing(chromium, served):
+def test_the_address_of_the_terminal_signs_in_and_the_key_leaves_the_address_and_a_wrong_key_shows_nothing(chromium, served):
     served.add("The walnut harvest is on Tuesday.")
     context = chromium.new_context()
     page = context.new_page()
     page.goto(f"{served.url}/#{'x' * 43}")
     page.get_by_text("That address is of an earlier start").wait_for()
     assert "walnut" not in page.content()
+    page.goto(f"{served.url}/overview#{served.key}")
+    page.wait_for_selector("nav[aria-label=Pages]")
+    assert page.url == f"{served.url}/overview"
+    assert page.evaluate("document.cookie") == ""
+    assert page.evaluate("localStorage.length + sessionStorage.length") == 0
     context.close()
 
 
@@ -43,48 +37,32 @@ def test_a_phone_has_every_page_behind_one_button(browse, served):
     page.wait_for_url(f"{served.url}{PAGES[0].path}")
 
 
-def test_the_navigation_goes_everywhere_by_keys(browse, served):
-    page = browse("/settings")  # the first step leads elsewhere: what is pressed while a page loads is lost
-    for each in (*PAGES[1:], PAGES[0]):
-        page.keyboard.press("g")
-        page.keyboard.press(each.key)
-        page.wait_for_url(f"{served.url}{each.path}")
-        page.wait_for_load_state()
-    assert len({each.key for each in PAGES}) == len(PAGES)
-
-
-def test_the_switch_of_colours_is_kept(browse):
-    page = browse()
-    page.get_by_role("button", name="Light / dark").click()
-    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
-    page.reload()
-    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
-
-
-def test_the_key_sheet_opens_and_closes_by_keys(browse):
-    page = browse()
+def test_keys_lead_past_the_navigation_to_pages_and_to_a_search_whose_letters_are_no_commands(browse, served):
+    served.add("The burrow is under the walnut tree.")
+    page = browse("/settings")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
     page.keyboard.press("?")
     assert page.locator("dialog#keys").is_visible()
     page.keyboard.press("Escape")
     assert not page.locator("dialog#keys").is_visible()
-
-
-def test_a_search_begins_on_any_page_and_its_letters_are_no_commands(served, browse):
-    served.add("The burrow is under the walnut tree.")
-    page = browse("/overview")
+    page.get_by_role("button", name="Light / dark").click()
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+    shown = page.locator("nav[aria-label=Pages] a").evaluate_all("all => all.map(each => [each.pathname, each.dataset.to])")
+    assert shown == [[each.path, each.key] for each in PAGES]
+    assert len({each.key for each in PAGES}) == len(PAGES)
+    page.keyboard.press("g")
+    page.keyboard.press("o")
+    page.wait_for_url(f"{served.url}/overview")
+    page.wait_for_load_state()
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
     for each in "/burrow":
         page.keyboard.press(each)
     page.keyboard.press("Enter")
     page.wait_for_url("**/?q=burrow")
     page.locator(".row .says", has_text="walnut tree").wait_for()
-
-
-def test_the_first_tab_leads_past_the_navigation(browse):
-    page = browse()
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "main"
 
 
 # The contrast of each pair of colours that the page uses, as [ink, ground, ratio].
@@ -139,6 +117,10 @@ def test_what_failed_while_nobody_watched_stands_on_every_page_until_it_goes_wel
 
 
 def test_what_goes_wrong_is_told_on_a_page_with_the_navigation(served):
-    for path, status in (("/no-such-page", 404), ("/memories/0000000000", 404), ("/days/2026-02-31", 409)):
+    for path, status, told in (
+        ("/no-such-page", 404, "There is no such page"),
+        ("/memories/0000000000", 404, "No memory"),
+        ("/days/2026-02-31", 409, "2026-02-31"),
+    ):
         found, _, body = served.ask("GET", path)
-        assert (found, 'aria-label="Pages"' in body) == (status, True), path
+        assert (found, 'aria-label="Pages"' in body, told in body) == (status, True, True), path

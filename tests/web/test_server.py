@@ -1,6 +1,7 @@
 """How the server of the page ends."""
 
 import gc
+import signal
 import socket
 
 import pytest
@@ -21,3 +22,9 @@ def test_a_request_that_outlasts_the_grace_period_is_cut_off_and_leaves_no_open_
             served.ask("GET", "/api/session")  # so that the unfinished request has been received
         assert client.recv(1) == b""
     gc.collect()
+
+
+def test_the_signals_of_a_terminal_and_of_a_service_end_the_server(home):
+    web = server.WebServer(server.server_config(None), lambda: None)
+    with web.capture_signals():
+        assert {signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)} == {web.handle_exit}

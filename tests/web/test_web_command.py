@@ -42,36 +42,24 @@ def address(process):
     return re.fullmatch(r"http://127\.0\.0\.1:(\d+)/overview#([\w-]{43})\n", process.stdout.readline()).groups()
 
 
-def stop(process, sign):
-    """Stop a process with a signal: it ends well and says nothing more."""
-    process.send_signal(sign)
-    assert process.wait() == 0
-    assert process.stderr.read() == ""
-
-
-def test_it_tells_its_address_alone_its_key_and_another_start_opens_the_page_without_it(start, home):
+def test_a_killed_start_leaves_no_key_and_the_next_tells_its_own_which_it_keeps_in_no_file(start, home):
+    first = start()
+    _, left = address(first)
+    first.kill()
+    first.wait()
     process = start("--no-open")
     port, key = address(process)
+    assert key != left
     files = [path for path in home.rglob("*") if path.is_file()]
     assert not [path for path in files if key.encode() in path.read_bytes()]
     request = urllib.request.Request(f"http://127.0.0.1:{port}/api/memories", headers={"Authorization": f"Bearer {key}"})
     with urllib.request.urlopen(request) as answer:
         assert answer.status == 200
-    again = start().communicate()[0].splitlines()
+    again = start().communicate()[0].splitlines()  # opens the page without the key
     assert again[:2] == ["The page is served already.", f"http://127.0.0.1:{port}/overview"]
-    stop(process, signal.SIGINT)
-
-
-def test_a_key_that_a_killed_process_left_opens_nothing_and_the_next_start_makes_its_own(start, home):
-    first = start()
-    _, left = address(first)
-    first.kill()
-    first.wait()
-    second = start()
-    port, key = address(second)
-    assert key != left
-    assert int(port)
-    stop(second, signal.SIGTERM)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait() == 0
+    assert process.stderr.read() == ""
 
 
 def test_without_the_extra_it_says_how_to_get_it(home, capsys, monkeypatch):
