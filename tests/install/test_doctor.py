@@ -25,6 +25,7 @@ from kept.local.queue import enqueue_transcript
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.workspace import open_workspace, utc_now
+from prepared import Prepared
 from talking import RULE, say
 from trusting import trust_hooks
 
@@ -33,12 +34,7 @@ PLUGINS = Path(__file__).parents[2] / "plugins"
 CODEX = next(each for each in CLIENTS if each.name == "codex")
 
 
-@pytest.fixture
-def place(home, monkeypatch):
-    """A home in which everything is set up and well: two agents with hooks, a store, its files. Hooks are not called, but well."""
-    monkeypatch.setattr(client_checks, "_check_hook_reply", lambda *_, **__: ())
-    monkeypatch.chdir(home)
-    monkeypatch.delenv("TZ", raising=False)
+def _set_up(home):
     (home / ".claude").mkdir()
     (home / ".codex").mkdir()
     say(home, "a", RULE)
@@ -47,7 +43,21 @@ def place(home, monkeypatch):
         run_pipeline(workspace, [], RunOptions())
     install_hooks(paths, plan_hooks(paths))
     trust_hooks(paths.root / ".codex", paths.root / ".codex" / "hooks.json")
-    return paths
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    return Prepared(tmp_path_factory, _set_up)
+
+
+@pytest.fixture
+def place(prepared, monkeypatch):
+    """A home in which everything is set up and well: two agents with hooks, a store, its files. Hooks are not called, but well."""
+    home = prepared.again(monkeypatch)
+    monkeypatch.setattr(client_checks, "_check_hook_reply", lambda *_, **__: ())
+    monkeypatch.chdir(home)
+    monkeypatch.delenv("TZ", raising=False)
+    return find_paths(None, {"HOME": str(home)})
 
 
 @pytest.fixture
@@ -372,16 +382,16 @@ class _Answering(_Broken):
         self.wfile.write(body)
 
 
-@pytest.mark.parametrize(("answers", "well"), [(_Broken, False), (_Answering, True)])
-def test_a_model_on_this_machine_is_asked_whether_it_answers(place, answers, well):
-    with HTTPServer(("127.0.0.1", 0), answers) as server:
-        Thread(target=server.serve_forever, args=(0.005,), daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}/v1"
-        _settings(place, f'[llm]\nadapter = "openai"\nmodel = "x"\nbase_url = "{address}"\nattempts = 1\n')
-        (found,) = [each for each in run_checks(place) if each.name == "language model"]
-        server.shutdown()
-    assert found.ok is well
-    assert ("it answered" if well else "does not answer") in found.detail
+def test_a_model_on_this_machine_is_asked_whether_it_answers(place):
+    for answers, well, told in ((_Broken, False, "does not answer"), (_Answering, True, "it answered")):
+        with HTTPServer(("127.0.0.1", 0), answers) as server:
+            Thread(target=server.serve_forever, args=(0.005,), daemon=True).start()
+            address = f"http://127.0.0.1:{server.server_port}/v1"
+            _settings(place, f'[llm]\nadapter = "openai"\nmodel = "x"\nbase_url = "{address}"\nattempts = 1\n')
+            (found,) = [each for each in run_checks(place) if each.name == "language model"]
+            server.shutdown()
+        assert found.ok is well
+        assert told in found.detail
 
 
 @pytest.mark.parametrize("name", ["claude", "model"])
@@ -466,11 +476,9 @@ def test_an_entry_of_the_night_that_starts_nothing_is_named(place):
     assert "starts /nowhere/bin/kept" in wrong(place)
 
 
-@pytest.mark.parametrize(
-    "name", ["a hook that is gone", "a kept that is gone", "a store others may read", "a memory file that is gone"]
-)
-def test_what_a_program_can_mend_is_mended(place, calling, name):
-    FAULTS[name][0](place)
+def test_what_a_program_can_mend_is_mended(place, calling):
+    for name in ("a kept that is gone", "a hook that is gone", "a store others may read", "a memory file that is gone"):
+        FAULTS[name][0](place)
     assert apply_repairs(place, run_checks(place))
     assert wrong(place) == ""
     assert has_hooks(claude(place).read_text())

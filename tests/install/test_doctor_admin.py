@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from test_doctor import calling, claude, command_of, edited, place, script, wrong  # noqa: F401 - the fixture
+from test_doctor import calling, claude, command_of, edited, place, prepared, script, wrong  # noqa: F401 - the fixtures
 
 from kept.install import checks, client_checks, doctor
 
