@@ -336,7 +336,8 @@ def test_settings_nobody_can_follow_are_told_once_and_a_problem_that_hooks_log_o
     assert "the hook itself works" in told[0]
 
 
-def test_a_server_of_kepts_that_answers_is_well(place):
+def test_a_server_of_kepts_that_answers_is_well(place, monkeypatch):
+    monkeypatch.setattr(client_checks, "_SECONDS", 600.0)  # on a busy machine too
     kept = Path(sys.executable).with_name("kept")
     body = {"mcpServers": {"kept": {"command": str(kept), "args": ["mcp"]}}}
     (place.root / ".claude.json").write_text(json.dumps(body), encoding="utf-8")

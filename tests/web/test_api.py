@@ -92,7 +92,7 @@ def test_what_it_describes_is_what_it_does_whatever_it_is_asked(served, monkeypa
             "headers": headers,
             "seed": 1,
             "phases": {
-                "fuzzing": {"generation": {"max-examples": 60}},
+                "fuzzing": {"generation": {"max-examples": 20}},
                 "stateful": {"enabled": False},
             },
             # What is well-formed may still not fit what is there: no such memory, no such category, another revision.

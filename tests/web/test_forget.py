@@ -76,7 +76,7 @@ def test_the_question_stands_before_what_it_is_about_is_found_and_backups_and_a_
     row = page.locator(".row", has_text="Never deploy").first
     row.locator("summary").click()
     waiting = []
-    page.route("**/memories/forget?*", lambda route: waiting.append(route))
+    page.route("**/memories/forget?*", lambda route: waiting.append(route))  # noqa: PLW0108 - Playwright marks it
     row.get_by_role("button", name="Forget …").click()
     dialog = page.locator("dialog[open]")
     dialog.get_by_text("Looking where it stands …").wait_for()

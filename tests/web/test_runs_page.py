@@ -272,7 +272,7 @@ def test_what_the_last_night_did_stands_in_history_and_is_linked_from_where_it_i
         run_nightly(workspace)
     text = served.ask("GET", "/history")[2]
     assert "The night: 1 added" in text
-    night = text[text.index('id="night"') : text.index("What it did to memories")]
+    night = text[text.index('id="night"') :].partition("</details>")[0]
     assert "The last night, " in night
     assert "<dt>Read what is new</dt><dd>1 file with something new</dd>" in night
     assert [word for word in ("discover", "curate", "render", "vectors", "sessions 1:") if word in night] == []
