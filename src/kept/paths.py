@@ -120,8 +120,8 @@ def sample_env(sample: Paths, env: Mapping[str, str]) -> dict[str, str]:
 def refuse_state_elsewhere(home: Paths) -> None:
     """Raise RefusedPathError if a link leads the state folder out of the home: memories would be written there."""
     if is_state_outside_home(str(home.root)):
-        hint = "put the folder it leads to in its place, or choose another home with --home"
-        raise RefusedPathError(f"kept's own folder is a link that leads outside {home.root}", where=str(home.state), hint=hint)
+        hint = "replace the link by that folder, or choose another home with --home"
+        raise RefusedPathError(f"kept's own folder is a link to a place outside {home.root}", where=str(home.state), hint=hint)
 
 
 def find_paths(option: str | None, env: Mapping[str, str]) -> Paths:
@@ -136,7 +136,7 @@ def find_paths(option: str | None, env: Mapping[str, str]) -> Paths:
         raise ConfigError("there is no home directory", hint="set HOME, or give --home DIR")
     root = Path(chosen).expanduser().absolute()
     if any(ord(char) < 32 or "\ud800" <= char <= "\udfff" for char in str(root)):
-        raise ConfigError("the home directory's name holds control characters or is no UTF-8", hint="give --home DIR")
+        raise ConfigError("the home directory's name contains control characters or is not UTF-8", hint="give --home DIR")
     if root.exists() and not root.is_dir():
         raise ConfigError("the home is not a directory", where=str(root), hint="give --home DIR")
     variables = tuple((client.variable, env[client.variable]) for client in AGENTS if env.get(client.variable))

@@ -376,7 +376,7 @@ def refuse_lost_store(home: Paths, memory_files: Collection[str] = ()) -> None:
     made = [path for path in (home.written, home.vectors) if path.exists()]
     made += [path for path in shown if path.is_file() and holds_mark(files.read_file(path).data)]
     if copies or made:
-        left = "backups of it are there" if copies else f"{made[0]} was made from it"
+        left = "there are backups of it" if copies else f"{made[0]} was made from it"
         back = f"kept restore {copies[-1]}" if copies else "kept restore FILE, with a backup of yours"
         hint = f"restore it: {back} (or start with an empty one: --new-store)"
         raise StoreError(f"the store is gone, but {left}", where=str(home.store), hint=hint)

@@ -268,7 +268,7 @@ FAULTS = {
     ),
     "a store that is gone": (
         lambda place: [place.backups.mkdir(), place.store.rename(place.backups / "kept-2026-01-01.0.db")],
-        "store: the store is gone, but backups of it are there",
+        "store: the store is gone, but there are backups of it",
     ),
     "a store that is gone without a backup": (lambda place: place.store.unlink(), "store: the store is gone, but"),
     "a damaged store": (lambda place: place.store.write_bytes(b"not a database" * 900), "store"),

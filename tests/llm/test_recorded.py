@@ -54,7 +54,7 @@ def test_a_script_answers_by_purpose_and_words(tmp_path: Path) -> None:
     said = [model.ask(each) for each in (ask("figs"), ask("plums"), ask("figs", purpose="summary"))]
     assert [each.text for each in said if isinstance(each, AdapterReply)] == ['{"facts": ["figs"]}', '{"facts": []}', "a day"]
     path.write_text('{"contains": "x"}', encoding="utf-8")
-    with pytest.raises(ConfigError, match="the line is no rule of a script"):
+    with pytest.raises(ConfigError, match="the line is not a rule of a script"):
         load_script(path)
 
 

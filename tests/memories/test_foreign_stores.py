@@ -81,7 +81,7 @@ def texts(path):
 
 def test_a_pipe_is_refused_and_not_waited_for(desk_at, home, tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with desk_at(home) as workspace, pytest.raises(UsageError, match="no file and no folder"):
+    with desk_at(home) as workspace, pytest.raises(UsageError, match="neither a file nor a folder"):
         import_path(workspace, tmp_path / "pipe")
 
 

@@ -150,7 +150,7 @@ def test_what_is_turned_down_stays_so_through_the_next_run(workspace, home):
 def test_one_that_waits_is_found_by_the_beginning_of_its_id(workspace):
     number = list_pending_proposals(workspace)[0].memory.id
     assert find_pending_wish(workspace, number[:8]).id == number
-    with pytest.raises(MissingError, match="nothing that is held"):
+    with pytest.raises(MissingError, match="no held proposal"):
         find_pending_wish(workspace, "zzzz")
 
 

@@ -143,7 +143,7 @@ def test_the_view_is_bounded_and_what_has_no_room_stays_in_the_store(journal, ho
     assert run_pipeline(journal, [], RunOptions()).written.files == []
     left = next(each for each in journal.store.log.memories() if each.id not in shown)
     route = next(each for each in routes_by_memory(journal, [left])[left.id] if each.place is OutputPlace.VIEW)
-    assert (route.where, route.why) == ("", "there is no room: more relevant ones are there")
+    assert (route.where, route.why) == ("", "there is no room, because others are more relevant")
     body = read(home)
     gone = body["decisions"].pop()
     write(home, body)

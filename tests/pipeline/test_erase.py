@@ -807,7 +807,7 @@ def test_a_session_that_is_forgotten_leaves_none_of_its_sentences_in_the_journal
         entry = next((home / "journal").rglob(f"{DAY}.md"))
         assert "behind the blue lantern" in entry.read_text()
         gone = forget(workspace, make_erasure_request(workspace, source="one-session"))
-        assert any("one-session.jsonl still holds the session" in told for told in gone.out_of_reach)
+        assert any("one-session.jsonl still contains the session" in told for told in gone.out_of_reach)
     assert "behind the blue lantern" not in entry.read_text()
     assert "crane inspector" in entry.read_text()
 

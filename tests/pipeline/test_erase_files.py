@@ -441,7 +441,7 @@ def test_a_transcript_of_a_session_that_is_forgotten_is_named_while_it_is_there(
         run_pipeline(workspace, [], RunOptions())
         words = make_erasure_request(workspace, source="one-session").words
         assert [text for text in find_out_of_reach(workspace, words, ()) if "session" in text] == [
-            f"{path} still holds the session: the file belongs to another program"
+            f"{path} still contains the session: the file belongs to another program"
         ]
         path.unlink()
         assert not [text for text in find_out_of_reach(workspace, words, ()) if str(path) in text]

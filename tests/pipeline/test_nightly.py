@@ -81,7 +81,7 @@ def test_a_run_that_breaks_off_says_at_which_step_and_the_night_goes_on(desk_at,
         night = run_nightly(workspace)
         found = {each.name: (each.done, each.detail) for each in night.steps}
         assert found["extract"] == (True, "")
-        assert found["curate"] == (False, "something unexpected went wrong (LookupError) → report it; the rest goes on")
+        assert found["curate"] == (False, "something unexpected went wrong (LookupError) → please report it; the rest continues")
         assert found["render"] == (False, "not reached")
         assert found["backup"][0]
         assert [each.what for each in load_failures(str(workspace.paths.state))] == ["night curate"]

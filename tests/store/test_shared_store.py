@@ -211,7 +211,7 @@ def test_a_home_that_remembers_something_takes_no_part_in_another_memory_by_its_
     with desk_at(home) as workspace, pytest.raises(StoreError, match="not on the server"):
         run_pipeline(workspace, [], RunOptions())
     change_setting(paths_of(home), "store.url", "")
-    with pytest.raises(UsageError, match="holds a store of this owner"):
+    with pytest.raises(UsageError, match="already has a store of this owner"):
         move_to_server(paths_of(home), url)
     assert len(told(desk_at, home)) == 1
 

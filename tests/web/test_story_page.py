@@ -124,7 +124,7 @@ def test_a_memory_says_whether_the_next_session_is_told_it_and_why_not(served, h
     told, waits = served.add("The walnut harvest is on Tuesday."), served.hold("Never ship walnuts on a Friday.")
     served.ask("POST", f"/api/memories/{told.id}/pin", {})
     text = served.ask("GET", f"/memories/{told.id}/routes")[2]
-    assert "sees it at its start</strong>: it stands in" in text
+    assert "sees it at its start</strong>: it is in" in text
     assert "memory.md" in text
     routes = served.ask("GET", f"/memories/{waits.id}/routes")[2]
     assert "does not see it at its start</strong>: it is held for your decision" in routes

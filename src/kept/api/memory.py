@@ -315,7 +315,7 @@ class Memory:
         if sign and self._shared and not self._workspace.settings.trust_agents:
             raise UsageError(
                 f"an agent runs this ({sign} is set), but only the person may {action}",
-                hint="nothing was changed; run it in a terminal of your own",
+                hint="nothing was changed; run it in your own terminal",
             )
 
     def _apply_change(self, change: Callable[[], Stored]) -> Item:
@@ -381,7 +381,7 @@ def identify_project(project: str | os.PathLike[str] | None) -> str:
         return ""
     given = os.fspath(project) if isinstance(project, (str, os.PathLike)) else ""
     if not given.strip():
-        raise UsageError("an empty name is no project", hint="leave it out, or give a folder or a name")
+        raise UsageError("an empty name is not a project", hint="leave it out, or give a folder or a name")
     is_path = not isinstance(project, str) or given.startswith((".", "~")) or os.sep in given
     return str(Path(given).expanduser().resolve()) if is_path else f"{os.sep}{given}"
 

@@ -86,5 +86,5 @@ def refuse_agents(name: str, arguments: Sequence[str], variables: Mapping[str, s
     if sign:
         raise UsageError(
             f"an agent runs this ({sign} is set), but only the person may run `kept {name}`",
-            hint="nothing was changed; run it in a terminal of your own",
+            hint="nothing was changed; run it in your own terminal",
         )

@@ -41,7 +41,7 @@ def answer_event(words: list[str]) -> int:
     root = _find_home(words)
     event = words[0]
     if queue.is_state_outside_home(root):
-        sys.stderr.write("kept: its own folder is a link that leads outside the home; nothing is done\n")
+        sys.stderr.write("kept: its own folder is a link to a place outside the home; nothing was done\n")
         return 0
     try:
         payload = _parse_payload(sys.stdin.buffer.read(_MOST + 1))
@@ -106,8 +106,8 @@ def _parse_payload(raw: bytes) -> dict[str, Any] | str:
     try:
         body = parse_json(raw.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
-        return f"the payload is no JSON: {error}"
-    return body if isinstance(body, dict) else "the payload is no JSON object"
+        return f"the payload is not JSON: {error}"
+    return body if isinstance(body, dict) else "the payload is not a JSON object"
 
 
 def _payload_text(payload: Mapping[str, Any], name: str) -> str:

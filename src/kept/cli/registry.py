@@ -70,7 +70,7 @@ GROUPS = {
     "Set up": (
         Command("team", "commands.team:team", "list what a project's people share through the server; share, leave, accept"),
         Command("sync", "commands.team:sync", "exchange your memory between your machines through a folder"),
-        Command("sources", "commands.sources:sources", "show what is read, what is not and why; add or disable sources"),
+        Command("sources", "commands.sources:sources", "show which sources are read, which not and why; add or disable sources"),
         Command("prompt", "commands.prompt:prompt", "show or change the prompt with which a language model extracts memories"),
         Command("projects", "commands.projects:projects", "list projects and their directories; join two, or undo that"),
         Command("profiles", "commands.profiles:profiles", "list, show, copy and migrate profiles"),
@@ -96,9 +96,9 @@ GROUPS = {
 COMMANDS = {command.name: command for group in GROUPS.values() for command in group}
 
 GLOBAL_OPTIONS = (
-    ("--home DIR", "kept's own state and every file it writes are below DIR (also KEPT_HOME)"),
-    ("--profile NAME", "the profile to use: what is remembered, and how (see kept profiles)"),
-    ("--tz ZONE", "the time zone that decides which day something belongs to"),
+    ("--home DIR", "put kept's state and all its output files below DIR (also KEPT_HOME)"),
+    ("--profile NAME", "use this profile: it decides what is remembered, and how (see kept profiles)"),
+    ("--tz ZONE", "use this time zone for days"),
     ("--quiet, -q", "print only requested output and errors"),
     ("--verbose, -v", "print more; on an error, print where it occurred"),
     ("--new-store", "start an empty store if the old one is gone, even though backups exist"),

@@ -63,7 +63,7 @@ def web(
     running_port = find_running_page(home)
     if running_port is not None:  # one server is enough: a signed-in browser can open it again
         _show_page(f"http://127.0.0.1:{running_port}/overview", "The page is served already.", no_open=no_open)
-        write_line("A browser that is not signed in needs the address from the terminal where it was started.")
+        write_line("To sign in a browser, open the address shown in the terminal where it was started.")
         return
     listener = page.open_socket(port)
     open_home = partial(open_workspace, home, profile=call.profile, zone=call.zone, new_store=call.new_store)
@@ -80,7 +80,7 @@ def web(
                 ready=partial(
                     _show_page,
                     f"http://127.0.0.1:{actual_port}/overview#{key}",
-                    "The page is served here, to this machine alone; Ctrl-C ends it.",
+                    "The page is served to this machine only; Ctrl-C ends it.",
                     no_open=no_open,
                 ),
                 open_sample=_sample_opener(home, call),

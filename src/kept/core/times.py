@@ -81,7 +81,7 @@ def _format_utc(instant: datetime) -> str:
 def parse_stored_instant(text: str) -> datetime:
     """Parse the output of :func:`format_instant`. Raises ValueError for anything else."""
     if len(text) != 24 or text[10] != "T" or text[19] != "." or text[23] != "Z":
-        raise ValueError(f"no instant of kept's own: {text[:40]!r}")
+        raise ValueError(f"not an instant in kept's format: {text[:40]!r}")
     return datetime.fromisoformat(text)
 
 

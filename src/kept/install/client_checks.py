@@ -174,7 +174,7 @@ def _check_settings(home: Paths, client: Client) -> Iterator[CheckFinding]:
         body, fault = _parse_settings(path)
         name = f"{client.name} settings"
         if fault:
-            fix = f"rm {path}; kept setup" if path.is_symlink() and not path.exists() else f"mend {path}, then kept setup"
+            fix = f"rm {path}; kept setup" if path.is_symlink() and not path.exists() else f"fix {path}, then kept setup"
             yield make_fault(name, fault, fix)
         for switch, prevents, follows in _SWITCHES:
             if prevents(_value_at(body, switch)):

@@ -179,7 +179,7 @@ def _check_server(workspace: Workspace) -> Iterator[CheckFinding]:
             if sees_all
             else f"it knows this home as {owner}"
         )
-        yield CheckFinding(name="server", ok=not sees_all, detail=detail, fix="have a role of its own made (docs/team.md)")
+        yield CheckFinding(name="server", ok=not sees_all, detail=detail, fix="have a separate role created (docs/team.md)")
     except StoreError as error:
         yield make_fault("server", f"{error.what} ({error.where})", error.hint)
 

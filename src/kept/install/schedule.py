@@ -142,7 +142,7 @@ def cron_line(entry: JobEntry) -> str:
 
 def _quote_shell(word: str) -> str:
     if any(char in word for char in "\n\r\0"):
-        raise UsageError("a path with a line break cannot stand in a crontab", where=word[:80])
+        raise UsageError("a crontab cannot contain a path with a line break", where=word[:80])
     return shlex.quote(word).replace("%", "\\%")
 
 
@@ -260,7 +260,7 @@ def _plan_job(home: Paths, env: Mapping[str, str], *, at: str, zone: str, kind: 
     if zone:
         known_zone(zone)
         if chosen is not SchedulerKind.SYSTEMD:
-            raise UsageError(f"{chosen} does not support time zones", hint="leave --tz out: the time is the machine's own")
+            raise UsageError(f"{chosen} does not support time zones", hint="leave out --tz: times are in the machine's time zone")
     return chosen, JobEntry(command=_job_command(home, env), at=_parse_time(at), zone=zone)
 
 
@@ -334,7 +334,7 @@ def _parse_time(text: str) -> time:
     try:
         return time.fromisoformat(text).replace(second=0, microsecond=0, tzinfo=None) if text else AT
     except ValueError as error:
-        raise UsageError(f"{text!r} is no time of day", hint="write HH:MM, such as 02:30") from error
+        raise UsageError(f"{text!r} is not a time of day", hint="write HH:MM, such as 02:30") from error
 
 
 # The variables that say where clients keep their files. A scheduler does not have the environment of the shell that sets them.

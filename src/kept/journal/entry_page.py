@@ -75,7 +75,7 @@ def _fill_template(
 def _format_writer(head: EntryHead) -> str:
     if head.writer == EXTRACTIVE:
         return "Put together by kept from what was said and done, without a language model; the words are those used then."
-    return f"Written by {head.writer} from what was said and done; every paragraph was checked against what it rests on."
+    return f"Written by {head.writer} from what was said and done; every paragraph was checked against its sources."
 
 
 def _fill_slot(lines: list[str], block: Sequence[str]) -> None:

@@ -255,18 +255,18 @@ def parse_reply(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | Invali
     except json.JSONDecodeError as error:
         if error.msg.startswith("Unterminated string") or error.pos >= len(error.doc.rstrip()):
             return InvalidReply(fault=Fault.TRUNCATED, reason="the reply ends in the middle of its JSON")
-        return InvalidReply(fault=Fault.MALFORMED, reason=f"the reply is no valid JSON ({error.msg} at character {error.pos})")
+        return InvalidReply(fault=Fault.MALFORMED, reason=f"the reply is not valid JSON ({error.msg} at character {error.pos})")
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        return InvalidReply(fault=Fault.MALFORMED, reason=f"the reply is no valid JSON ({reason})")
+        return InvalidReply(fault=Fault.MALFORMED, reason=f"the reply is not valid JSON ({reason})")
     if not bodies:
         opening = answer.strip()[:200].lower()
         if any(item in opening for item in _REFUSING):
             return InvalidReply(fault=Fault.REFUSAL, reason="the model refused to answer")
-        return InvalidReply(fault=Fault.MALFORMED, reason="the reply holds no JSON object")
+        return InvalidReply(fault=Fault.MALFORMED, reason="the reply contains no JSON object")
     body = _choose_body(schema, bodies)
     if body is None:
-        return InvalidReply(fault=Fault.AMBIGUOUS, reason=f"the reply holds {len(bodies)} JSON objects where one was asked for")
+        return InvalidReply(fault=Fault.AMBIGUOUS, reason=f"the reply holds {len(bodies)} JSON objects instead of one")
     try:
         made: dict[str, Any] = fit_to_schema(schema, body)
     except ValueError as error:

@@ -19,4 +19,4 @@ def isolate_errors(what: str, where: str) -> Iterator[None]:
     try:
         yield
     except (*_BROKEN, sqlite3.Error) as error:
-        raise SourceError(f"{what} ({type(error).__name__})", where=where, hint="report it; the rest goes on") from error
+        raise SourceError(f"{what} ({type(error).__name__})", where=where, hint="please report it; the rest continues") from error

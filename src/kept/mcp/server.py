@@ -148,7 +148,7 @@ def create_server(open_workspace: OpenWorkspace) -> MCPServer:
         """What happened that day."""
         return read(lambda workspace: tools.get_day_history(workspace, date))
 
-    @server.prompt("recall", title="What is known of something")
+    @server.prompt("recall", title="Memories of a topic")
     def recall(topic: str) -> str:
         """Answer from the memories of a topic."""
         return f"Search kept's memory for {topic!r} (search_memory), then tell me in a few lines what it says, with ids and days."

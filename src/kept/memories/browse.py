@@ -161,7 +161,7 @@ def find_directory(workspace: Workspace, project: str) -> str:
     found = [item.directory for item in workspace.store.archive.projects() if workspace.scope(item.directory) in scopes]
     if len(scopes) > 1 or not found:
         problem = f"could be {', '.join(sorted(names[scope] for scope in scopes)[:3])}" if found else "has no folder here"
-        raise UsageError(f"the project {project!r} {problem}", hint="name a folder of it: kept projects")
+        raise UsageError(f"the project {project!r} {problem}", hint="name one of its folders; kept projects lists them")
     return found[0]
 
 

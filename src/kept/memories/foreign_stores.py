@@ -45,7 +45,7 @@ def read_stored_notes(path: Path) -> ForeignNotes:
         hint = "give an export of mem0 or ChatGPT, claude-mem's database, or files of notes or rules in Markdown"
         if found.unread:
             hint = f"{len(found.unread)} files cannot be read, {found.unread[0]} first"
-        raise UsageError("it holds no note of another tool in a known format", where=str(path), hint=hint)
+        raise UsageError("it contains no note of another tool in a known format", where=str(path), hint=hint)
     return found
 
 

@@ -122,7 +122,9 @@ def clean_memory_text(workspace: Workspace, text: str, *, most: int = MEMORY_CHA
     if not any(char.isalnum() for char in content):
         raise UsageError("there is nothing to remember in an empty text")
     if len(content) > most:
-        raise UsageError(f"a memory has at most {most} characters, this has {len(content)}", hint="shorten it, or make two of it")
+        raise UsageError(
+            f"a memory has at most {most} characters, this has {len(content)}", hint="shorten it, or make two memories"
+        )
     return content
 
 

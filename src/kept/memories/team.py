@@ -58,7 +58,7 @@ def share_project(workspace: Workspace, project: str, team: str, *, what: str, q
     """
     share = check_share(ShareSettings(project=workspace.find_scope(project), team=team, what=what, quotes=quotes), "--what")
     if any(each.team == team and each.project != share.project for each in _list_shares(workspace)):
-        raise UsageError(f"{team} is the team of another project", hint="a project has a team, and a role, of its own")
+        raise UsageError(f"{team} is the team of another project", hint="each project needs a separate team and role")
     with _connect(workspace) as server:
         server.share(team, _lines_to_share(workspace, share))
     known = [(each.project, each.team) for each in _list_shares(workspace)]

@@ -182,7 +182,7 @@ def find_pending_wish(workspace: Workspace, number: str) -> Memory:
     """The wish said once that has this id, or a beginning of it, as the memory it would become. Raises MissingError."""
     wishes = [memory for memory, stored in collect_pending(workspace) if not stored]
     by_id = {item: memory for memory in wishes for item in (memory.id, *memory.candidates)}
-    return find_by_prefix(by_id, number, f"nothing that is held has the id {number!r}", "see `kept review --all` for ids")
+    return find_by_prefix(by_id, number, f"no held proposal has the id {number!r}", "see `kept review --all` for ids")
 
 
 def accepted_memory_id(candidate: str) -> str:
@@ -194,7 +194,7 @@ def find_refused(workspace: Workspace, number: str) -> CandidateVerdict:
     """The candidate that was refused and has this id, or a beginning of it. Raises MissingError."""
     refused = {proposal.judged.candidate.id: proposal.judged for proposal in workspace.store.log.refused()}
     by_id = refused | {accepted_memory_id(candidate): judged for candidate, judged in refused.items()}
-    return find_by_prefix(by_id, number, f"nothing that was refused has the id {number!r}", "see `kept list --refused`")
+    return find_by_prefix(by_id, number, f"no refused proposal has the id {number!r}", "see `kept list --refused`")
 
 
 def _review_order(member: "tuple[Memory, bool, Score]") -> tuple[bool, bool, float, str]:

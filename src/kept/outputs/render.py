@@ -154,7 +154,7 @@ def read_view(data: bytes, lists: Iterable[str]) -> tuple[ViewEntry, ...] | str:
     try:
         body = json.loads(data.decode("utf-8-sig"))
     except (UnicodeDecodeError, ValueError, RecursionError):
-        return "it is no valid JSON"
+        return "it is not valid JSON"
     if not isinstance(body, dict) or not all(isinstance(item, list) for item in body.values()):
         return "it is not an object of lists"
     if gone := next((item for item in lists if item not in body), ""):

@@ -51,10 +51,10 @@ def routes_by_memory(workspace: Workspace, memories: Sequence[Memory]) -> dict[s
         )
         where = apart.get((item.scope, item.profile), "")
         hooked = item.scope != USER_SCOPE and hooks[profile.id]
-        why = "its project has a file of its own" if where else "a hook brings it to the sessions of its project"
+        why = "its project has a separate file" if where else "a hook brings it to the sessions of its project"
         elsewhere = OutputRoute(place=OutputPlace.MEMORY, where=where or _HOOK, why=why)
         missing = {
-            OutputPlace.VIEW: "there is no room: more relevant ones are there",
+            OutputPlace.VIEW: "there is no room, because others are more relevant",
             OutputPlace.MEMORY: "the file did not contain it when it was last written",
         }
         paths = {
@@ -135,15 +135,15 @@ class SessionStart:
     def find_way(self, memory: str) -> tuple[bool, str]:
         """True if the session sees a memory, and the way it does or the reason why not."""
         if any(item.id == memory for item in self.read):
-            return True, "it stands in a file that is read at every start"
+            return True, "it is in a file that is read at every start"
         added = any(piece.key == memory for piece in self.context.pieces)
         if not self.hooked:
             adds = ", which would add it" if added else ""
-            return False, f"no file that is read at its start has it, and no hook is installed{adds} (kept setup)"
+            return False, f"it is in no file that the session reads at its start, and no hook is installed{adds} (kept setup)"
         if added:
             return True, "a hook puts it there"
         left = next((reason for piece, reason in self.context.omitted if piece.key == memory), "")
-        return False, left or "it is not among what is chosen for the start; a prompt that is about it brings it"
+        return False, left or "it is not shown at the start, but a prompt about it brings it"
 
 
 def preview_start(workspace: Workspace, directory: str = "", *, client: str = "claude", budget: int = 0) -> SessionStart:

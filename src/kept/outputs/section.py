@@ -97,7 +97,7 @@ def place_section(
     now = find_section(data, where=where)
     if now is None or now.edited or now.inside != _encode_file(new):
         raise ChangedError(
-            "kept's section could not be told from the rest of the file",
+            "kept's section could not be separated from the rest of the file",
             where=where,
             hint="close the code block or comment that is left open",
         )
@@ -113,7 +113,7 @@ def replace_inside(original: bytes, inside: bytes, *, where: str = "") -> bytes:
     text = _decode_file(original, where)
     block = find_section(original, where=where)
     if block is None:
-        raise ChangedError("there is no section of kept's in the file", where=where, hint="kept run writes it")
+        raise ChangedError("kept has no section in the file", where=where, hint="kept run writes it")
     before, after = _encode_file(text.join_lines(0, block.first + 1)), _encode_file(text.join_lines(block.last))
     data = (_BOM if text.bom else b"") + before + inside + after
     now = find_section(data, where=where)
@@ -138,7 +138,9 @@ def remove_section(original: bytes, *, absorbed: bytes | None = None, where: str
     if block is None:
         return original
     if block.edited and block.inside != absorbed:
-        raise ChangedError("kept's section was edited", where=where, hint="move your lines out of it, or delete it by hand")
+        raise ChangedError(
+            "kept's section was edited", where=where, hint="move your lines elsewhere, or delete the section by hand"
+        )
     before = text.join_lines(0, block.first - 1 if block.heading else block.first)
     for _ in range(block.breaks):
         before = before.removesuffix(text.newline)
@@ -174,12 +176,12 @@ def _find_block(text: _FileText, where: str) -> SectionBlock | None:
     words = text.lines[marks[0]][0].rstrip().removeprefix(_BEGIN).removesuffix(_CLOSE).split()
     begins = sum(text.lines[at][0].startswith(_BEGIN) for at in marks)
     if begins > 1 and len(marks) == 2 * begins:
-        raise ChangedError(f"the file holds {begins} sections of kept's", where=here, hint="delete all but one")
+        raise ChangedError(f"the file contains {begins} sections of kept's", where=here, hint="delete all but one")
     if len(marks) != 2 or text.lines[marks[1]][0].rstrip() != _END or len(words) != 3 or words[2] not in ("0", "1", "2"):
         raise ChangedError(
             "the comments that bound kept's section do not match",
             where=here,
-            hint="delete what is left of them, kept writes the section anew",
+            hint="delete the rest of them; kept writes the section again",
         )
     first, last = marks
     inside = text.join_lines(first + 1, last)

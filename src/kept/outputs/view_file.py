@@ -49,14 +49,16 @@ def view_edits_to_operations(
     base = _written_entries(outputs[0])
     now = read_view(content.data, dict.fromkeys(entry.category for entry in base))
     if isinstance(now, str):
-        place = "" if dry else f" It is kept at {copy_to_quarantine(workspace.paths, path)} and written anew."
+        place = "" if dry else f" It is saved as {copy_to_quarantine(workspace.paths, path)} and written again."
         return (), f"{path} was not taken as an edit: {now}.{place}"
     view_edits = compare_views(base, now)
     edits = drop_agent_entries(workspace, path, base, view_edits, content.stamp)
     problem = ""
     if edits != view_edits:
-        place = "" if dry else f" It is kept at {copy_to_quarantine(workspace.paths, path)}."
-        problem = f"{path}: what an agent's command may have changed was not taken over.{place} If it was you, change it once more"
+        place = "" if dry else f" It is saved as {copy_to_quarantine(workspace.paths, path)}."
+        problem = (
+            f"{path}: changes that an agent's command may have made were not taken over.{place} If it was you, change it once more"
+        )
     return tuple(_view_operations(workspace, profile, edits)), problem
 
 

@@ -269,7 +269,7 @@ class _OutputWriter:
             if held:
                 self._commit_operations(target.path, held, actor=Actor.AGENT)
                 self.report.operations.update(map(operation_kind, held))
-            self.report.changed.append(f"{target.path}: what an agent wrote there is held for review; the file is as it was before")
+            self.report.changed.append(f"{target.path}: an agent's lines are held for review; the file is as before")
         if of_agents.removed:
             restored = f"{target.path}: {len(of_agents.removed)} lines that an agent's command took out are there again"
             if restored not in "\n".join(self.report.problems):
@@ -298,7 +298,7 @@ class _OutputWriter:
             return unsafe.edits
         if self.report.quarantined.get(target.path) == stamp:
             return unsafe.kept
-        copied = "" if self.report.dry else f"It is kept at {self._quarantine_target(target, lines, unsafe)} and written anew"
+        copied = "" if self.report.dry else f"It is saved as {self._quarantine_target(target, lines, unsafe)} and written again"
         accept = "`kept run --accept-loss` takes it as your edit instead" if unsafe.edits is not None else ""
         self.report.quarantined[target.path] = stamp
         hint = "; ".join(filter(None, (copied, accept)))

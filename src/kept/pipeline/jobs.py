@@ -157,9 +157,7 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
     """
     with hold_lock(workspace.paths.lock):
         if not any(jobs_folder(workspace).glob(f"*{_REPLY}")):
-            raise UsageError(
-                "there is no reply to any job", where=str(jobs_folder(workspace)), hint="kept jobs prepare, then answer them"
-            )
+            raise UsageError("no job has a reply", where=str(jobs_folder(workspace)), hint="kept jobs prepare, then answer them")
         number = RunNumber(workspace.store.log, workspace.clock, "jobs")
         written, reply_files = WriteReport(agent=agent), _ReplyFiles(workspace=workspace)
         archive_before_edits(workspace, locks=False)

@@ -155,7 +155,7 @@ def _step_results(report: RunReport) -> dict[str, tuple[str, str]]:
     reading, extracted, asked = report.reading, report.extracted, report.asked
     cut = "; the time limit was reached, the next night continues" if report.cut else ""
     # a limit that the person set: not a failure
-    spent = "; the budget is spent, the next night goes on" if asked.unaffordable else ""
+    spent = "; the budget is used up, the next night continues" if asked.unaffordable else ""
     found = [f"{extracted.accepted:,} to remember", f"{extracted.held:,} to hold for you", describe_set_aside(extracted.refused)]
     left = f"{format_count(report.llm_extraction.left, 'session')} left without a reply"
     questions = (

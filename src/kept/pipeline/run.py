@@ -266,7 +266,7 @@ def _describe_first(first: FilesToRead, rest: FilesToRead, seconds: float) -> st
     minutes = max(1, round(_LATER * seconds * first.after / max(1, rest.before) / 60))
     return (
         f"The first memories are written, from the latest {len(first.files):,} of {len(first.files) + len(rest.files):,} files. "
-        f"The others take about {minutes} min; stopped, a run keeps what it has, and the next goes on."
+        f"The others take about {minutes} min; if you stop the run, its results stay, and the next one continues."
     )
 
 

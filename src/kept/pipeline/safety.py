@@ -71,7 +71,7 @@ def write_export(workspace: Workspace, path: Path, text: str) -> None:
     """
     target = path.absolute()
     if any(target.resolve().is_relative_to(folder.resolve()) for folder in (workspace.paths.state, workspace.paths.config)):
-        raise UsageError("kept keeps its own files there", where=str(target), hint="choose a folder of yours")
+        raise UsageError("kept keeps its own files there", where=str(target), hint="choose one of your own folders")
     exported = {str(run.report.get("path", "")) for run in workspace.store.log.runs(command="export")}
     if target.exists() and str(target) not in exported:
         raise UsageError("there is a file of that name already", where=str(target), hint="choose another name")

@@ -27,7 +27,7 @@ from kept.workspace import Workspace, create_client
 LEAST_FOUND = 12  # of the 15 passages worth keeping: 80 %, required of a model that kept suggests
 MOST_TAKEN = 2  # passages that end with the task but were selected as worth keeping; one more fails the trial
 FAILED = "The model failed kept's trial, so its proposals are only listed (kept review --all) and it is asked nothing else"
-UNTRIED_TOO = "The model could not be tried; it is asked about sessions all the same, and what it proposes is held apart"
+UNTRIED_TOO = "The model could not be tested. It is asked about sessions anyway, but its proposals are only listed"
 OVERRULE = "→ kept llm trial --model OTHER, or to trust it all the same: kept config set llm.trial false && kept run --force"
 _PURPOSE = "trial"
 # The models that are tried if none is named, by command, the smallest first.

@@ -415,7 +415,7 @@ def _compose_entry(
     except ValueError as error:
         return (), (0, 0), 0, f"the reply does not have the requested form: {error}"
     if not context_items:
-        return (), (0, 0), refused, "no paragraph of the reply is supported by what it cites"
+        return (), (0, 0), refused, "no paragraph of the reply is supported by its citations"
     kept = [context_item for context_item in made.chosen.items if context_item.slot in (Slot.COMMITS, Slot.FILES, Slot.BEFORE)]
     return (
         (*context_items, *kept),

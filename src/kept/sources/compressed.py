@@ -61,7 +61,7 @@ def _unpack(path: Path, packed: BinaryIO, plain: BinaryIO) -> None:
                 most -= len(chunk)
                 if most < 0:
                     raise SourceError(
-                        "unpacks to more than a hundred times its size, which is no transcript",
+                        "unpacks to more than a hundred times its size, so it is not a transcript",
                         where=str(path),
                         hint="nothing of it was read",
                     )

@@ -80,7 +80,7 @@ def open_copy(path: Path) -> Iterator[sqlite3.Connection]:
                 connection.text_factory = lambda data: data.decode("utf-8", "replace")
                 yield connection
         except sqlite3.DatabaseError as error:
-            raise SourceError(f"is no database that can be read: {error}", where=str(path)) from error
+            raise SourceError(f"is not a readable database: {error}", where=str(path)) from error
 
 
 def table_names(path: Path) -> frozenset[str]:

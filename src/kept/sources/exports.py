@@ -238,7 +238,7 @@ def _open_members(path: Path, file: BinaryIO) -> Generator[_Member, None, None]:
         wanted = [entry for entry in entries if _MEMBER.fullmatch(entry.filename.rpartition("/")[2])]
         safe = sorted((entry for entry in wanted if _is_safe(entry.filename)), key=lambda entry: entry.filename)
         if not safe:
-            raise SourceError("is a ZIP without conversations", where=str(path), hint="name the export as it was downloaded")
+            raise SourceError("is a ZIP without conversations", where=str(path), hint="give the export as it was downloaded")
         total = sum(entry.file_size for entry in safe)
         # Members may overlap, so their compressed size is at most that of the file.
         packed = min(sum(entry.compress_size for entry in safe), os.fstat(file.fileno()).st_size)

@@ -381,9 +381,9 @@ class Log(Memories):
         for row in self._database.run("wrong_mentions"):
             yield f"operation {row['operation']}: listed wrongly under memory {row['memory']}"
         for row in self._database.run("wrong_live", undone=json_list(find_undone_passes(self.undo_redo_passes()))):
-            yield f"candidate {row['id']}: whether it counts differs from what the log says"
+            yield f"candidate {row['id']}: its validity differs from the log"
         for row in self._database.run("stray_words"):
-            yield f"words of {row['owner']}: they belong to nothing in the log"
+            yield f"words of {row['owner']}: they belong to no record of the log"
         yield from check_fingerprints(self._query_operations("forgets"), self._fingerprints())
 
     def _fingerprints(self) -> Iterator[FingerprintRow]:

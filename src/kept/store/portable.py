@@ -58,9 +58,9 @@ def read_rows(path: Path) -> Iterator[Row]:
 def _parse_row(line: bytes, *, first: bool) -> Row:
     row: Row = load(Row, json.loads(line, parse_constant=_reject_constant))
     if first != isinstance(row, StoreRow):
-        raise ValueError("the first row, and only that, tells the form")
+        raise ValueError("only the first row may be the header")
     return row
 
 
 def _reject_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")

@@ -315,7 +315,7 @@ def _note_from_row(row: Any) -> RecallNote:
             row[0], row[1], row[2], row[3], str(text), int(body.get("weight", 1)), any(told), str(body.get("asked", "")), result
         )
     except (ValueError, TypeError, AttributeError, zlib.error) as error:
-        raise StoreError("a note of what was worked on is damaged", hint="run `kept check`") from error
+        raise StoreError("a note about work is damaged", hint="run `kept check`") from error
 
 
 def _passage_from_row(row: Any) -> RecallPassage:

@@ -140,7 +140,7 @@ class SqliteStore:
                 raise ValueError("its checksum is another")
             return tuple(Output(hash=row["hash"], lines=load(tuple[Line, ...], json.loads(row["lines"]))) for row in rows)
         except UNREADABLE as error:
-            raise self._damage_error(f"what was written to {path} is damaged") from error
+            raise self._damage_error(f"the record of the last write to {path} is damaged") from error
 
     def _damage_error(self, what: str) -> DamagedError:
         return DamagedError(what, where=str(self.path), hint="restore a backup: kept restore FILE")

@@ -114,7 +114,9 @@ class RequestGuard:
                 raise _RejectedRequest(HTTPStatus.FORBIDDEN, "nobody is signed in", "open the address that `kept web` printed")
             if any(route.matches(scope)[0] is Match.FULL for route in self._app.router.routes):  # else: no such route
                 raise _RejectedRequest(
-                    HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "what changes something must be JSON", "content-type: application/json"
+                    HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+                    "a request that changes something must be JSON",
+                    "content-type: application/json",
                 )
         if not signed_in and path != SIGN_IN and (path.startswith(API) or not reads):
             raise _RejectedRequest(
@@ -125,11 +127,11 @@ class RequestGuard:
     def _check_origin(self, headers: Headers) -> None:
         hosts, origins = _header_values(headers, "host"), _header_values(headers, "origin")
         if len(hosts) != 1 or hosts[0] not in self._web.hosts:
-            raise _RejectedRequest(HTTPStatus.FORBIDDEN, "this page is served to this machine only, under its own name")
+            raise _RejectedRequest(HTTPStatus.FORBIDDEN, "this page is served only to this machine, under its own host name")
         if any(origin != f"http://{hosts[0]}" for origin in origins) or len(origins) > 1:
-            raise _RejectedRequest(HTTPStatus.FORBIDDEN, "another page may not ask here")
+            raise _RejectedRequest(HTTPStatus.FORBIDDEN, "requests from other pages are not allowed")
         if any(value not in ("same-origin", "none") for value in _header_values(headers, "sec-fetch-site")):
-            raise _RejectedRequest(HTTPStatus.FORBIDDEN, "another page may not ask here")
+            raise _RejectedRequest(HTTPStatus.FORBIDDEN, "requests from other pages are not allowed")
 
     def _is_signed_in(self, headers: Headers) -> bool:
         for item in _header_values(headers, "authorization"):
@@ -202,7 +204,7 @@ async def _receive_body(receive: Receive) -> bytes:
                 if not message.get("more_body", False):
                     return b"".join(parts)
     except TimeoutError as error:
-        raise _RejectedRequest(HTTPStatus.REQUEST_TIMEOUT, "the request came too slowly") from error
+        raise _RejectedRequest(HTTPStatus.REQUEST_TIMEOUT, "the request was sent too slowly") from error
 
 
 async def _drain_body(receive: Receive) -> None:
@@ -246,8 +248,8 @@ class Problem(BaseModel):
     """An error: what happened, where, and what to do next."""
 
     error: str = Field(description="What happened, as a clause.")
-    where: str = Field(default="", description="The memory, file or setting it is about; empty where there is none to name.")
-    hint: str = Field(default="", description="What to do next; empty where nothing can be done.")
+    where: str = Field(default="", description="The memory, file or setting concerned; empty if there is none.")
+    hint: str = Field(default="", description="The next step; empty if there is none.")
 
 
 def http_status(error: KeptError) -> int:
@@ -276,15 +278,15 @@ _PROBLEM = {"content": {"application/json": {"schema": {"$ref": "#/components/sc
 DOCUMENTED: dict[int | str, dict[str, Any]] = {
     int(status): {"description": text, **({"model": Problem} if status == HTTPStatus.BAD_REQUEST else _PROBLEM)}
     for status, text in (
-        (HTTPStatus.BAD_REQUEST, "It is no request this page understands."),
+        (HTTPStatus.BAD_REQUEST, "The request is malformed."),
         (HTTPStatus.UNAUTHORIZED, "Nobody is signed in."),
-        (HTTPStatus.FORBIDDEN, "It does not come from this page, or asks for what may not be."),
-        (HTTPStatus.NOT_FOUND, "There is no such thing."),
+        (HTTPStatus.FORBIDDEN, "The request does not come from this page, or is not allowed."),
+        (HTTPStatus.NOT_FOUND, "It does not exist."),
         (HTTPStatus.CONFLICT, "It conflicts with the current state."),
-        (HTTPStatus.PRECONDITION_FAILED, "It is no longer what you saw; nothing was changed."),
+        (HTTPStatus.PRECONDITION_FAILED, "It changed since you loaded it; nothing was changed."),
         (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "It is too large."),
-        (HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "It is no JSON."),
-        (HTTPStatus.UNPROCESSABLE_ENTITY, "It does not have the form that is described."),
+        (HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "The body is not JSON."),
+        (HTTPStatus.UNPROCESSABLE_ENTITY, "The body does not match the schema."),
         (HTTPStatus.SERVICE_UNAVAILABLE, "The store cannot be read or written."),
     )
 }

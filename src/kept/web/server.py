@@ -59,7 +59,7 @@ def _create_routes() -> FastAPI:
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
-        summary="What is remembered: read it, change it, take changes back. The same use cases as the command line's.",
+        summary="Read memories, change them, and undo changes, as on the command line.",
     )
     app.state.pages = PAGES
     app.include_router(render.router)

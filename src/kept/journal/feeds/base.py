@@ -186,7 +186,7 @@ def _create_opener() -> urllib.request.OpenerDirector:
 def fetch_address(address: str, cursor: Mapping[str, str]) -> FetchResponse:
     """Fetch a URL; the response has no data if the server says it is unchanged. Raises SourceError."""
     if not address.startswith(("http://", "https://")):
-        raise SourceError("is no web address", where=address, hint="give a URL that begins with http:// or https://")
+        raise SourceError("is not a web address", where=address, hint="give a URL that begins with http:// or https://")
     request = urllib.request.Request(address, headers={"User-Agent": "kept"})  # noqa: S310 - the scheme was checked above
     for name, header in _VALIDATORS.items():
         if cursor.get(name):

@@ -84,7 +84,7 @@ def _run_git(request: FeedRequest, *arguments: str) -> str:
         raise SourceError(f"git cannot be run: {type(error).__name__}", where=request.place) from error
     if done.returncode:
         raise SourceError(
-            "is no git repository with commits",
+            "is not a git repository with commits",
             where=request.place,
             hint="give the folder of a repository, or a file with its `git log`",
         )

@@ -53,7 +53,7 @@ def _load_visits(request: FeedRequest) -> Iterator[tuple[str, str, int, datetime
     path = request.path
     if not path.is_file() or path.stat().st_size > _MOST_BYTES:
         raise SourceError(
-            "is no file, or too large", where=request.place, hint="give places.sqlite of Firefox, or History of Chrome"
+            "is not a file, or too large", where=request.place, hint="give places.sqlite of Firefox, or History of Chrome"
         )
     try:
         with open_copy(path) as database:
@@ -68,7 +68,7 @@ def _query_visits(database: sqlite3.Connection, since: int, where: str) -> Itera
     names = ordinary_tables(database)
     kind = next((kind for name, kind in _KINDS.items() if name in names), None)
     if kind is None:
-        raise SourceError("is no history of a browser", where=where)
+        raise SourceError("is not a browser's history", where=where)
     query = (files(__name__.rpartition(".")[0]) / f"{kind[0]}.sql").read_text(encoding="utf-8")
     for address, head, stamp in database.execute(query, {"since": since, "most": MOST_ITEMS}):
         if isinstance(address, str) and isinstance(stamp, int):

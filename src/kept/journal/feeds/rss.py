@@ -78,7 +78,7 @@ def read_feed(request: FeedRequest) -> FeedResult:
         return FeedResult(cursor=cursor)
     root = parse_xml(data, request.place)
     if root.tag not in ("rss", "rdf", "feed"):
-        raise SourceError("is no RSS or Atom feed", where=request.place)
+        raise SourceError("is not an RSS or Atom feed", where=request.place)
     skipped = Counter[str]()
     items = []
     for node in root.iter():
@@ -119,7 +119,7 @@ def parse_feed_addresses(data: bytes, where: str) -> tuple[str, ...]:
     """The URLs of the feeds in an OPML file, each once, in order. Raises SourceError."""
     root = parse_xml(data, where)
     if root.tag != "opml":
-        raise SourceError("is no OPML file", where=where)
+        raise SourceError("is not an OPML file", where=where)
     found = (node.get("xmlurl", "").strip() for node in root.iter("outline"))
     return tuple(dict.fromkeys(item for item in found if item.startswith(("http://", "https://"))))[:_MOST_FEEDS]
 

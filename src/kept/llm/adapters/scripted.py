@@ -74,7 +74,7 @@ def _parse_rule(line: str, where: str) -> _Rule:
         return _Rule(purpose=str(body.get("purpose", "")), contains=str(body.get("contains", "")), reply=text)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigError(
-            "the line is no rule of a script", where=where, hint='write {"contains": "words", "reply": {…}}'
+            "the line is not a rule of a script", where=where, hint='write {"contains": "words", "reply": {…}}'
         ) from error
 
 

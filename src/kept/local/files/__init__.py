@@ -233,7 +233,7 @@ def _read_state(folder: int, name: str, path: Path) -> tuple[str, os.stat_result
 def _check_unchanged(folder: int, name: str, allowed: tuple[str, ...], path: Path) -> os.stat_result | None:
     now, state = _read_state(folder, name, path)
     if now not in allowed:
-        raise ChangedError("the file changed since it was read; it was left alone", where=str(path), hint="run again")
+        raise ChangedError("the file changed after it was read, so it was not written", where=str(path), hint="run again")
     return state
 
 

@@ -95,7 +95,7 @@ def open_parent(path: Path, root: Path, *, make: bool, links: Links = None) -> I
             else:
                 yield folders[-1], part
                 return
-    raise KeptError("a directory where a file should be", where=str(path))
+    raise KeptError("a directory instead of a file", where=str(path))
 
 
 def _refuse_link(place: str, link: str, allowed: tuple[Path, ...], *, last: bool, path: Path) -> None:

@@ -325,7 +325,7 @@ def _check_store(settings: StoreSettings, where: str) -> StoreSettings:
         raise ConfigError("store.url is not an address of PostgreSQL", where=where, hint='url = "postgresql://ROLE@HOST/DATABASE"')
     if _PASSWORD.search(settings.url):
         hint = "leave it out; ~/.pgpass, a certificate or PGPASSWORD gives it"
-        raise ConfigError("store.url holds a password, which kept writes into no file", where=where, hint=hint)
+        raise ConfigError("store.url contains a password, and kept stores no passwords", where=where, hint=hint)
     return settings
 
 

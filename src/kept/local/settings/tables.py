@@ -114,5 +114,5 @@ def check_share(share: ShareSettings, where: str) -> ShareSettings:
     if not share.project or not share.team:
         raise ConfigError("a share needs a project and a team", where=where, hint="kept team share PROJECT --with ROLE")
     if share.what not in SHARED:
-        raise ConfigError(f"what of a share must be {', '.join(SHARED[:-1])} or {SHARED[-1]}", where=where)
+        raise ConfigError(f"`what` of a share must be {', '.join(SHARED[:-1])} or {SHARED[-1]}", where=where)
     return share

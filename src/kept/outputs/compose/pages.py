@@ -165,7 +165,7 @@ def _build_pages(
         more = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
         header = (
             f"# {to_fact_text(draft.title, NAME)}{more}",
-            "A page of what is remembered, written anew as it changes. Edit freely.",
+            "A page of memories; kept rewrites it when they change. Edit freely.",
         )
         document = Document(sections=part, header=header, footer=tuple(footer))
         name = path if number == 1 else f"{path}-{number}"
@@ -276,7 +276,7 @@ def find_routes(
             )
             found.append(OutputRoute(place=place, where=f"{path}/{page}.md", why=why))
         elif place is OutputPlace.VIEW:
-            found.append(OutputRoute(place=place, where=path, why="what is active is there"))
+            found.append(OutputRoute(place=place, where=path, why="all active memories are there"))
         else:
             routes = find_sheet_routes([memory], memories, profile, place, path, as_of=as_of, names=names, zone=zone)
             found.append(routes[memory.id])

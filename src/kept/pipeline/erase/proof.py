@@ -77,7 +77,7 @@ def _places_out_of_reach(workspace: Workspace, words: ErasureWords, transcripts:
     whole = {Path(thread.path) for thread in workspace.store.archive.threads() if thread.session in words.sessions}
     for path in sorted({*whole, *map(workspace.paths.place_now, whole)}):
         if path.is_file():
-            yield f"{path} still holds the session: the file belongs to another program"
+            yield f"{path} still contains the session: the file belongs to another program"
     for path in sorted(workspace.paths.config.rglob("*")):
         if path.is_file() and next(traces(path, words), None):
             yield f"{path} still says it: your own settings"

@@ -60,7 +60,7 @@ def _check_events(database: Database, blocks: Blocks) -> Iterator[str]:
         marks += len(expected_marks)
         for number, event in events:
             if stored.get(number) != row_of(number, event) or number in unmarked:
-                yield f"event {event.key}: its row is not what the archive says"
+                yield f"event {event.key}: its row differs from the archive"
     last = database.fetch_one("next_event")["id"]
     if whole and last > expected:
         yield f"events {expected} to {last - 1}: their archive block is missing"

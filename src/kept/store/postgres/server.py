@@ -257,7 +257,7 @@ def describe_url(url: str) -> str:
     try:
         parts = conninfo_to_dict(url)
     except psycopg.Error as error:
-        raise StoreError(f"store.url is no address of PostgreSQL: {error}", hint="postgresql://ROLE@HOST/DATABASE") from error
+        raise StoreError(f"store.url is not an address of PostgreSQL: {error}", hint="postgresql://ROLE@HOST/DATABASE") from error
     return f"{parts.get('user', '')}@{parts.get('host', '')}/{parts.get('dbname', '')}"
 
 

@@ -187,7 +187,7 @@ class ReplicaDatabase(Database):
             )
         if bound is not None and bound.store != head.store:
             raise StoreError(
-                "the server holds another store than this home" if head.store else "the server holds no store of this owner",
+                "the server has a different store than this home" if head.store else "the server has no store of this owner",
                 where=str(self.path),
                 hint="set store.url back, or move this store there: kept migrate --to URL",
             )
@@ -278,7 +278,7 @@ class ReplicaDatabase(Database):
 def _refuse_held(head: Head) -> None:
     if head.store:
         hint = "begin with an empty --home and set store.url there to work with it"
-        raise UsageError("the server holds a store of this owner already", hint=hint)
+        raise UsageError("the server already has a store of this owner", hint=hint)
 
 
 def read_tables(connection: sqlite3.Connection) -> Mapping[str, Table]:

@@ -102,10 +102,10 @@ class ReplicaStore(SqliteStore):
         with TemporaryDirectory(prefix="kept-") as folder, ReplicaStore(Path(folder) / self.path.name, self._connect) as made:
             made.refresh()
             if found := made._find_damage(indexes=True):
-                raise DamagedError(f"what the server holds is damaged: {found[0]}", hint="run `kept check`")
+                raise DamagedError(f"the server's data is damaged: {found[0]}", hint="run `kept check`")
             for here, there in zip_longest(self.export_rows(), made.export_rows()):
                 if to_canonical_json(dump_member(here)) != to_canonical_json(dump_member(there)):
-                    raise DamagedError("the server holds other rows than this store", hint="run `kept check`")
+                    raise DamagedError("the server's rows differ from this store", hint="run `kept check`")
 
     def find_damage(self) -> tuple[str, ...]:
         """A description of each defect of the store, and of each difference between it and the server."""
@@ -127,7 +127,7 @@ class ReplicaStore(SqliteStore):
                 for table in self._replica.tables.values():
                     here, there = _sum_rows(self._replica.shared_rows(table)), _sum_rows(server.rows(table, -1))
                     if here != there:
-                        yield f"{table.name}: the {there[0]} rows on the server are not the {here[0]} that are here"
+                        yield f"{table.name}: the {there[0]} rows on the server are not the {here[0]} on this machine"
             server.rollback()
 
 

@@ -35,10 +35,10 @@ class FileOut(BaseModel):
     name: str = Field(description="Its path below the home.")
     path: str
     form: Literal["memory", "section", "rules", "card", "daily", "page", "view"]
-    heading: str = Field(description="The heading of the section that is kept's; empty where the whole file is.")
+    heading: str = Field(description="The heading of kept's section; empty if the whole file is kept's.")
     profiles: list[str]
     text: str = Field(description="The whole file, or kept's section of it.")
-    revision: str = Field(description="A hash of the bytes of that; empty where there are none. Give it back as If-Match.")
+    revision: str = Field(description="A hash of the bytes of `text`; empty if there are none. Send it as If-Match.")
     condition: Literal["there", "not written yet", "cannot be shown"]
     entries: list[EntryOut]
     problem: str
@@ -78,7 +78,7 @@ class SavedOut(BaseModel):
 
     file: FileOut
     operations: dict[str, int] = Field(description="How many operations of each kind the edit was.")
-    undo: str = Field(description="What takes the change back, for POST /api/undo; empty where nothing does.")
+    undo: str = Field(description="The argument of POST /api/undo that takes the change back; empty if none does.")
     problems: list[str]
 
 

@@ -16,12 +16,12 @@ router = APIRouter(tags=["graph"])
 class NodeOut(BaseModel):
     """A person, project, thing or memory."""
 
-    id: str = Field(description="The id of a memory, else the path a knowledge page about it has.")
+    id: str = Field(description="The id of a memory; for other things the path of their knowledge page.")
     kind: Literal["you", "project", "entity", "resource", "memory"]
     label: str
     weight: float
     detail: str
-    page: str = Field(description="The file of its knowledge page below the home; empty where none is written.")
+    page: str = Field(description="The path of its knowledge page below the home; empty if there is none.")
 
 
 class EdgeOut(BaseModel):

@@ -27,7 +27,7 @@ router = APIRouter(tags=["memories"])
 class MemoriesOut(BaseModel):
     """A page of the memories that match a filter."""
 
-    total: int = Field(description="How many the filter lets through.")
+    total: int = Field(description="The number of memories that match the filter.")
     memories: list[MemoryOut]
 
 
@@ -35,8 +35,8 @@ class AddBody(Body):
     """A sentence to remember."""
 
     text: Sentence
-    category: Name = Field(description="As `preference`, or `coding.preference` where several profiles are in use.")
-    scope: Name = Field(default="", description="A scope as memories tell it; for the user everywhere where it is empty.")
+    category: Name = Field(description="For example `preference`, or `coding.preference` if several profiles are in use.")
+    scope: Name = Field(default="", description="A scope, as in the memories' `scope`; empty: the user's scope.")
 
 
 class EditBody(Body):
@@ -44,7 +44,7 @@ class EditBody(Body):
 
     content: Sentence | None = None
     category: Name | None = None
-    scope: Name | None = Field(default=None, description="The scope, as memories tell it; it is moved there.")
+    scope: Name | None = Field(default=None, description="Move it to this scope, as in the memories' `scope`.")
 
 
 class PinBody(Body):
@@ -246,7 +246,7 @@ class MergeBody(Body):
 
     memories: Annotated[list[SeenMemory], Field(min_length=2, max_length=50)]
     content: Annotated[
-        str, Field(max_length=2 * person.MEMORY_CHARS, description="What the one says; empty: what the first says.")
+        str, Field(max_length=2 * person.MEMORY_CHARS, description="The words of the merged memory; empty: those of the first.")
     ] = ""
     category: Name = ""
 
@@ -254,7 +254,9 @@ class MergeBody(Body):
 class BulkResponse(ChangeResponse):
     """The result of several changes. ``undo`` reverts all of them."""
 
-    undo_each: list[str] = Field(description="What undoes each alone, in the order of ``memories``; empty where nothing changed.")
+    undo_each: list[str] = Field(
+        description="The arguments of undo for each single change, in the order of ``memories``; empty if nothing changed."
+    )
 
 
 class ForgetBody(Body):
@@ -279,10 +281,10 @@ class ErasureOut(BaseModel):
     """The erased memories and places or, if ``sure`` was false, those that would be erased."""
 
     forgotten: list[str]
-    places: dict[str, int] = Field(description="How many places, by what holds them.")
+    places: dict[str, int] = Field(description="The number of places, by kind.")
     near: list[NearCopy] = Field(description="Near copies that were not chosen.")
-    remains: list[str] = Field(description="Files of kept's own that still hold the words: none, but where something went wrong.")
-    out_of_reach: list[str] = Field(description="What says it, or may, and is not kept's to change.")
+    remains: list[str] = Field(description="Files of kept's that still contain the words; empty unless something failed.")
+    out_of_reach: list[str] = Field(description="Places that contain it, or may contain it, and that kept must not change.")
     problems: list[str]
 
 

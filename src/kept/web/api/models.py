@@ -79,15 +79,15 @@ class MemoryOut(BaseModel):
     trigger: str
     reason: str
     forgotten: bool
-    revision: str = Field(description="Changes when what a person sees of it does; give it back as If-Match.")
+    revision: str = Field(description="Changes when a visible part changes; send it as If-Match.")
 
 
 class ChangeResponse(BaseModel):
     """The result of a change."""
 
     memories: list[MemoryOut] = Field(description="The memories concerned, as they are now.")
-    undo: str = Field(default="", description="What takes the change back, for POST /api/undo; empty where nothing does.")
-    problems: list[str] = Field(default=[], description="What could not be written to files; the next run does it.")
+    undo: str = Field(default="", description="The argument of POST /api/undo that takes the change back; empty if none does.")
+    problems: list[str] = Field(default=[], description="Files that could not be written; the next run writes them.")
 
 
 def apply_change(request: Request, answer: Response, act: Callable[[Workspace], Sequence[Memory]]) -> dict[str, Any]:

@@ -31,17 +31,17 @@ class PromptOut(BaseModel):
     """The prompt that a profile uses."""
 
     profile: str
-    overridden: bool = Field(description="Whether a text of the person's own is in force.")
+    overridden: bool = Field(description="Whether the person's own text is used.")
     origin: str = Field(description="The file it is from, or `built in`.")
-    own: str = Field(description="Where a text of the person's own lies, or would lie.")
+    own: str = Field(description="The path of the person's own text, whether it exists or not.")
     text: str
-    system: str = Field(description="The whole text that a model gets; empty where the prompt cannot be followed.")
+    system: str = Field(description="The whole text that a model gets; empty if the prompt is invalid.")
     version: str
     tokens: int = Field(description="About how many tokens that is.")
     declared: list[CategoryOut]
-    diff: list[str] = Field(description="Lines of a unified diff from the built-in prompt; none where it is that.")
-    problem: str = Field(description="Why the prompt cannot be followed; empty where it can.")
-    revision: str = Field(description="Give it back as If-Match.")
+    diff: list[str] = Field(description="The lines of a unified diff from the built-in prompt; empty if it is the built-in prompt.")
+    problem: str = Field(description="Why the prompt is invalid; empty if it is valid.")
+    revision: str = Field(description="Send it as If-Match.")
 
 
 class PromptBody(Body):

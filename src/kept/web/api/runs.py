@@ -34,26 +34,26 @@ class RunBody(Body):
     """The options of a run; by default it reads all new transcripts of every source that is on."""
 
     dry: StrictBool = Field(default=False, description="Show what would change; change nothing.")
-    model: StrictBool = Field(default=True, description="Ask the language model of the settings, where one is set.")
+    model: StrictBool = Field(default=True, description="Ask the language model of the settings, if there is one.")
     force: StrictBool = Field(default=False, description="Read and analyse everything again.")
     since: Day = Field(default=None, description="Only sessions with events on this day or later.")
     until: Day = Field(default=None, description="Only sessions with events on this day or earlier.")
     only: list[Annotated[str, StringConstraints(max_length=4_000)]] | None = Field(
-        default=None, max_length=10_000, description="Of the transcripts to be read only these, by path or by source; null: all."
+        default=None, max_length=10_000, description="Read only these transcripts, by path or by source; null: all."
     )
-    again: StrictBool = Field(default=False, description="Go on as the run that was begun last; the other fields do not count.")
-    allow: StrictBool = Field(default=False, description="Let through what a guard stopped.")
-    confirm: StrictBool = Field(default=False, description="With `allow`: the person has read what would be lost, and wants it.")
+    again: StrictBool = Field(default=False, description="Continue the last run; the other fields are ignored.")
+    allow: StrictBool = Field(default=False, description="Apply changes that a guard stopped.")
+    confirm: StrictBool = Field(default=False, description="With `allow`: the person has read the list of losses and accepts them.")
 
 
 class RunStateOut(BaseModel):
     """The state of the run that this page has started, or of the last one."""
 
-    number: int = Field(description="How many runs this page has begun.")
+    number: int = Field(description="The number of runs that this page has started.")
     running: bool
     stage: str
     done: int
-    total: int = Field(description="0 where it is not known.")
+    total: int = Field(description="0 if unknown.")
     dry: bool
     told: list[str]
     problem: str
@@ -79,7 +79,7 @@ def begin_run(request: Request, body: RunBody) -> dict[str, Any]:
     """Start a run and answer at once; only one can run. A change that a guard stopped is made only with `allow` and `confirm`."""
     if body.allow and not body.confirm:
         raise UsageError(
-            "what a guard stopped needs the person's confirmation", hint="read what would be lost, then send `confirm`"
+            "changes that a guard stopped need the person's confirmation", hint="read the list of losses, then send `confirm`"
         )
     if body.since and body.until and body.since > body.until:
         raise UsageError(f"{body.since} is after {body.until}", hint="give the earlier day as `since`")
@@ -120,12 +120,10 @@ class UndoOut(BaseModel):
     """The result of an undo or redo."""
 
     passes: list[int] = Field(description="The passes switched.")
-    memories: list[MemoryOut] = Field(
-        description="The memories that changed, as they are now; those that are gone are not among them."
-    )
+    memories: list[MemoryOut] = Field(description="The changed memories, as they are now, without those that are gone.")
     later: int = Field(description="How many later operations on the same memories still count.")
-    said: str = Field(description="What the memories are now, in words.")
-    problems: list[str] = Field(description="What could not be written to files; the next run does it.")
+    said: str = Field(description="The present state of the memories, in words.")
+    problems: list[str] = Field(description="Files that could not be written; the next run writes them.")
 
 
 @router.post("/undo", response_model=UndoOut)
@@ -175,7 +173,7 @@ class SampleOut(BaseModel):
     """Whether the sample is shown, and the number of its memories."""
 
     on: bool
-    memories: int = Field(description="How many memories the sample has; 0 where it is not shown.")
+    memories: int = Field(description="The number of memories in the sample; 0 if it is not shown.")
 
 
 @router.post("/sample", response_model=SampleOut)

@@ -36,11 +36,11 @@ class SettingOut(BaseModel):
     default: Any
     value: Any
     choices: list[str]
-    given: bool = Field(description="Whether the file says it.")
+    given: bool = Field(description="Whether the settings file sets it.")
     terminal_only: bool = Field(
-        description="It names a program, a server or a path, or says whom to trust: shown here, changed on the terminal only (403)."
+        description="It names a program, a server or a path, or decides whom to trust; it can only be changed in a terminal (403)."
     )
-    revision: str = Field(description="Changes with the value; give it back as If-Match.")
+    revision: str = Field(description="Changes with the value; send it as If-Match.")
 
 
 class SettingsOut(BaseModel):
@@ -179,7 +179,7 @@ def choose_model(request: Request, body: ModelBody) -> dict[str, Any]:
     with request_workspace(request) as workspace:
         chosen = {item.title: item.settings for item in find_models(workspace.env)} | {"": {"llm.adapter": "none"}}
     if body.title not in chosen:
-        raise MissingError(f"{body.title!r} cannot be asked here now", hint="kept llm says which could be")
+        raise MissingError(f"{body.title!r} is not available", hint="kept llm lists the available models")
     home = request_home(request)
     with web_context(request).change_lock:
         for name in ("llm.adapter", "llm.command", "llm.base_url", "llm.model"):

@@ -51,7 +51,7 @@ def read_database(path: Path, cursor: Cursor, reader_of: ReaderOf) -> Iterator[S
         with open_copy(path) as database:
             yield from _read_database_slices(path, database, cursor, mark, reader_of)
     except UnicodeDecodeError as error:  # a damaged schema, quoted in an error message
-        raise SourceError("is no database that can be read", where=str(path)) from error
+        raise SourceError("is not a readable database", where=str(path)) from error
 
 
 def _read_database_slices(
