@@ -91,6 +91,4 @@ def _report_busy(written: WriteReport) -> Iterator[None]:
     try:
         yield
     except BusyError as error:
-        written.problems.append(
-            f"the files are not up to date, because another process is writing them: {error}; the next run updates them"
-        )
+        written.problems.append(f"another process is writing the files, so they are outdated: {error}; the next run writes them")

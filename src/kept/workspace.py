@@ -298,9 +298,7 @@ def open_workspace(
     given = os.environ if env is None else env
     refuse_state_elsewhere(home)
     for link in find_links(home.state):
-        raise RefusedPathError(
-            "there is a link in kept's own folder", where=str(link), hint="replace the link by the file it leads to"
-        )
+        raise RefusedPathError("there is a link in kept's own folder", where=str(link), hint="replace it by the file it leads to")
     if not new_store:
         refuse_lost_store(home, _memory_files(home, made))
     with _open_store(home, "" if home.settings_folder else chosen.store.url, dry=dry) as store:

@@ -59,9 +59,7 @@ def test_a_backup_that_cannot_be_made_says_what_is_in_the_way(store, tmp_path):
     (tmp_path / "a file").touch()
     with pytest.raises(StoreError) as error:
         add_backup(store, tmp_path / "a file", "x")
-    assert (
-        str(error.value) == f"the copy cannot be made: Not a directory ({tmp_path / 'a file'}) → move the file that is in the way"
-    )
+    assert str(error.value) == f"the copy cannot be made: Not a directory ({tmp_path / 'a file'}) → move what is in the way"
 
 
 def test_a_backup_is_made_although_an_index_is_wrong_and_a_copy_is_not(store, folder):

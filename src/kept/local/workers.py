@@ -78,9 +78,7 @@ def join_cluster(address: str, version: Callable[[], str]) -> Iterator[Workers]:
         if not threads:
             raise ConfigError("the scheduler has no workers", where=address, hint="start one: dask worker ADDRESS --nthreads 1")
         if {version()} != {*client.run(version).values()}:
-            raise ConfigError(
-                "a worker has another kept, or other formats", where=address, hint="install the same kept on all machines"
-            )
+            raise ConfigError("a worker has another kept, or other formats", where=address, hint="install the same kept everywhere")
         yield Workers(
             executor=client.get_executor(pure=False),
             ahead=_TASKS_PER_WORKER * threads,

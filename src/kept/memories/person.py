@@ -122,9 +122,7 @@ def clean_memory_text(workspace: Workspace, text: str, *, most: int = MEMORY_CHA
     if not any(char.isalnum() for char in content):
         raise UsageError("there is nothing to remember in an empty text")
     if len(content) > most:
-        raise UsageError(
-            f"a memory has at most {most} characters, this has {len(content)}", hint="shorten it, or make two memories"
-        )
+        raise UsageError(f"a memory has at most {most} characters, this has {len(content)}", hint="shorten it, or make two")
     return content
 
 
@@ -137,9 +135,7 @@ def _locked_memory(workspace: Workspace, number: str, if_match: str) -> Iterator
         if if_match not in ("", now):
             state = f"it is now {memory.status.value}: “{memory.content}”"
             raise StaleError(
-                f"this memory was changed meanwhile; {state}",
-                where=memory.id,
-                hint="nothing was changed; look at it, then try again",
+                f"this memory was changed meanwhile; {state}", where=memory.id, hint="nothing was changed; look at it, then retry"
             )
         yield memory
 

@@ -100,9 +100,7 @@ class SyncFolder:
     def join(self, code: str) -> None:
         """Use the key of the person's other machines. Raises UsageError if it is not a key."""
         if not re.fullmatch("[0-9a-f]{64}", code):
-            raise UsageError(
-                "this is not a key of `kept sync`", hint="copy what `kept sync --show-key` prints on the other machine"
-            )
+            raise UsageError("this is not a key of `kept sync`", hint="copy the key that `kept sync --show-key` prints there")
         self._save_note(key=code)
 
     def seen(self) -> dict[str, Place]:

@@ -138,9 +138,7 @@ def remove_section(original: bytes, *, absorbed: bytes | None = None, where: str
     if block is None:
         return original
     if block.edited and block.inside != absorbed:
-        raise ChangedError(
-            "kept's section was edited", where=where, hint="move your lines elsewhere, or delete the section by hand"
-        )
+        raise ChangedError("kept's section was edited", where=where, hint="move your lines elsewhere, or delete it by hand")
     before = text.join_lines(0, block.first - 1 if block.heading else block.first)
     for _ in range(block.breaks):
         before = before.removesuffix(text.newline)

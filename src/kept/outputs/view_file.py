@@ -56,9 +56,7 @@ def view_edits_to_operations(
     problem = ""
     if edits != view_edits:
         place = "" if dry else f" It is saved as {copy_to_quarantine(workspace.paths, path)}."
-        problem = (
-            f"{path}: changes that an agent's command may have made were not taken over.{place} If it was you, change it once more"
-        )
+        problem = f"{path}: changes that may be an agent's were not taken over.{place} If it was you, change it once more"
     return tuple(_view_operations(workspace, profile, edits)), problem
 
 

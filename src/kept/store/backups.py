@@ -36,9 +36,7 @@ def add_backup(store: SqliteStore, folder: Path, name: str) -> Path:
         store.copy_to(fresh, indexes=False)
         return fresh.rename(folder / f"kept-{name}.{_digest(fresh)}.db")
     except OSError as error:
-        raise StoreError(
-            f"the copy cannot be made: {error.strerror}", where=str(folder), hint="move the file that is in the way"
-        ) from error
+        raise StoreError(f"the copy cannot be made: {error.strerror}", where=str(folder), hint="move what is in the way") from error
 
 
 def rotate(folder: Path, keep: int) -> tuple[Path, ...]:

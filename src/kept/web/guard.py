@@ -114,9 +114,7 @@ class RequestGuard:
                 raise _RejectedRequest(HTTPStatus.FORBIDDEN, "nobody is signed in", "open the address that `kept web` printed")
             if any(route.matches(scope)[0] is Match.FULL for route in self._app.router.routes):  # else: no such route
                 raise _RejectedRequest(
-                    HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-                    "a request that changes something must be JSON",
-                    "content-type: application/json",
+                    HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "changes must be sent as JSON", "content-type: application/json"
                 )
         if not signed_in and path != SIGN_IN and (path.startswith(API) or not reads):
             raise _RejectedRequest(

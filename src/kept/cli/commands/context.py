@@ -23,8 +23,7 @@ _EVENTS = "session-start, user-prompt, stop, pre-compact, session-end, allow-sug
 def context(
     context: typer.Context,
     message: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="MESSAGE", help="The prompt; without it, the start of a session."),
+        list[str] | None, typer.Argument(metavar="MESSAGE", help="The prompt; without it, the start of a session.")
     ] = None,
     *,
     project: Annotated[

@@ -42,8 +42,7 @@ def list_(
         str, typer.Option(metavar="PROJECT", help="Only projects with this in their name, or the one of this folder.")
     ] = "",
     by: Annotated[
-        str,
-        typer.Option(metavar="model|agent|person|rules", help="Only memories proposed by a model, an agent, you or the rules."),
+        str, typer.Option(metavar="model|agent|person|rules", help="Only memories that a model, an agent, you or rules proposed.")
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:

@@ -74,10 +74,7 @@ def _format_jobs(jobs: Sequence[Job], more: int) -> Iterator[Line]:
     waiting = sum(job.state == "waiting" for job in jobs)
     if waiting:
         yield line(
-            (
-                f"Write a reply to each of {format_count(waiting, 'job')} beside it (ID.reply.json), then: kept jobs commit",
-                "dim",
-            )
+            (f"Write a reply to each of {format_count(waiting, 'job')} beside it (ID.reply.json), then: kept jobs commit", "dim")
         )
     elif jobs:
         yield line(("All are answered", "green"), (" → kept jobs commit", "dim"))
@@ -107,8 +104,7 @@ def _print_jobs_report(done: JobsReport, *, as_json: bool) -> int:
 def llm(
     context: typer.Context,
     action: Annotated[
-        str,
-        typer.Argument(metavar="[trial|question]", help="Test a model, or show a question; without it, list models."),
+        str, typer.Argument(metavar="[trial|question]", help="Test a model, or show a question; without it, list models.")
     ] = "",
     number: Annotated[int, typer.Argument(metavar="[N]", min=1, help="Which question to show.")] = 1,
     *,
@@ -152,9 +148,7 @@ def llm(
     if best is not None:
         write_line(f"The smallest model that passes: {best.model}", (f" → kept config set llm.model {best.model}", "dim"))
     else:
-        bounds = (
-            f"find at least {LEAST_FOUND}, take at most {MOST_TAKEN} that concern only their task, follow no planted instruction"
-        )
+        bounds = f"find at least {LEAST_FOUND}, take at most {MOST_TAKEN} that concern only their task, follow nothing planted"
         write_line(f"No model passes (it has to {bounds}).", (f" {OVERRULE}", "dim"))
     return int(best is None)
 

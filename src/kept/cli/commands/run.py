@@ -49,8 +49,7 @@ from kept.workspace import Workspace, open_workspace, utc_now
 def run(
     context: typer.Context,
     paths: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="PATH…", help="Files or folders to read; without any, all sources found here."),
+        list[Path] | None, typer.Argument(metavar="PATH…", help="Files or folders to read; without any, all sources found here.")
     ] = None,
     *,
     no_llm: Annotated[bool, typer.Option("--no-llm", help="Use no language model.")] = False,
@@ -59,8 +58,7 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change; change nothing.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Read and analyse everything again, or what is at PATH.")] = False,
     accept_loss: Annotated[
-        bool,
-        typer.Option("--accept-loss", help="Apply what the guard against losses stopped, and files that were set aside."),
+        bool, typer.Option("--accept-loss", help="Apply what the guard against losses stopped, and files that were set aside.")
     ] = False,
     occasion: Annotated[
         str, typer.Option(metavar="WHEN", help="real-time, session-end or nightly: skip profiles that wait for another occasion.")

@@ -187,9 +187,7 @@ def migrate(
     """
     home, quiet = command_home(context), global_options(context).quiet
     if bool(to) == bool(prepare):
-        raise UsageError(
-            "migrate needs --to or --prepare, not both", hint="kept migrate --to URL|sqlite, or for an administrator: --prepare URL"
-        )
+        raise UsageError("migrate needs --to or --prepare, not both", hint="kept migrate --to URL|sqlite, or --prepare URL")
     if prepare:
         prepare_server(prepare)
         lines = [line(("Prepared: ", "green"), "each role that may connect has its own rows there")]
@@ -254,8 +252,7 @@ def export(
 def import_(
     context: typer.Context,
     file: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="A file of `kept export`, or another tool's file or folder."),
+        Path | None, typer.Argument(metavar="FILE", help="A file of `kept export`, or another tool's file or folder.")
     ] = None,
     *,
     source: Annotated[

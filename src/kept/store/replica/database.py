@@ -204,9 +204,7 @@ class ReplicaDatabase(Database):
         if self.is_away:
             if self.fetch_one("setting", name=ERASING):
                 hint = "forget again when the server can be reached"
-                raise UnreachableError(
-                    "the server cannot be reached, so its rows cannot be erased", where=str(self.path), hint=hint
-                )
+                raise UnreachableError("the server's rows cannot be erased without it", where=str(self.path), hint=hint)
             self._connection.execute("DELETE FROM temp.changed")
             return
         names = [row[0] for row in self._connection.execute("SELECT DISTINCT name FROM temp.changed")]

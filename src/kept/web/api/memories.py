@@ -254,9 +254,7 @@ class MergeBody(Body):
 class BulkResponse(ChangeResponse):
     """The result of several changes. ``undo`` reverts all of them."""
 
-    undo_each: list[str] = Field(
-        description="The arguments of undo for each single change, in the order of ``memories``; empty if nothing changed."
-    )
+    undo_each: list[str] = Field(description="The argument of undo for each of ``memories``; empty if nothing changed.")
 
 
 class ForgetBody(Body):
