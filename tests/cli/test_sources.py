@@ -34,7 +34,7 @@ def test_a_reader_is_told_where_it_was_looked_and_which_files_were_read_because_
     named = transcript(home / "elsewhere" / "session-2.jsonl", OTHER)
     kept(capsys, "run", str(named), "--quiet")
     out = kept(capsys, "sources")[1]
-    assert "and 1 file elsewhere that you named; archived: 1 session" in out
+    assert "and 1 file in other folders that you named; archived: 1 session" in out
     assert "searched folders: kept sources --verbose" in out
     assert f"codex  {home}/.codex/sessions" in kept(capsys, "sources", "--verbose")[1].replace("~", str(home))
     assert told(capsys, "sources")["sources"][0]["elsewhere"] == 1

@@ -86,7 +86,7 @@ def test_a_sentence_that_is_more_often_wrong_than_right_is_counted_and_shown_wit
     with desk_at(home) as opened:
         run_pipeline(opened, [], RunOptions(model=False))
         assert count_pending_proposals(opened) == (1, 0)
-    for arguments, told in (([], "None of what is held is likely"), (["--all"], "Make the header")):
+    for arguments, told in (([], "No held proposal is likely"), (["--all"], "Make the header")):
         with pytest.raises(SystemExit):
             main(["review", "--list", *arguments, "--home", str(home)])
         assert told in capsys.readouterr().out

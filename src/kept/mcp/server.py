@@ -1,6 +1,6 @@
 """The MCP server: its tools, resources and prompts, and a notification when the memory file changes.
 
-Clients reach it over stdio, or over HTTP as they reach the web page: from this machine only, from no web page, with a key.
+Clients reach it over stdio, or over HTTP with a key, only from this machine and from no web page.
 """
 
 import asyncio

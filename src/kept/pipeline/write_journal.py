@@ -286,7 +286,7 @@ def _write_entry(workspace: Workspace, work: EntryOptions, first: date, last: da
     head = parse_entry_head(text) if content.stamp != files.MISSING else None
     done = EntryOutcome(first=first, last=last, path=path, state=EntryState.UNCHANGED, head=head)
     if content.stamp != files.MISSING and head is None:
-        return replace(done, state=EntryState.FOREIGN, reason="it is not kept's")
+        return replace(done, state=EntryState.FOREIGN, reason="kept did not write that file")
     if head is not None and is_entry_edited(text):
         return replace(done, state=EntryState.EDITED)
     if not any(item.grade is TrustLevel.SESSION for item in inputs.chosen.items):

@@ -246,7 +246,7 @@ def _open_members(path: Path, file: BinaryIO) -> Generator[_Member, None, None]:
             raise SourceError(
                 f"would unpack from {packed:,} to {total:,} bytes",
                 where=str(path),
-                hint="no export is packed like that: download it again",
+                hint="an export is not compressed that much; download it again",
             )
         beside = ["unsafe-member"] * (len(wanted) - len(safe)) + ["other-member"] * (len(entries) - len(wanted))
         for entry in safe:

@@ -97,7 +97,8 @@ class Memories:
         return tuple(row["id"] for row in self._database.run("memory_ids_like", prefix=prefix))
 
     def count_memories(self, moment: datetime) -> Mapping[tuple[str, str, str], int]:
-        """How many memories there are by (word at a moment, which is a status where it is one, profile, category)."""
+        """The number of memories by (outcome at a moment, profile, category); the outcome is the status or a word such as "was so".
+        """
         rows, known = (
             self._database.run("count_memories", moment=format_instant(moment), was_so=WAS_SO),
             {each.value: each for each in Status},

@@ -122,7 +122,7 @@ class SqliteStore:
         self._database.run("put_setting", name=f"note:{name}", value=text)
 
     def upgrade_memories(self) -> None:
-        """Compute the memories again, once, that an earlier version derived from the log in another way. What is damaged stays."""
+        """Compute the memories again, once, that an earlier version derived from the log in another way. Damaged rows stay."""
         if self.note("fold") != _FOLD:
             with suppress(DamagedError), self.transaction():
                 self.log.refold_undone()

@@ -48,15 +48,14 @@ def eval_(
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="The corpus: {ns, id, session, role, date, text} a line. For annotations: the folder their paths are relative "
-            "to (looked for near them).",
+            help="The corpus: {ns, id, session, role, date, text} per line. For annotations: the folder of the transcripts.",
         ),
     ] = None,
-    queries: Annotated[Path | None, typer.Option(metavar="FILE", help="Questions: {qid, ns, query, gold} a line.")] = None,
+    queries: Annotated[Path | None, typer.Option(metavar="FILE", help="Questions: {qid, ns, query, gold} per line.")] = None,
     gold: Annotated[
         Path | None,
         typer.Option(
-            metavar="PATH", help="Facts: {ns, text, sources} a line. Or a folder of annotations of transcripts (gold.jsonl)."
+            metavar="PATH", help="Facts: {ns, text, sources} per line. Or a folder of annotations of transcripts (gold.jsonl)."
         ),
     ] = None,
     turns: Annotated[
@@ -73,7 +72,7 @@ def eval_(
     ] = None,
     ablate: Annotated[
         bool,
-        typer.Option("--ablate", help="For annotated turns: what is gained and lost if each word list of the rules is left out."),
+        typer.Option("--ablate", help="For annotated turns: show the effect of leaving out each word list of the rules."),
     ] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the rankings, or the memories, as JSON lines.")] = None,
     level: Annotated[str, typer.Option(metavar="LEVEL", help="Rank turns or sessions.")] = "turn",

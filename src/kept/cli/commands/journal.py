@@ -72,7 +72,7 @@ def journal(
             max=16,
             metavar="N",
             help="Ask a model about up to N days at the same time, if they are independent: days of different projects, or a "
-            "template whose entries are not remembered. The entries do not change by this.",
+            "template whose entries are not remembered. The resulting entries are the same.",
         ),
     ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,

@@ -97,7 +97,7 @@ def review(
         elif not pool:
             write_line("Nothing is held for you.")
         elif not queue:
-            text = "That is all for today" if any(item.decided for item in pool) else "None of what is held is likely to be right"
+            text = "That is all for today" if any(item.decided for item in pool) else "No held proposal is likely to be right"
             write_line(text, (f"; {len(pool):,} more → kept review --all", "dim"))
         elif list_ or not is_interactive():
             write_lines(shown_line for item in queue for shown_line in _pending_card(workspace, item))
@@ -270,4 +270,4 @@ def _decision_card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     yield from more_lines(len(memory.evidence), _QUOTES, f"kept why {format_id(memory.id)}", indent=4)
     yield line((f"    {memory.reason}", "dim"))
     if later is not None and clash:
-        yield line((f"    keep it where both hold, reject it where only {stands} does", "dim"))
+        yield line((f"    keep it if both hold, reject it if only {stands} does", "dim"))

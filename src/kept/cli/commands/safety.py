@@ -148,7 +148,7 @@ def backup(
 
 def restore(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup: of yours, or one of ~/.local/share/kept/backups.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="One of your backups, or one in ~/.local/share/kept/backups.")],
 ) -> int:
     """Replace the store by a backup. The present store is moved aside; later hand edits are kept."""
     done = restore_store(command_home(context), file, lambda: command_workspace(context))
@@ -349,7 +349,7 @@ def audit(
     ):
         _print_findings(fault, list(group))
     if not audit_report.compared:
-        write_line(("No transcripts were read yet, so the lines were not compared with any → kept run", "dim"))
+        write_line(("No transcripts were read yet, so there was nothing to compare the lines with → kept run", "dim"))
     return 1 if audit_report.findings else 0
 
 

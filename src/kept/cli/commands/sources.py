@@ -99,7 +99,7 @@ def _change_roots(context: typer.Context, action: str, wanted: Sequence[SourceRo
     if action != "list":
         if not wanted:
             raise UsageError(f"`kept sources {action}` needs a folder or file", hint=f"kept sources {action} PATH")
-        text = "is read by every run from now on." if action == "add" else "is no longer read by every run."
+        text = "is read by every run from now on." if action == "add" else "is no longer read automatically."
         more = " → kept run" if action == "add" else " What was remembered stays."
         for item in wanted:
             if action == "add":
@@ -176,7 +176,7 @@ def _format_survey(workspace: Workspace, surveyed: Survey, *, verbose: bool) -> 
     if not here:
         yield line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))
     if workspace.paths.store.exists():
-        yield line((f"What was read is archived in {format_path(workspace.paths.store)}", "dim"))
+        yield line((f"The archive is {format_path(workspace.paths.store)}", "dim"))
     yield from _unread_tool_lines(workspace, surveyed, verbose=verbose)
     yield from _project_lines(surveyed, verbose=verbose)
     if verbose:
@@ -186,7 +186,7 @@ def _format_survey(workspace: Workspace, surveyed: Survey, *, verbose: bool) -> 
 def _tool_lines(workspace: Workspace, tool: ToolSurvey, *, verbose: bool) -> Iterator[Line]:
     span = f", {format_day(tool.first_at, workspace.zone)} – {format_day(tool.last_at, workspace.zone)}" if tool.first_at else ""
     files = [f"{format_count(tool.files, 'file')}, {format_size(tool.size)}"] if tool.files else []
-    files += [f"{format_count(tool.elsewhere, 'file')} elsewhere that you named"] if tool.elsewhere else []
+    files += [f"{format_count(tool.elsewhere, 'file')} in other folders that you named"] if tool.elsewhere else []
     aside = tool.account.records - tool.account.kept
     read = (
         f"; archived: {format_count(tool.sessions, 'session')}, {format_count(tool.account.events, 'event')}{span}"

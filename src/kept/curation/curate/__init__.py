@@ -88,8 +88,8 @@ def curate(
 ) -> tuple[Operation, ...]:
     """The operations that bring the memories of a group to the state that follows from its live candidates.
 
-    A memory that a person wrote, edited, retired or rejected absorbs the candidates that say the same, and stays as the person left
-    it until they say explicitly that it changed; any other newer contradiction is held for the person. Of two other memories that
+    A memory that a person wrote, edited, retired or rejected absorbs the candidates that say the same. It does not change until the
+    person says explicitly that it changed; any other newer contradiction is held for the person. Of two other memories that
     contradict each other, the later by event time replaces the earlier; if no rule is sure that they do, the earlier is held.
 
     ``blocked`` candidates, such as those of undone passes, are ignored. ``rules`` are the rules of the group's profile,

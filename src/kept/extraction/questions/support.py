@@ -140,7 +140,7 @@ def is_qualified(rest: str) -> bool:
 
 
 def _is_reversed(markers: Sequence[_Marker], other: _MarkedText, others: Sequence[_Marker]) -> bool:
-    """True if a clause of the other text says mostly the same words without a marker that follow a marker here."""
+    """True if the words that follow a marker here mostly occur, without a marker, in a clause of the other text."""
     theirs = frozenset[str]().union(*(marker.scope for marker in others))
     return any(
         not marker.scope & theirs

@@ -1,8 +1,8 @@
 """Decide whether a person asserts a passage that they typed, by its sentence and the sentences around it.
 
 Checks the lexicons of all languages together. Any sign to the contrary counts, because a doubtful candidate is only held for
-review. A passage cut out of a sentence may say the opposite of the sentence. This is decided without understanding the rest: the
-rest may only be filler, a complete clause, or nothing.
+review. A passage cut out of a sentence may say the opposite of the sentence. This needs no understanding of the rest of the
+sentence, which may only be filler, a complete clause, or nothing.
 """
 
 from collections.abc import Sequence

@@ -30,8 +30,8 @@ _READERS = {
 def read_new_items(
     kind: str, *, name: str, place: str, cursor: Mapping[str, str], zone: ZoneInfo, now: datetime, fetching: Fetch = fetch_address
 ) -> FeedResult:
-    """Read the new items of a source since ``cursor`` (empty: all). ``place`` is a path or a URL; ``zone`` is for times without
-    one.
+    """Read the new items of a source since ``cursor`` (empty: all). ``place`` is a path or a URL; ``zone`` is the time zone of
+    times that name none.
 
     Raises SourceError if the source as a whole cannot be read; a broken item is skipped and counted.
     """

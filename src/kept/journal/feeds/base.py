@@ -42,7 +42,7 @@ Fetch = Callable[[str, Mapping[str, str]], FetchResponse]
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeedRequest:
     """A source to read: its name in entries, its ``place`` (as a path, too, for sources on the disk), and the cursor that it
-    returned the last time, empty the first time. ``zone`` is for times without one.
+    returned the last time, empty the first time. ``zone`` is the time zone of times that name none.
     """
 
     name: str

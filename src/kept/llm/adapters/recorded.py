@@ -65,7 +65,8 @@ class RecordingModel:
 class ReplayModel(EstimatingModel):
     """A model that replays a recording. Raises ConfigError for a file that it cannot read.
 
-    Unrecorded questions fail, except that those of the purpose ``requests`` get an empty reply if the recording has none of them.
+    Unrecorded questions fail. Questions of the purpose ``requests`` get an empty reply instead, if the recording has none of that
+    purpose.
     """
 
     def __init__(self, path: Path) -> None:

@@ -154,7 +154,7 @@ class ReplyCache:
             self._execute("drop_failures", key)
 
     def find_reply_keys(self, sessions: Iterable[str], holds_words: Callable[[str], bool]) -> tuple[str, ...]:
-        """The keys of the replies about these sessions, and of those for whose text ``holds_words`` is true."""
+        """The keys of the replies that are about these sessions or for whose text ``holds_words`` is true."""
         gone = set(sessions)
         return tuple(row[0] for row in self._read("every_reply") if gone & set(json.loads(row[1])) or holds_words(row[2]))
 
