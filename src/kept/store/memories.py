@@ -97,8 +97,7 @@ class Memories:
         return tuple(row["id"] for row in self._database.run("memory_ids_like", prefix=prefix))
 
     def count_memories(self, moment: datetime) -> Mapping[tuple[str, str, str], int]:
-        """The number of memories by (outcome at a moment, profile, category); the outcome is the status or a word such as "was so".
-        """
+        """The number of memories by (outcome at a moment, profile, category); the outcome is a status or "was so"."""
         rows, known = (
             self._database.run("count_memories", moment=format_instant(moment), was_so=WAS_SO),
             {each.value: each for each in Status},
