@@ -34,7 +34,7 @@ from kept.local.files import hold_lock
 from kept.paths import Paths
 
 SEVERAL = lines(
-    *(each for n in range(40) for each in (human(f"Never edit `lib/part{n}.js` by hand, it is generated."), answer("word " * 900)))
+    *(each for n in range(15) for each in (human(f"Never edit `lib/part{n}.js` by hand, it is generated."), answer("word " * 900)))
 )
 
 
