@@ -3,12 +3,9 @@
 import pytest
 from test_handover import handed, suggest, verdict
 
-from kept.core.memory import Accepted
+from kept.core.memory import ANOTHERS, ASKED, CONTENT, JEST, ONCE, SUPPOSED, WITHDRAWN, Accepted
 from kept.extraction.rules import assertion
 from talk import user
-
-ASKED, SUPPOSED, ONCE, CONTENT, JEST = assertion.ASKED, assertion.SUPPOSED, assertion.ONCE, assertion.CONTENT, assertion.JEST
-ANOTHERS, WITHDRAWN = assertion.ANOTHERS, assertion.WITHDRAWN
 
 
 def given(marked):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kept.core.memory import SAID_ONCE, TAKES_BACK, USER_SCOPE, WITHDRAWAL, Accepted, Held, Refused
+from kept.core.memory import SAID_ONCE, TAKES_BACK, USER_SCOPE, WITHDRAWAL, Accepted, Frame, Held, Refused
 from kept.core.spans import typed_spans
 from kept.core.text import one_line
 from kept.extraction.gate import judge
@@ -801,3 +801,14 @@ def test_a_telling_that_ends_in_a_colon_says_nothing_by_itself():
 )
 def test_spanish_lo_que_points_at_nothing_outside(prompt, expected):
     assert [verdict for verdict, _ in told(prompt, "es")] == [expected]
+
+
+@pytest.mark.parametrize("name", ["Frida sagte", "Otto schrieb", "Irma meinte"])
+def test_what_somebody_said_in_german_is_no_rule_of_the_speaker(name):
+    assert told(f"{name}, wir sollten niemals sonntags liefern.", "de") == []
+
+
+def test_a_doubtful_rule_beside_a_quoted_one_belongs_to_the_same_text():
+    text = "copio il regolamento:\nIl socio deve sempre firmare il registro. Non è mai ammesso un ospite senza invito."
+    made = found(user(text), lexicon=load_lexicon(("it",)))
+    assert [each.doubt for each in made] == [Frame.QUOTED, Frame.QUOTED]

@@ -7,11 +7,10 @@ import pytest
 
 from kept.core.event import Author, EventKind, ToolUse
 from kept.core.fingerprint import fingerprint_statement
-from kept.core.memory import Accepted, Held, Refused
+from kept.core.memory import WITHDRAWN, Accepted, Held, Refused
 from kept.core.operation import Add
 from kept.core.redact import redact
 from kept.core.text import normal_form
-from kept.extraction.rules.assertion import WITHDRAWN
 from kept.extraction.verdicts import Rules, collect_texts, judge_candidate, load_rules, select_requests
 from kept.profiles import load_profile
 from kept.profiles.profile import ProfileRule

@@ -42,13 +42,6 @@ OCCASIONAL = "what helped names an id that only this failure printed"
 UNCONFIRMED = "it is not certain that you typed it: it may come from a program, an agent or somebody else"
 TEMPLATE = "the text around it is the same each time, so it may come from a template"
 
-# The person approved the memory: it stays active unless their own explicit words replace it.
-APPROVED = "approved by the user"
-
-# Reasons (or their beginnings) for which a person ends a memory that is not wrong: no longer true, moved to another project, split.
-WAS_SO, MOVED, SPLIT = "it was so then and is no more", "moved to", "split by the user"
-NOT_TAKEN = "kept refused it"  # beginning of the reason for which kept itself did not accept something
-
 
 class Frame(StrEnum):
     """Reasons why a passage of a prompt may not express its author's meaning: the rest of its sentence, or the text around it."""
@@ -56,6 +49,24 @@ class Frame(StrEnum):
     PART = "it is part of a sentence, and the rest may change what it means"
     LED = "the line before it may reverse it, or say that somebody else wrote it"
     QUOTED = "may be quoted, taken back or meant for another use"
+
+
+# Held: the person may not state it.
+ASKED = "it is part of a question"
+SUPPOSED = "it depends on a condition or a doubt"
+ONCE = "may hold for one occasion only"
+CONTENT = "it is text that was to be written somewhere else"
+ANOTHERS = "it may be the words of another author"
+WITHDRAWN = "you took it back or denied it"
+JEST = "it may be meant as a joke"
+UNSTATED = (*Frame, ASKED, SUPPOSED, ONCE, CONTENT, ANOTHERS, WITHDRAWN, JEST)
+
+# The person approved the memory: it stays active unless their own explicit words replace it.
+APPROVED = "approved by the user"
+
+# Reasons (or their beginnings) for which a person ends a memory that is not wrong: no longer true, moved to another project, split.
+WAS_SO, MOVED, SPLIT = "it was so then and is no more", "moved to", "split by the user"
+NOT_TAKEN = "kept refused it"  # beginning of the reason for which kept itself did not accept something
 
 
 # Repetition does not lift these reasons, because it proves nothing here: an agent repeats what it does and what it hands over.

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from kept.core.event import Event, EventKind
 from kept.core.fingerprint import is_known_statement
 from kept.core.invisible import strip_invisible
-from kept.core.memory import MOST_REQUESTS, Accepted, Actor, Candidate, CandidateVerdict, Refused
+from kept.core.memory import MOST_REQUESTS, WITHDRAWN, Accepted, Actor, Candidate, CandidateVerdict, Refused
 from kept.core.pattern import Pattern
 from kept.core.redact import redact
 from kept.core.spans import typed_text
@@ -15,7 +15,7 @@ from kept.core.text import normal_form, one_line
 from kept.core.value import dataclass, replace
 from kept.extraction.expiry import add_end
 from kept.extraction.gate import is_grounded, judge
-from kept.extraction.rules.assertion import WITHDRAWN, is_correction, is_denial, is_retraction
+from kept.extraction.rules.assertion import is_correction, is_denial, is_retraction
 from kept.extraction.rules.harms import is_harmful_command
 from kept.extraction.rules.patterns import has_match, is_prompt, list_texts
 from kept.profiles.lexicons import Lexicon

@@ -17,7 +17,19 @@ from kept.core.codec import to_canonical_json
 from kept.core.digest import digest
 from kept.core.errors import KeptError
 from kept.core.fold import find_undone_passes
-from kept.core.memory import PASSING, SAID_ONCE, SHORT, TOLD, UNTRIED, Candidate, CandidateVerdict, Memory, Refused, Status
+from kept.core.memory import (
+    PASSING,
+    SAID_ONCE,
+    SHORT,
+    TOLD,
+    UNSTATED,
+    UNTRIED,
+    Candidate,
+    CandidateVerdict,
+    Memory,
+    Refused,
+    Status,
+)
 from kept.core.text import normal_form
 from kept.core.times import format_day
 from kept.core.value import dataclass, replace
@@ -158,13 +170,14 @@ def _save_counts(workspace: Workspace, stamp: list[int | str], proposals: Sequen
 def _is_likely(memory: Memory, value: "Score") -> bool:
     """True if a proposal is worth a person's time.
 
-    The score only judges a person's sentences that rules chose. Proposals of agents and models are worth it, unless the model did
-    not pass its trial. Statements that only matter for the current task, or are too short, are not. Proposals that may contradict
-    something later always are.
+    The score only judges a person's sentences that rules chose; those that the person may not state are not worth it. Proposals of
+    agents and models are, unless the model did not pass its trial. Statements that only matter for the current task, or are too
+    short, are not. Proposals that may contradict something later always are.
     """
     if memory.superseded_by or memory.reason.endswith((PASSING, SHORT, UNTRIED)):
         return bool(memory.superseded_by)
-    return memory.trigger not in TOLD or (value.likely and _stands_alone(memory.content))
+    stated = value.likely and not memory.reason.endswith(UNSTATED)
+    return memory.trigger not in TOLD or (stated and _stands_alone(memory.content))
 
 
 def describe_set_aside(reasons: Mapping[str, int], most: int | None = 3) -> str:

@@ -14,12 +14,13 @@ from functools import lru_cache
 
 from kept.core.error_fingerprint import find_error_lines, fingerprint_error
 from kept.core.event import Event, EventKind
+from kept.core.memory import ASKED
 from kept.core.pattern import compile_late
 from kept.core.sentences import split_sentences
 from kept.core.statement import find_content
 from kept.core.text import is_cjk
 from kept.core.value import dataclass
-from kept.extraction.rules.assertion import ASKED, find_unasserted_reason, is_clipped, is_disowned
+from kept.extraction.rules.assertion import find_unasserted_reason, is_clipped, is_disowned
 from kept.extraction.rules.framing import find_frame
 from kept.extraction.rules.patterns import find_authorship_doubt, list_texts
 from kept.profiles.lexicons import join_alternatives, number_words, word_list

@@ -8,19 +8,12 @@ sentence, which may only be filler, a complete clause, or nothing.
 from collections.abc import Sequence
 from dataclasses import replace
 
+from kept.core.memory import ANOTHERS, ASKED, CONTENT, JEST, ONCE, SUPPOSED, WITHDRAWN
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan
 from kept.core.text import NEGATIONS, tokenize
 from kept.extraction.rules.patterns import EDGE, NO_LETTER, compile_pattern, find_sentences, list_words, match_words
 from kept.profiles.lexicons import join_alternatives
-
-ASKED = "it is part of a question"
-SUPPOSED = "it depends on a condition or a doubt"
-ONCE = "may hold for one occasion only"
-CONTENT = "it is text that was to be written somewhere else"
-ANOTHERS = "it may be the words of another author"
-WITHDRAWN = "you took it back or denied it"
-JEST = "it may be meant as a joke"
 
 
 def _spaced_words(name: str) -> str:

@@ -14,7 +14,19 @@ from pathlib import PurePosixPath
 from kept.core.artifact import find_artifacts
 from kept.core.digest import digest
 from kept.core.event import Author, Event, EventKind, Origin, is_note
-from kept.core.memory import COMMAND, DECIDED, SAID_ONCE, TAKES_BACK, UNCONFIRMED, USER_SCOPE, WISH, WITHDRAWAL, Candidate, Frame
+from kept.core.memory import (
+    COMMAND,
+    DECIDED,
+    SAID_ONCE,
+    TAKES_BACK,
+    UNCONFIRMED,
+    UNSURE,
+    USER_SCOPE,
+    WISH,
+    WITHDRAWAL,
+    Candidate,
+    Frame,
+)
 from kept.core.pattern import Pattern
 from kept.core.sentences import split_sentences
 from kept.core.spans import typed_spans, typed_text
@@ -84,10 +96,8 @@ def propose_prompt_tellings(
             # If one telling of a prompt may be quoted, the others may belong to the same quoted text.
             framed = any(candidate.doubt in tuple(Frame) for candidate in made)
             for candidate in made:
-                doubted = (
-                    replace(candidate, doubt=Frame.QUOTED, confidence=WAITING) if framed and not candidate.doubt else candidate
-                )
-                found.setdefault(doubted.id, doubted)
+                doubted = framed and candidate.doubt in ("", UNSURE)
+                found.setdefault(candidate.id, replace(candidate, doubt=Frame.QUOTED, confidence=WAITING) if doubted else candidate)
     return tuple(found.values())
 
 

@@ -13,6 +13,7 @@ from kept.core.memory import (
     DECIDED,
     FROM_NOW_ON,
     NOTE,
+    ONCE,
     PASSING,
     REMEMBER,
     RULE,
@@ -33,7 +34,6 @@ from kept.profiles.lexicons import Lexicon, TellingPatterns, word_list
 
 # Reasons to hold a telling for review.
 UNMEASURED = "kept's rules for this language are not tested yet"
-ONE_OCCASION = "may hold for one occasion only"
 LONG = "longer than a line of the memory file"
 GOES_ON = "may go on in the next line"
 # Reasons to refuse a telling.
@@ -189,7 +189,7 @@ def _find_memory_verb(words: str, head: int, patterns: TellingPatterns) -> tuple
         if has_match(patterns.planned, words) or is_limit(_find_label(words[behind:])):
             doubt = PASSING  # "… that the user might …", "remember this for the next ten minutes: …"
         elif has_match(patterns.occasion, words[:verb_at]):
-            doubt = ONE_OCCASION  # "for this change, keep in mind …"
+            doubt = ONCE  # "for this change, keep in mind …"
         elif at == verb_at and (number or _points_outside(_SEMICOLON.split(words[behind:], 1)[0], patterns)):
             doubt = UNSURE  # "…, remember to …" may only be about the order before it, "… before you commit this" about the task
         return at, "" if doubt == UNSURE and _is_lasting(words, patterns) else doubt
@@ -405,7 +405,7 @@ def _check_telling(text: str, telling: Telling, patterns: TellingPatterns) -> Te
         (SHORT if telling.doubt == UNSURE and _count_rest(words, patterns) < LEAST else ""),
         telling.doubt,
         ("" if patterns.measured else UNMEASURED),
-        (ONE_OCCASION if _is_one_time(telling.trigger, words, patterns) else ""),
+        (ONCE if _is_one_time(telling.trigger, words, patterns) else ""),
         (SHORT if count_mass(words) < LEAST or words.endswith((":", "：")) else ""),
         (LONG if len(words) > MOST else ""),
         (GOES_ON if _can_continue(text, end, patterns) else ""),
