@@ -15,6 +15,7 @@ from kept.memories.person import create_memory, reject
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.safety import rebuild_store
 from kept.pipeline.sleep import run_sleep
+from prepared import Prepared, open_at
 
 RULE = "Always format the reports with `walnut --wide` before sending them."
 OTHER = "The staging server is harbor-2."
@@ -39,13 +40,21 @@ def call(home, name, number=1, at=None, until=None, **inputs):
         file.writelines(json.dumps({**shared, **record}) + "\n" for record in records)
 
 
+@pytest.fixture(scope="module")
+def prepared_rules(tmp_path_factory):
+    def make(home):
+        with open_at(home) as workspace:
+            for words, category in ((RULE, "convention"), (OTHER, "project_fact")):
+                create_memory(workspace, words, category)
+            run_pipeline(workspace, [], RunOptions())
+
+    return Prepared(tmp_path_factory, make)
+
+
 @pytest.fixture
-def memory(desk_at, home):
+def memory(home, clock, prepared_rules):
     """The memory file, with two memories of the person's."""
-    with desk_at(home) as workspace:
-        for words, category in ((RULE, "convention"), (OTHER, "project_fact")):
-            create_memory(workspace, words, category)
-        run_pipeline(workspace, [], RunOptions())
+    clock.parse_moment += timedelta(minutes=1)
     return home / ".claude" / "rules" / "memory.md"
 
 

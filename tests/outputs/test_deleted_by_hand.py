@@ -1,6 +1,7 @@
 """What a person deletes in a file of kept's is deleted; what looks like damage waits for their word, and undo brings all back."""
 
 import re
+from datetime import timedelta
 
 import pytest
 
@@ -11,6 +12,7 @@ from kept.memories.history import undo
 from kept.memories.person import approve, create_memory, retire
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.store.values import Draft
+from prepared import Prepared, open_at
 
 RULES = {
     "preference": ("Answer in German.", "Explain before you change anything."),
@@ -20,13 +22,22 @@ RULES = {
 ALL = {each for several in RULES.values() for each in several}
 
 
+@pytest.fixture(scope="module")
+def prepared_rules(tmp_path_factory):
+    def make(home):
+        with open_at(home) as workspace:
+            for category, several in RULES.items():
+                for each in several:
+                    create_memory(workspace, each, category)
+            run_pipeline(workspace, [], RunOptions())
+
+    return Prepared(tmp_path_factory, make)
+
+
 @pytest.fixture
-def workspace(desk_at, home):
+def workspace(desk_at, home, clock, prepared_rules):
+    clock.parse_moment += timedelta(minutes=1)
     with desk_at(home) as workspace:
-        for category, several in RULES.items():
-            for each in several:
-                create_memory(workspace, each, category)
-        run_pipeline(workspace, [], RunOptions())
         yield workspace
 
 
