@@ -54,11 +54,14 @@ def test_every_question_and_its_reply_fit_into_the_context_of_a_small_model_the_
             WAYS[way](server.url), replies=home.replies, env={}, clock=utc_now, day_start=utc_now, redact=lambda text: (text, 0)
         )
         assert asking is not None
+        told: list[str] = []
+        asking.tell = told.append
         chosen = replace(workspace.settings, llm=WAYS[way](server.url))
         report = run_pipeline(replace(workspace, llm=asking, settings=chosen), [], RunOptions())
         asking.close()
     assert len(server.questions) > 13  # ten of them of the trial
     assert report.llm_extraction.left == 0
+    assert not any("price" in words for words in told)  # a model on this machine costs nothing
     assert not report.asked.partly
     for body in server.questions:
         reply = body["options"]["num_predict"] if way == "ollama" else body["max_tokens"]

@@ -56,8 +56,9 @@ def question_lines(tally: Tally) -> Iterator[Line]:
 
 
 def _format_estimate(usage: Usage) -> str:
-    cost = f"{format_cost(usage.cost)} at the prices of {price_table_date()}" if usage.cost is not None else "cost unknown"
-    return f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out, {cost}"
+    known = f", {format_cost(usage.cost)} at the prices of {price_table_date()}" if usage.cost else ""
+    cost = ", cost unknown" if usage.cost is None else known
+    return f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out{cost}"
 
 
 def unanswered_lines(tally: Tally, *, verbose: bool) -> Iterator[Line]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
+from urllib.parse import urlsplit
 
 from kept.core.errors import ConfigError
 from kept.core.invisible import strip_invisible
@@ -163,10 +164,10 @@ def failure_from_status(status: int, headers: Mapping[str, str], body: object) -
     return AdapterFailure(fault=fault, reason=reason, after=_parse_seconds(headers.get("retry-after", "")))
 
 
-def failure_from_error(error: Exception, *, connection: bool) -> AdapterFailure:
-    """The failure for an exception: a failure of the ``connection`` to the server, or an invalid response."""
-    if connection:
-        return AdapterFailure(fault=Fault.CONNECTION, reason="the server cannot be reached, or the connection broke")
+def failure_from_error(error: Exception, *, server: str) -> AdapterFailure:
+    """The failure for an exception: a failure of the connection to ``server``, or (if empty) an invalid response."""
+    if server:
+        return AdapterFailure(fault=Fault.CONNECTION, reason=f"{server} cannot be reached, or the connection broke")
     return AdapterFailure(fault=Fault.FAILED, reason=f"the server's response has an unknown form ({type(error).__name__})")
 
 
@@ -215,4 +216,5 @@ class LibraryModel(EstimatingModel):
         except self._library.APIStatusError as error:
             return failure_from_status(error.status_code, error.response.headers, error.body)
         except (self._base_error, ValueError, TypeError, AttributeError, LookupError) as error:
-            return failure_from_error(error, connection=isinstance(error, self._library.APIConnectionError))
+            server = urlsplit(str(self._options.get("base_url", ""))).netloc.rpartition("@")[2] or "the server"
+            return failure_from_error(error, server=server if isinstance(error, self._library.APIConnectionError) else "")

@@ -257,7 +257,7 @@ class LlmClient:
             minutes = max(1, round(coming.questions * SECONDS / max(1, self._pace.concurrency) / 60))
             left = max(0, self._plan.calls - self._count_plan_calls())
             return f", about {minutes:,} min, through your plan with {self._plan.program}; {left} of them may be asked now"
-        return "" if coming.usage.cost is None else f", about {coming.usage.cost:.2f} USD"
+        return f", about {coming.usage.cost:.2f} USD" if coming.usage.cost else ""
 
     def _count_plan_calls(self) -> int:
         since = self._clock() - timedelta(hours=self._plan.hours if self._plan else 0)

@@ -12,6 +12,7 @@ from kept.core.fence import GUARD
 from kept.llm.adapter import AdapterModule, Model, command_words, program_name
 from kept.llm.adapters.recorded import RecordingModel
 from kept.llm.ask import token_limits_for
+from kept.llm.available import NOWHERE, describe_reach
 from kept.llm.budget import Limits, Price, price_of
 from kept.llm.client import LlmClient, Redact
 from kept.llm.replies import ReplyCache
@@ -33,7 +34,7 @@ def create_llm_client(
     """Create the client for the settings' model; None if no model is set, or this process itself answers for kept."""
     if settings.adapter == "none" or env.get(GUARD):
         return None
-    own = settings.price_input or settings.price_output
+    own = settings.price_input or settings.price_output or describe_reach(settings) == NOWHERE  # a model on this machine is free
     price = Price(input=settings.price_input, output=settings.price_output) if own else price_of(settings.model)
     plan = plan_for(program_name(settings), env, calls=settings.plan_calls, share=settings.plan_share)
     return LlmClient(

@@ -12,7 +12,7 @@ from kept.cli.console import Line, format_count, format_path, format_size, line,
 from kept.cli.model_use import trial_lines
 from kept.cli.report import llm_extraction_lines
 from kept.core.codec import json_fields, to_json
-from kept.core.errors import UsageError
+from kept.core.errors import KeptError, UsageError
 from kept.llm.ask import Ask
 from kept.llm.available import NOWHERE, PROGRAMS, SERVERS, describe_reach, find_models, format_config_commands
 from kept.llm.budget import price_of
@@ -142,6 +142,8 @@ def llm(
         write_json({"trial": rows, "suggested": best.model if best else None})
         return int(best is None)
     for score in scores:
+        if score.silent:
+            raise KeptError(f"{score.model} replied to no question: {score.silent}")
         write_line((score.model, "bold"), f" {score.verdict}: {score.text}")
         faults = (("missed", score.missed), ("took", score.unwanted), ("obeyed", score.obeyed), ("no reply to", score.unread))
         write_lines([line((f"  {kind} {words}", "dim")) for kind, some in faults for words in some])

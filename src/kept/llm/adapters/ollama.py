@@ -57,7 +57,8 @@ class Ollama(EstimatingModel):
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             if isinstance(error.reason if isinstance(error, URLError) else error, TimeoutError):
                 return AdapterFailure(fault=Fault.TIMEOUT, reason=f"no reply within {self._timeout:g} seconds")
-            return failure_from_error(error, connection=isinstance(error, OSError))
+            server = f"Ollama at {urlsplit(self._url).netloc.rpartition('@')[2]}"
+            return failure_from_error(error, server=server if isinstance(error, OSError) else "")
 
 
 def ollama_context(model: str, base_url: str = "") -> int:
