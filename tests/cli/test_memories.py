@@ -84,7 +84,16 @@ def test_words_of_a_memory_find_it_and_where_several_say_them_they_are_listed(ca
     kept(capsys, "add", "The staging server is called harbour.", "--type", "preference")
     code, out, _ = kept(capsys, "why", "staging")
     assert (code, out.splitlines()[0], "8731" in out, "harbour" in out) == (2, "2 match; which one?", True, True)
+    kept(capsys, "add", "Subjects of commits are in the imperative.", "--type", "preference")
+    assert "imperative" in kept(capsys, "why", "commit", "subject")[1]  # the beginnings of its words
     assert kept(capsys, "why", "nothing", "says", "this")[0] == 2
+
+
+def test_what_a_session_says_twice_in_the_same_words_is_shown_once_as_evidence(capsys, home):
+    transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE, RULE)
+    kept(capsys, "run", "--no-llm")
+    (memory,) = told(capsys, "list")
+    assert kept(capsys, "why", memory["id"])[1].count("    > ") == 1
 
 
 def test_a_memory_moves_to_another_project_and_reading_again_brings_no_second_one(capsys, filled, rule):
@@ -122,9 +131,10 @@ def test_why_shows_the_new_words_of_an_edit_and_that_it_is_undone(capsys, rule):
 
 
 def test_what_a_session_reads_by_itself_is_shown_of_its_start(capsys, filled, rule):
-    out = kept(capsys, "context", "--project", "/home/u/harbor")[1]
+    assert kept(capsys, "add", "Subjects of commits are in the imperative.", "--type", "convention")[0] == 0
+    out = kept(capsys, "context", "--project", "/home/u/harbor", "--why")[1]
     assert out.splitlines()[0] == "The session reads this from its memory file:"
-    assert "ISO 8601" in out
+    assert out.count("ISO 8601") == out.count("in the imperative") == 1  # all lines of the file, each once
     assert "shown earlier" not in out
 
 

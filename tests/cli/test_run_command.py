@@ -71,7 +71,7 @@ def test_a_run_lists_what_it_holds_only_if_the_review_would_show_it_and_shows_it
     likely, unlikely = "In this repo we want to commit the harbor.lock file.", "Can you check the pier in the future again?"
     transcript(projects / "a.jsonl", likely, unlikely)
     _, out, _ = kept(capsys, "run", "--no-llm")
-    assert "New, held for you: 1 proposal" in out
+    assert "\n1 proposal is held for your decision" in out
     assert out.count("harbor.lock") == 1
     assert "the pier" not in out
     assert "the pier" in kept(capsys, "review", "--all")[1]
@@ -330,14 +330,15 @@ def test_missed_topics_are_counted_in_a_sentence(topics, text):
     assert "".join(words for words, _ in line.body).startswith(text)
 
 
-def test_a_run_names_what_it_held_and_by_id_what_was_held_before_and_counts_all_of_it_once(capsys, home):
+def test_a_run_counts_once_what_is_held_and_names_what_is_new_first(capsys, home):
     folder = home / ".claude/projects/-home-u-harbor"
     transcript(folder / "a.jsonl", "We decided to drop the CSV export, I guess.")
     kept(capsys, "run", "--no-llm")
     (first,) = told(capsys, "review")
     transcript(folder / "b.jsonl", "From now on we never deploy on Fridays, maybe.", day="2026-01-06")
     out = kept(capsys, "run", "--no-llm")[1]
-    assert "New, held for you: 1 proposal" in out
-    assert f"In all, 2 proposals are held for your decision → kept review\n    {first['id'][:10]}  We decided to drop" in out
+    new = next(each for each in told(capsys, "review") if each["id"] != first["id"])
+    listed = f"    {new['id'][:10]}  {new['content']}\n    {first['id'][:10]}  We decided to drop"
+    assert f"\n2 proposals are held for your decision → kept review\n{listed}" in out
     assert "1 held" not in out
     assert "\n2 proposals are held for your decision" in kept(capsys, "status")[1]

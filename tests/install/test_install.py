@@ -303,6 +303,7 @@ def test_a_section_that_is_wanted_no_more_goes_and_so_does_it_when_kept_leaves(s
     left = uninstall_kept(sectioned_desk, {}, run=quiet)
     assert left.problems == []
     assert not (home / ".gemini").exists()
+    assert "sections" not in (home / ".config" / "kept" / "config.toml").read_text()  # or the next run would write them again
 
 
 def test_where_a_plugin_brings_the_hooks_setup_adds_none_and_the_doctor_tells(home, place):

@@ -201,14 +201,11 @@ def step_line(name: str, detail: str, *, done: bool) -> Line:
     return hanging_line([(f"  {name:<10}", "cyan"), ("done    " if done else "FAILED  ", "green" if done else "red")], detail)
 
 
-def pending_line(every: int, chosen: int, *, total: bool = False) -> Line:
-    """The number of proposals that a person is asked about, counted as on the page, and the number of less likely ones.
-
-    ``total``: some of them were listed before.
-    """
+def pending_line(every: int, chosen: int) -> Line:
+    """The number of proposals that a person is asked about, counted as on the page, and the number of less likely ones."""
     if not chosen:
         text = format_count(every, "less likely proposal is held", "less likely proposals are held")
         return line((f"{text} for your decision", "yellow"), (" → kept review --all", "dim"))
     rest = f"; {every - chosen:,} less likely: kept review --all" if chosen < every else ""
     text = format_count(chosen, "proposal is held", "proposals are held")
-    return line((f"{'In all, ' if total else ''}{text} for your decision", "yellow"), (f" → kept review{rest}", "dim"))
+    return line((f"{text} for your decision", "yellow"), (f" → kept review{rest}", "dim"))

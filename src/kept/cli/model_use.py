@@ -151,12 +151,11 @@ def _parse_usage(body: Mapping[str, Any]) -> Usage:
 _DECIDED = "llm.adapter"  # the person has decided if this is set, even to "none"
 
 
-def searchable_line(workspace: Workspace) -> Line:
-    """How many sessions can be searched now."""
-    return line(
-        f"All that was said in {format_count(workspace.store.archive.count().threads, 'session')} can be searched",
-        (" → kept search WORDS", "dim"),
-    )
+def searchable_line(workspace: Workspace) -> Line | None:
+    """How many sessions can be searched now; None if there are none."""
+    sessions = workspace.store.archive.count().threads
+    text = f"All that was said in {format_count(sessions, 'session')} can be searched"
+    return line(text, (" → kept search WORDS", "dim")) if sessions else None
 
 
 def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | None:

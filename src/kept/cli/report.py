@@ -26,10 +26,8 @@ _LINE = 160  # maximum characters of a held proposal
 _PATHS_SHOWN = 10
 
 
-def report_lines(
-    workspace: Workspace, report: RunReport, options: RunOptions, *, verbose: bool, worth_asking: Container[str] | None
-) -> Iterator[Line]:
-    """The report of a run, for a person. Of the held memories it lists those in ``worth_asking``; all if that is None."""
+def report_lines(workspace: Workspace, report: RunReport, options: RunOptions, *, verbose: bool) -> Iterator[Line]:
+    """The report of a run, for a person. Only that of a dry run lists what is held: :func:`pending_lines` reads the store."""
     if options.dry:
         yield line(("Dry run: nothing was changed. These changes would be made:", "yellow"))
     if report.resumed:
@@ -43,9 +41,7 @@ def report_lines(
         text = f"{format_count(apart, 'proposal')} of a model that did not pass its trial"
         yield line((text, "yellow"), (f" → kept review --all; kept undo r{report.run} takes back all changes of this run", "dim"))
     yield from _new_memory_lines(workspace, f"New: {format_count(len(report.new), 'memory', 'memories')}", report.new, "kept list")
-    held = tuple(memory for memory in report.asked_about if not memory.reason.endswith(UNTRIED))
-    if worth_asking is not None:
-        held = tuple(memory for memory in held if memory.id in worth_asking)
+    held = tuple(memory for memory in report.asked_about if options.dry and not memory.reason.endswith(UNTRIED))
     title = f"New, held for you: {format_count(len(held), 'proposal')}"
     yield from _new_memory_lines(workspace, title, held, "kept review --all")
     if report.new or held:
@@ -66,13 +62,13 @@ def report_lines(
     yield line((f"{format_count(report.active, 'memory', 'memories')} · {report.seconds:.1f} s", "dim"))
 
 
-def pending_lines(pool: Sequence[PendingProposal], listed: Container[str] = ()) -> Iterator[Line]:
-    """The number of proposals held for the person, and the best of those that are not ``listed`` already."""
+def pending_lines(pool: Sequence[PendingProposal], new: Container[str] = ()) -> Iterator[Line]:
+    """The number of proposals held for the person, and the best of them; those of ``new`` first."""
     if not pool:
         return
     chosen = best_of_each_scope(pool)
-    yield pending_line(len(pool), len(chosen), total=any(item.memory.id in listed for item in chosen))
-    for item in best_of_all([item for item in chosen if item.memory.id not in listed], _BEST_SHOWN):
+    yield pending_line(len(pool), len(chosen))
+    for item in sorted(best_of_all(chosen, len(chosen)), key=lambda item: item.memory.id not in new)[:_BEST_SHOWN]:
         words = format_memory_line(item.memory.content, item.memory.about, _LINE)
         yield hanging_line([("    ", ""), (format_id(item.memory.id), "yellow"), ("  ", "")], words)
 

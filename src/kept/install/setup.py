@@ -43,6 +43,7 @@ from kept.local.clients import (
     without_codex_permission,
     without_hooks,
 )
+from kept.memories.configure import change_setting
 from kept.outputs import section
 from kept.outputs.targets import list_editable_targets
 from kept.outputs.view_file import list_views
@@ -132,7 +133,7 @@ def plan_hooks(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[
             what += [f"{len(hook_groups(client))} hooks for {client.name}{trust}"] if after != before else []
         if allow and client.name == "claude":
             allowed = with_permission(after, PLUGIN_SUGGEST if client in with_plugin else SUGGEST, str(path))
-            what += ["permission to save your words, and to call no other tool, without asking you"] if allowed != after else []
+            what += ["permission for one tool, the one that saves your words"] if allowed != after else []
             after = allowed
         if after != before:
             changes.append(SettingsChange(path=path, what=", ".join(what), text=after))
@@ -150,9 +151,7 @@ def _plan_permissions(home: Paths) -> Iterator[SettingsChange]:
         ),
     ):
         if after != files.read_text(path):
-            yield SettingsChange(
-                path=path, what="permission to save your words, and to call no other tool, without asking you", text=after
-            )
+            yield SettingsChange(path=path, what="permission for one tool, the one that saves your words", text=after)
 
 
 def install_hooks(home: Paths, changes: tuple[SettingsChange, ...]) -> tuple[SettingsChange, ...]:
@@ -269,6 +268,11 @@ def remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
         except (KeptError, OSError) as error:
             left.problems.append(str(error))
     home = workspace.paths
+    try:
+        if workspace.settings.sections:  # or the next run would write them again
+            change_setting(home, "sections", "")
+    except KeptError as error:
+        left.problems.append(str(error))
     stay = {home.root, *(home.of(client) for client in CLIENTS), home.root / ".config"}  # the agents' own folders stay
     for path, _ in targets:
         schedule.remove_empty_folders(path.parent, lambda folder: folder not in stay and folder.is_relative_to(home.root))

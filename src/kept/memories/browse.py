@@ -40,6 +40,14 @@ def find_main_evidence(source: Memory | Candidate) -> Evidence | None:
     return max(source.evidence, key=lambda item: jaccard_similarity(tokenize(item.quote), words), default=None)
 
 
+def list_evidence(memory: Memory) -> tuple[Evidence, ...]:
+    """The evidence of a memory for display: what the same session says twice in the same words (a prompt sent again) once."""
+    first: dict[tuple[str, ...], Evidence] = {}
+    for item in memory.evidence:
+        first.setdefault((item.session, item.path, item.author, item.quote), item)
+    return tuple(first.values())
+
+
 def format_author(evidence: Evidence) -> str:
     """The author of a piece of evidence, as shown to the person."""
     pasted = evidence.author == Author.HUMAN.value and evidence.origin is Origin.TOOL
@@ -208,7 +216,7 @@ def trace_memory(workspace: Workspace, memory: Memory, *, context: int) -> Memor
     first.
     """
     source = find_main_evidence(memory)
-    ordered = sorted(memory.evidence, key=lambda item: item is not source)
+    ordered = sorted(list_evidence(memory), key=lambda item: item is not source)
     evidence = tuple((item, workspace.store.archive.events_around(item.event, context, context)) for item in ordered)
     proposed = [
         proposal

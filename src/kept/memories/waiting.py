@@ -19,6 +19,8 @@ from kept.core.errors import KeptError
 from kept.core.fold import find_undone_passes
 from kept.core.memory import (
     PASSING,
+    PLANTED,
+    REDACTED,
     SAID_ONCE,
     SHORT,
     TOLD,
@@ -174,7 +176,7 @@ def _is_likely(memory: Memory, value: "Score") -> bool:
     agents and models are, unless the model did not pass its trial. Statements that only matter for the current task, or are too
     short, are not. Proposals that may contradict something later always are.
     """
-    if memory.superseded_by or memory.reason.endswith((PASSING, SHORT, UNTRIED)):
+    if memory.superseded_by or memory.reason.endswith((PASSING, SHORT, UNTRIED, PLANTED, REDACTED)):
         return bool(memory.superseded_by)
     stated = value.likely and not memory.reason.endswith(UNSTATED)
     return memory.trigger not in TOLD or (stated and _stands_alone(memory.content))

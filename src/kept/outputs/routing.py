@@ -23,8 +23,7 @@ from kept.outputs.targets import (
     written_projects,
 )
 from kept.profiles.profile import OutputPlace, Profile
-from kept.recall.context_budget import SHOWN
-from kept.recall.preview import list_foreign_memories, preview_context
+from kept.recall.preview import list_read_memories, preview_context
 from kept.workspace import Workspace
 
 _HOOK = "by a hook"
@@ -149,11 +148,13 @@ class SessionStart:
 def preview_start(workspace: Workspace, directory: str = "", *, client: str = "claude", budget: int = 0) -> SessionStart:
     """Return the memories that the next session of an agent in a directory will see at its start. Raises StoreError."""
     context = preview_context(workspace, directory=directory, client=client, budget=budget)
-    shown = [workspace.store.log.memory(piece.key) for piece, reason in context.omitted if reason == SHOWN]
-    foreign = [memory for memory in list_foreign_memories(workspace, directory, client) if workspace.profile_of(memory)]
+    own, foreign = (
+        tuple(rank_memories([memory for memory in memories if workspace.profile_of(memory)], workspace.profiles))
+        for memories in list_read_memories(workspace, directory, client)
+    )
     return SessionStart(
-        read=tuple(rank_memories([memory for memory in shown if memory is not None], workspace.profiles)),
-        foreign=tuple(rank_memories(foreign, workspace.profiles)),
+        read=own,
+        foreign=foreign,
         context=context,
         hooked=client_has_hooks(workspace, client),
     )

@@ -101,17 +101,20 @@ def _find_secrets(workspace: Workspace, notes: Sequence[ForeignNote]) -> Iterato
 
 
 def _find_instructions(notes: Sequence[ForeignNote]) -> Iterator[AuditFinding]:
-    for note in notes:
-        quoted = (code for code in _CODE.findall(note.text) if not _NO_COMMAND.match(code))
-        commands = (*quoted, *(match[0] for match in _COMMAND.finditer(note.text)))
-        if _is_injected(note.text) or any(map(is_harmful_command, commands)):
-            yield AuditFinding(fault=AuditFault.INSTRUCTION, text=note.text, path=note.path)
+    return (
+        AuditFinding(fault=AuditFault.INSTRUCTION, text=note.text, path=note.path) for note in notes if is_instruction(note.text)
+    )
 
 
-def _is_injected(text: str) -> bool:
-    """True if a text makes an agent act behind the person's back; "never … without asking the user" does not."""
+def is_instruction(text: str) -> bool:
+    """True if a text makes an agent act behind the person's back or run a harmful command; "never … without asking the user" does
+    not.
+    """
+    quoted = (code for code in _CODE.findall(text) if not _NO_COMMAND.match(code))
+    commands = (*quoted, *(match[0] for match in _COMMAND.finditer(text)))
     unasked = _UNASKED.search(text)
-    return bool(_INJECTED.search(text) or (unasked and not _DENIED.search(text[: unasked.start()])))
+    injected = _INJECTED.search(text) or (unasked and not _DENIED.search(text[: unasked.start()]))
+    return bool(injected) or any(map(is_harmful_command, commands))
 
 
 def _find_repeats(notes: Sequence[ForeignNote], says: Sequence[Statement]) -> Iterator[AuditFinding]:

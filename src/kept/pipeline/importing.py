@@ -15,7 +15,7 @@ from kept.core.digest import digest
 from kept.core.errors import UsageError
 from kept.core.event import Origin
 from kept.core.fingerprint import is_known_statement
-from kept.core.memory import USER_SCOPE, Actor, Evidence, Memory, Status
+from kept.core.memory import PLANTED, REDACTED, USER_SCOPE, Actor, Evidence, Memory, Status
 from kept.core.operation import Add
 from kept.core.project import PROJECT
 from kept.core.text import normal_form, one_line
@@ -30,6 +30,7 @@ from kept.memories.foreign import TOOLS
 from kept.memories.foreign_stores import is_export_by_rows, read_stored_notes
 from kept.memories.new_memory import UNSURE
 from kept.memories.person import clean_memory_text
+from kept.pipeline.audit import is_instruction
 from kept.profiles.lexicons import load_lexicon
 from kept.store.check import IMPORTED
 from kept.store.portable import is_portable, read_rows
@@ -156,7 +157,15 @@ def _build_additions(workspace: Workspace, bodies: Iterable[Mapping[str, Any]], 
             taken.add(found.id)
             contents.add(form)
             result.added[found.status.value] += 1
-            yield Add(memory=found.id, at=found.first_seen, reason=f"imported as {found.status.value}", value=found)
+            doubt = _find_doubt(body["content"], found.content) if found.status is Status.HELD else ""
+            yield Add(memory=found.id, at=found.first_seen, reason=f"imported as {found.status.value}{doubt}", value=found)
+
+
+def _find_doubt(text: str, cleaned: str) -> str:
+    """What makes a memory unlikely to be worth a person's time; empty if nothing does."""
+    if is_instruction(text):
+        return f": {PLANTED}"
+    return f": {REDACTED}" if cleaned.count("[redacted:") > text.count("[redacted:") else ""
 
 
 def _read_rows(path: Path) -> Iterator[Mapping[str, Any]]:

@@ -94,13 +94,14 @@ def _rank_by_search(workspace: Workspace, message: str, scopes: Sequence[str]) -
     return [hit.id if hit.kind is UnitKind.MEMORY else PREFIX + hit.id for hit in hits]
 
 
-def list_foreign_memories(workspace: Workspace, directory: str, client: str) -> list[Memory]:
-    """The memories of other projects in the files that a client in this directory loads. Raises StoreError."""
+def list_read_memories(workspace: Workspace, directory: str, client: str) -> tuple[list[Memory], list[Memory]]:
+    """The memories in the files that a client in this directory loads: its own, and those of other projects. Raises StoreError."""
     asked = ContextRequest(directory=directory, client=client)
     with StoreReader(str(workspace.paths.store), _SECONDS) as reader:
         keys, _ = find_already_read(reader, asked, str(workspace.paths.user))
     here = (USER_SCOPE, workspace.scope(directory) if directory else USER_SCOPE)
-    return [memory for memory in map(workspace.store.log.memory, sorted(keys)) if memory is not None and memory.scope not in here]
+    read = [memory for memory in map(workspace.store.log.memory, sorted(keys)) if memory is not None]
+    return [memory for memory in read if memory.scope in here], [memory for memory in read if memory.scope not in here]
 
 
 def session_directories(workspace: Workspace) -> tuple[tuple[str, str], ...]:

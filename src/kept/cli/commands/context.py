@@ -1,6 +1,6 @@
 """``kept context`` and the help of ``kept hook``: what a session would get now, and why."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import typer
@@ -11,11 +11,13 @@ from kept.cli.console import Line, format_count, hanging_line, line, write_json,
 from kept.core.codec import to_json
 from kept.core.errors import UsageError
 from kept.core.fence import TITLES, Context, render_block
+from kept.core.times import format_day
 from kept.memories.browse import find_directory
-from kept.outputs.routing import client_has_hooks
+from kept.outputs.routing import preview_start
 from kept.recall.context_budget import SHOWN
 from kept.recall.preview import CLIENTS, preview_context
 
+_IN_FILE = "in the memory file that the agent reads"  # no session was shown anything, so this is what SHOWN means here
 # Written out, because help is built without importing the module that answers hooks.
 _EVENTS = "session-start, user-prompt, stop, pre-compact, session-end, allow-suggest, subagent-start, tool-failure."
 
@@ -46,7 +48,8 @@ def context(
     with command_workspace(context) as workspace:
         directory = find_directory(workspace, project or ".")
         assembled = preview_context(workspace, words, directory=directory, budget=budget, client=client, fill=bool(budget))
-        hooked = client_has_hooks(workspace, client)
+        start = preview_start(workspace, directory, client=client)
+        read = () if words else tuple((memory.content, format_day(memory.last_seen, workspace.zone)) for memory in start.read)
     if as_json:
         write_json(
             {
@@ -61,16 +64,15 @@ def context(
     if as_text:
         write_lines([line(item) for item in render_block(assembled.pieces).splitlines()])
         return
-    write_lines(_context_lines(assembled, why=why, start=not words))
-    if assembled.pieces and not hooked:
+    write_lines(_context_lines(assembled, read, why=why))
+    if assembled.pieces and not start.hooked:
         write_lines([line(("No hook is installed yet, so sessions do not get this", "yellow"), (" → kept setup", "dim"))])
 
 
-def _context_lines(assembled: Context, *, why: bool, start: bool) -> Iterator[Line]:
-    read = [piece for piece, reason in assembled.omitted if reason == SHOWN] if start else []
+def _context_lines(assembled: Context, read: Sequence[tuple[str, str]], *, why: bool) -> Iterator[Line]:
     if read:
         yield line(("The session reads this from its memory file:", "bold"))
-        yield from (hanging_line([("  ", "")], piece.text, (f"  {piece.day}".rstrip(), "dim")) for piece in read)
+        yield from (hanging_line([("  ", "")], words, (f"  {day}".rstrip(), "dim")) for words, day in read)
     layer = ""
     for piece in assembled.pieces:
         if piece.layer != layer:
@@ -79,10 +81,14 @@ def _context_lines(assembled: Context, *, why: bool, start: bool) -> Iterator[Li
         score = f"near {piece.near:.2f}, score {piece.score:.2f}: " if why else ""
         yield hanging_line([("  ", "")], piece.text, (f"  {piece.day}  {score}{piece.reason}".rstrip(), "dim"))
     for piece, reason in assembled.omitted if why else ():
-        text = f"  {reason}; near {piece.near:.2f}, score {piece.score:.2f}: {piece.reason}"
+        if read and reason == SHOWN:
+            continue
+        text = f"  {_IN_FILE if reason == SHOWN else reason}; near {piece.near:.2f}, score {piece.score:.2f}: {piece.reason}"
         yield hanging_line([("  not shown: ", "dim")], piece.text, (text, "dim"))
     left = ", ".join(
-        f"{count:,} {reason}" for reason, count in sorted(assembled.left_out.items()) if not (read and reason == SHOWN)
+        f"{count:,} {_IN_FILE if reason == SHOWN else reason}"
+        for reason, count in sorted(assembled.left_out.items())
+        if not (read and reason == SHOWN)
     )
     if assembled.pieces:
         yield line((f"{format_count(assembled.tokens, 'token')}{f'; left out: {left}' if left else ''}", "dim"))

@@ -290,6 +290,7 @@ def changes_lines(changed: Changes, most: int | None = None, rest: str = "kept l
         mark, style = ("○", "yellow") if item.word == "was so" else _MARKS[item.what]
         body = [(_MARKED[kind].format(text), _STYLES[kind]) for kind, text in item.words] or [(item.text or FORGOTTEN, "")]
         why = address_person(item.why) or ("" if item.what in (DifferenceKind.ENTERED, DifferenceKind.CHANGED) else item.what.value)
+        why = why if item.words or item.text else ""
         yield hanging_line([(f"  {mark} ", style), (item.id, "yellow"), ("  ", "")], *body, (f"  ({why})" if why else "", "dim"))
     yield from more_lines(len(memory_differences), len(memory_differences) if most is None else most, rest)
     if again := len(every) - len(memory_differences):

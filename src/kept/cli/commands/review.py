@@ -11,14 +11,25 @@ import typer
 from kept.changes import apply_person_change
 from kept.cli.command_support import command_workspace, edit_line, global_options, is_interactive, read_answer, read_choice
 from kept.cli.commands.edit import print_problems
-from kept.cli.console import Line, format_count, format_id, hanging_line, line, more_lines, write_json, write_line, write_lines
+from kept.cli.console import (
+    Line,
+    format_count,
+    format_id,
+    format_path,
+    hanging_line,
+    line,
+    more_lines,
+    write_json,
+    write_line,
+    write_lines,
+)
 from kept.cli.lists import changed_line, format_rank, scope_name, turns_around
 from kept.core.codec import json_fields
 from kept.core.errors import StaleError, UsageError
 from kept.core.memory import TEAM, Memory, Status
 from kept.core.times import format_day
 from kept.memories import browse, decisions, person
-from kept.memories.browse import WHOSE, find_scopes, to_export
+from kept.memories.browse import WHOSE, find_scopes, list_evidence, to_export
 from kept.memories.history import undo
 from kept.memories.waiting import PendingProposal, best_of_each_scope, find_newer, list_pending_proposals
 from kept.pipeline.sleep import list_lingering
@@ -262,12 +273,14 @@ def _decision_card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
         label = f"{'these may contradict; ' if clash else ''}{stands}, {format_day(later.last_seen, workspace.zone)}: "
         yield hanging_line([("    ", ""), (label, "yellow")], (later.content, "bold"), (f"  ({later.id})", "dim"))
     if memory.about:
-        yield line(("    about: ", "cyan"), memory.about)
-    for item in memory.evidence[:_QUOTES]:
-        who = WHOSE.get(item.author, item.author or item.origin.value)
+        yield hanging_line([("    about: ", "cyan")], memory.about)
+    evidence = list_evidence(memory)
+    for item in evidence[:_QUOTES]:
+        file = format_path(item.path) if item.path else ""
+        who = WHOSE.get(item.author) or ", ".join(filter(None, (item.author or item.origin.value, file)))
         quote = "" if item.quote == memory.content else f": “{item.quote}”"
         yield hanging_line([("    ", ""), (f"{who}, {format_day(item.at, workspace.zone)}", "cyan")], quote)
-    yield from more_lines(len(memory.evidence), _QUOTES, f"kept why {format_id(memory.id)}", indent=4)
+    yield from more_lines(len(evidence), _QUOTES, f"kept why {format_id(memory.id)}", indent=4)
     yield line((f"    {memory.reason}", "dim"))
     if later is not None and clash:
         yield line((f"    keep it if both hold, reject it if only {stands} does", "dim"))

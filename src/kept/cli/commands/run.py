@@ -34,7 +34,7 @@ from kept.install.setup import record_program_path
 from kept.local.agents_shell import agent_variable
 from kept.local.queue import SESSION
 from kept.local.workers import count_processors
-from kept.memories.waiting import best_of_each_scope, count_pending_proposals, list_pending_proposals
+from kept.memories.waiting import count_pending_proposals, list_pending_proposals
 from kept.paths import Paths, sample_env, sample_home
 from kept.pipeline.backfill import backfill as backfill_archive
 from kept.pipeline.follow_roots import add_root, find_unfollowed
@@ -204,12 +204,10 @@ def _print_report(workspace: Workspace, report: RunReport, options: RunOptions, 
         write_lines([idle_line(report, count_pending_proposals(workspace)[1]), *outdated_lines(report)])
     else:
         pool = () if options.dry else list_pending_proposals(workspace)  # a dry run's proposals are not in the store
-        worth_asking = None if options.dry else {item.memory.id for item in best_of_each_scope(pool)}
-        write_lines(report_lines(workspace, report, options, verbose=call.verbose, worth_asking=worth_asking))
+        write_lines(report_lines(workspace, report, options, verbose=call.verbose))
         if not options.dry:
-            listed = {memory.id for memory in report.asked_about}
-            write_lines([*pending_lines(pool, listed), searchable_line(workspace)])
-            write_lines(filter(None, [without_model_line(workspace, first=report.run == 1)]))
+            write_lines(pending_lines(pool, {memory.id for memory in report.asked_about}))
+            write_lines(filter(None, [searchable_line(workspace), without_model_line(workspace, first=report.run == 1)]))
     return int(report.partly)
 
 

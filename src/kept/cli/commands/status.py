@@ -79,10 +79,7 @@ def _state_lines(
             f"({', '.join(sorted(set(aside.values())))})"
         )
         yield line((text, "yellow"), (" → kept run --force", "dim"))
-    if store_status.files:
-        yield searchable_line(workspace)
-    if offered := without_model_line(workspace):
-        yield offered
+    yield from filter(None, (searchable_line(workspace), without_model_line(workspace)))
     for each in store_status.prompts:
         if each.overridden or workspace.llm is not None:
             from kept.cli.commands.prompt import origin_line  # noqa: PLC0415 - few people have their own prompt

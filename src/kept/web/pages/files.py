@@ -22,7 +22,7 @@ PAGE = NavigationPage(id="files", title="Files", path="/files", key="f", router=
 FORMS = {
     "memory": "Memory file",
     "card": "Card",
-    "section": "Sections of CLAUDE.md",
+    "section": "Sections of instruction files",
     "rules": "Rules of projects",
     "view": "JSON view",
     "daily": "Notes of days",
