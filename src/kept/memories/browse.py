@@ -42,10 +42,8 @@ def find_main_evidence(source: Memory | Candidate) -> Evidence | None:
 
 def list_evidence(memory: Memory) -> tuple[Evidence, ...]:
     """The evidence of a memory for display: what the same session says twice in the same words (a prompt sent again) once."""
-    first: dict[tuple[str, ...], Evidence] = {}
-    for item in memory.evidence:
-        first.setdefault((item.session, item.path, item.author, item.quote), item)
-    return tuple(first.values())
+    first = {(item.session, item.path, item.author, item.quote): item for item in reversed(memory.evidence)}
+    return tuple(reversed(first.values()))
 
 
 def format_author(evidence: Evidence) -> str:
@@ -113,7 +111,7 @@ def filter_memories(workspace: Workspace, memories: Iterable[Listed], which: Mem
             and which.origin in (None, memory.origin)
             and (memory.pinned or not which.pinned)
             and (isinstance(memory, Outline) or _is_between(memory.last_seen, which.since, which.before))
-            and (isinstance(memory, Outline) or not words or _has_words(memory, words))
+            and (isinstance(memory, Outline) or not words or has_words(memory, words))
         )
 
     found = sorted(filter(fits, memories), key=lambda each: each.id)
@@ -191,7 +189,8 @@ def _is_between(seen: datetime | None, since: datetime | None, before: datetime 
     return (since is None or seen >= since) and (before is None or seen < before)
 
 
-def _has_words(memory: Memory, words: Sequence[str]) -> bool:
+def has_words(memory: Memory, words: Iterable[str]) -> bool:
+    """True if the words occur in a memory's id, content or subject, as parts of words too."""
     text = f"{memory.id} {memory.content} {memory.subject}".casefold()
     return all(word in text for word in words)
 

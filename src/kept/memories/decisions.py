@@ -1,6 +1,5 @@
 """A person's decisions on pending proposals: held memories, and wishes said once, which the store has only as candidates."""
 
-from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 
@@ -65,16 +64,11 @@ def find_explainable(workspace: Workspace, asked: str) -> tuple[Memory, ...]:
         found = {
             memory.id: memory
             for memory in (*memories, *wishes, *(memory for memory in refused if memory.id not in taken))
-            if memory.id.startswith(asked) or (words and _has_words(memory.content, words))
+            if memory.id.startswith(asked) or (words and browse.has_words(memory, words))
         }
         if not found:
             raise
         return tuple(found.values())
-
-
-def _has_words(content: str, words: Collection[str]) -> bool:
-    """True if each of the words begins a word of the content."""
-    return all(any(token.startswith(word) for token in tokenize(content)) for word in words)
 
 
 def _explain_refused(judged: CandidateVerdict) -> Memory:

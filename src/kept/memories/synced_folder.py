@@ -274,7 +274,7 @@ class SyncFolder:
             memory for memory in here if memory and memory.content and {memory.id, memory.superseded_by} & gone
         )
         report.problems = tuple(
-            f"{wrong.count(name)} lines of {name} are not signed with this machine's key → kept sync --key"
+            f"{name} has lines that are not signed with this machine's key: {wrong.count(name)} → kept sync --key KEY"
             for name in dict.fromkeys(wrong)
         )
         return report
