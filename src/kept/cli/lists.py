@@ -181,12 +181,8 @@ def show_session(workspace: Workspace, session: str, *, as_json: bool) -> None:
     """Print the archived turns of a session. Raises UsageError."""
     conversation = load_conversation(workspace, session)
     if as_json:
-        write_json(
-            [
-                {"session": thread.session, "source": thread.source, "path": thread.path, "turns": dump(events)}
-                for thread, events in conversation
-            ]
-        )
+        names = ("session", "source", "path")
+        write_json([json_fields(thread, *names) | {"turns": dump(events)} for thread, events in conversation])
         return
     for thread, events in conversation:
         write_line(

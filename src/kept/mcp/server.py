@@ -217,13 +217,9 @@ def create_tools(open_workspace: OpenWorkspace) -> list[Tool]:
         project: schema.Directory = "",
     ) -> Annotated[CallToolResult, schema.ProposalResult]:
         """Save words the user typed that a colleague joining later must know (rule, decision, cause, fact) or asked you to keep."""
-        return _proposal_result(
-            run_tool(
-                lambda workspace: tools.suggest_memory(
-                    workspace, text, kind, call_directory(project, roots), lasts=lasts, alone=alone
-                )
-            )
-        )
+        folder = call_directory(project, roots)
+        saved = run_tool(lambda workspace: tools.suggest_memory(workspace, text, kind, folder, lasts=lasts, alone=alone))
+        return _proposal_result(saved)
 
     def resolve_remembered_question(
         id: schema.MemoryId,  # noqa: A002 - the name an agent sees

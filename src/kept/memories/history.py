@@ -99,16 +99,12 @@ def run_changes(workspace: Workspace, passes: Sequence[Pass]) -> Changes:
     first, last = min(pass_.id for pass_ in passes), max(pass_.id for pass_ in passes)
     concerned = {number for pass_ in passes for number in (pass_.id, *pass_.undoes, *pass_.redoes)}
     related, switches = workspace.store.log.related_passes(concerned), workspace.store.log.undo_redo_passes()
-    before, after = (
-        fold(
-            _effective_passes(
-                tuple(pass_ for pass_ in related if pass_.id < end),
-                find_undone_passes(pass_ for pass_ in switches if pass_.id < end),
-            )
-        )
-        for end in (first, last + 1)
-    )
-    return _diff_memories(before, after)
+
+    def memories_before(end: int) -> Mapping[str, Memory]:
+        undone = find_undone_passes(pass_ for pass_ in switches if pass_.id < end)
+        return fold(_effective_passes(tuple(pass_ for pass_ in related if pass_.id < end), undone))
+
+    return _diff_memories(memories_before(first), memories_before(last + 1))
 
 
 def undo(workspace: Workspace, what: str = "") -> UndoResult:

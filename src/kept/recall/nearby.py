@@ -313,18 +313,14 @@ def _find_facts(look: ContextLookup, message: MessageTerms, read_nearness: Nearn
 
 def _fact_reason(parts: Likeness, words: Mapping[str, float], topics: Iterable[Topic], *, whole: bool) -> str:
     """Why a fact is near; ``whole`` adds the figures, for a person who asked."""
-    return "; ".join(
-        filter(
-            None,
-            (
-                _format_shared_words(words) if words else "",
-                f"its topic: {', '.join(topic.name for topic in topics)}" if parts.topic else "",
-                "a request that needs it" if parts.needed else "",
-                "its meaning" if parts.meaning else "",
-                f"({_format_likeness(parts)})" if whole else "",
-            ),
-        )
+    reasons = (
+        _format_shared_words(words) if words else "",
+        f"its topic: {', '.join(topic.name for topic in topics)}" if parts.topic else "",
+        "a request that needs it" if parts.needed else "",
+        "its meaning" if parts.meaning else "",
+        f"({_format_likeness(parts)})" if whole else "",
     )
+    return "; ".join(filter(None, reasons))
 
 
 def _missed_piece(look: ContextLookup, memory: RecallMemory, words: Mapping[str, float], parts: Likeness) -> ContextPiece:

@@ -322,17 +322,13 @@ class _IndexSearch:
         self, unit: SearchUnit, near: "NearUnit | None", *, worded: bool, around: bool = False, timely: bool = False
     ) -> tuple[str, ...]:
         shared = self._shared_words(unit) if worded else []
-        return tuple(
-            filter(
-                None,
-                (
-                    f"its words: {', '.join(shared[:_TOLD])}" if shared else "",
-                    f"{_BY_MEANING} ({near.similarity:.2f})" if near and near.similarity >= TELLING else "",
-                    f"its time: {self._when.label}" if timely and self._when else "",
-                    _BESIDE_IT if around else "",
-                ),
-            )
-        ) or ("its words" if unit.needed_for == "[]" else "a request that needs it",)
+        reasons = (
+            f"its words: {', '.join(shared[:_TOLD])}" if shared else "",
+            f"{_BY_MEANING} ({near.similarity:.2f})" if near and near.similarity >= TELLING else "",
+            f"its time: {self._when.label}" if timely and self._when else "",
+            _BESIDE_IT if around else "",
+        )
+        return tuple(filter(None, reasons)) or ("its words" if unit.needed_for == "[]" else "a request that needs it",)
 
     def _to_limits(self, filters: Filters, now: str) -> tuple[SearchLimits, bool]:
         """Convert filters to limits of the index; the flag is True if they exclude no turn."""

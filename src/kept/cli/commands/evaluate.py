@@ -109,21 +109,12 @@ def eval_(
                 body, lines = _retrieval_body(ranked), _retrieval_lines(ranked)
             case _, _ if replies is not None:
                 read = _require_path(corpus, "--corpus", "--replies")
-                replay_results = replay_recordings(
-                    open_store, replies, _require_path(turns, "--turns", "--replies"), read, progress=progress
-                )
+                answered = _require_path(turns, "--turns", "--replies")
+                replayed = replay_recordings(open_store, replies, answered, read, progress=progress)
                 tricks = run_adversarial_cases(open_store, replies)
-                rows, body = (
-                    (),
-                    {
-                        "readers": {replay_result.reader: _replay_body(replay_result) for replay_result in replay_results},
-                        "adversarial": [dump(trick) for trick in tricks],
-                    },
-                )
-                lines = chain(
-                    (shown_line for replay_result in replay_results for shown_line in _replay_lines(replay_result)),
-                    _adversarial_lines(tricks),
-                )
+                rows, readers = (), {result.reader: _replay_body(result) for result in replayed}
+                body = {"readers": readers, "adversarial": [dump(trick) for trick in tricks]}
+                lines = chain(chain.from_iterable(map(_replay_lines, replayed)), _adversarial_lines(tricks))
             case _, _ if turns is not None:
                 read = _require_path(corpus, "--corpus", "--turns")
                 memories, score = score_extraction(open_store, turns, read, progress=progress)

@@ -86,12 +86,8 @@ def search(
             }  # else it says so itself
             write_lines([_hit_line(workspace, hit, keywords, hints) for hit in sections] or [line("Nothing found.")])
             if far := len(hits) - len(sections):
-                write_line(
-                    (
-                        f"{format_count(far, 'weak match', 'weak matches')} left out → --all",
-                        "dim",
-                    )
-                )
+                text = f"{format_count(far, 'weak match', 'weak matches')} left out → --all"
+                write_line((text, "dim"))
 
 
 def _search_server(context: typer.Context, url: str, words: str, limit: int, *, as_json: bool) -> None:

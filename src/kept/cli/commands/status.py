@@ -179,7 +179,7 @@ def _describe_ending(run: Run) -> tuple[tuple[str, str], ...]:
 
 
 def _state_body(workspace: Workspace, store_status: StoreStatus, due: Sequence[ExpiringFiles]) -> dict[str, Any]:
-    held, _ = waiting.count_pending_proposals(workspace)
+    (held, _), state = waiting.count_pending_proposals(workspace), str(workspace.paths.state)
     statuses = {**store_status.statuses, Status.HELD: held}
     return {
         "memories": {str(each): count for each, count in sorted(statuses.items()) if count},
@@ -198,25 +198,20 @@ def _state_body(workspace: Workspace, store_status: StoreStatus, due: Sequence[E
         "outages": [{"what": text, "fix": fix} for text, fix in find_outages(workspace.paths)],
         "outputs": list(store_status.outputs),
         "meaning": json_fields(vector_status(workspace), "model", "waiting", "problem", vectors="embedded"),
-        "handover": {
-            "setting": workspace.settings.handover,
-            **{
-                kind: {"times": times, "tokens": tokens}
-                for kind, (times, tokens) in handover_costs(str(workspace.paths.state)).items()
-            },
-        },
-        "put": {
-            day: {"times": times, "tokens": tokens}
-            for day, (times, tokens) in load_added_tokens(str(workspace.paths.state)).items()
-        },
+        "handover": {"setting": workspace.settings.handover, **_count_bodies(handover_costs(state))},
+        "put": _count_bodies(load_added_tokens(state)),
         "profile": workspace.profile.id,
         "profiles": [profile.id for profile in workspace.profiles],
         "timezone": str(workspace.zone),
         "home": str(workspace.paths.root),
         "llm": _llm_body(workspace),
-        "failures": to_json(load_failures(str(workspace.paths.state))),
+        "failures": to_json(load_failures(state)),
         "runs": [run_body(run) for run in store_status.last_runs],
     }
+
+
+def _count_bodies(counts: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
+    return {name: {"times": times, "tokens": tokens} for name, (times, tokens) in counts.items()}
 
 
 def _llm_body(workspace: Workspace) -> dict[str, Any]:
