@@ -3,6 +3,8 @@
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -16,20 +18,30 @@ from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.store.reader import StoreReader, _load_queries
 from kept.store.sqlite import SqliteStore
+from prepared import open_at
+
+
+@pytest.fixture(scope="module")
+def made():
+    """The store of each kind, which no test here changes."""
+    return {}
 
 
 @pytest.fixture
-def store(kind, request, home, desk_at, transcripts):
+def store(kind, request, made, tmp_path_factory):
     """The store of the bundled sample, with a pinned, a retired, a suggested and an approved memory."""
+    if kind in made:
+        return made[kind]
+    home = tmp_path_factory.mktemp(kind)
     if kind == "postgres":
         change_setting(find_paths(str(home), {"HOME": str(home)}), "store.url", request.getfixturevalue("postgres")())
-    with desk_at(home) as workspace:
-        run_pipeline(workspace, [], RunOptions())
+    with open_at(home) as workspace:
+        run_pipeline(workspace, [Path(str(files("kept.sample") / "projects"))], RunOptions())
         pin(workspace, create_memory(workspace, "Releases go out on Tuesdays only.", "constraint").id)
         retire(workspace, create_memory(workspace, "We deploy with Ansible.", "decision", project="/x").id)
         create_memory(workspace, "The CI image pins Node 20.", "project_fact", agent=True)
         approve(workspace, create_memory(workspace, "The CI image has no curl.", "project_fact", agent=True).id)
-    return find_paths(str(home), {"HOME": str(home)}).store
+    return made.setdefault(kind, find_paths(str(home), {"HOME": str(home)}).store)
 
 
 def test_a_glance_sees_the_memories_that_the_store_sees(store):
