@@ -245,6 +245,7 @@ def test_what_took_back_a_memory_is_forgotten_with_it_unless_another_that_stays_
     told = ["I am allergic to hazelnuts", "the lighthouse is red since May", *["the hazelnuts are in crate nine"] * crate]
     say(home, "a", *(f"Remember that {each}." for each in told), day="2026-01-05")
     say(home, "b", "Forget what I said about hazelnuts.", day="2026-01-06")
+    say(home, "c", "Forget what I said about walnuts.", day="2026-01-07")
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         memories = workspace.store.log.memories()
@@ -252,6 +253,7 @@ def test_what_took_back_a_memory_is_forgotten_with_it_unless_another_that_stays_
         for forgotten, meant in (([allergic], True), ([red], False), ([red, allergic], True)):
             quotes = collect_words(workspace, forgotten).quotes
             assert ("b-0-user" in quotes) is (meant and not crate), [each.content for each in forgotten]
+            assert "c-0-user" not in quotes, "what took back a memory that never was"
 
 
 def test_the_words_of_a_memory_that_another_was_merged_into_stay(home, desk_at):
