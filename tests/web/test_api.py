@@ -117,6 +117,6 @@ def test_what_it_describes_is_what_it_does_whatever_it_is_asked(served, monkeypa
                 if check.failure_info is not None
             ]
         elif type(event).__name__ in ("NonFatalError", "FatalError"):
-            found.append(str(event.value if hasattr(event, "value") else event.exception))
+            found.append(f"{event.label}: {event.value}" if hasattr(event, "value") else str(event.exception))
     assert not found, "\n".join(sorted(set(found)))
     assert asked >= sum(len(each) for each in served.ask("GET", "/api/openapi.json")[2]["paths"].values())
