@@ -3,7 +3,6 @@ on.
 """
 
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -30,8 +29,6 @@ from hostile_world import (
     unprivileged,
     write,
 )
-from kept.local.files import hold_lock
-from kept.paths import Paths
 
 SEVERAL = lines(
     *(each for n in range(15) for each in (human(f"Never edit `lib/part{n}.js` by hand, it is generated."), answer("word " * 900)))
@@ -168,30 +165,6 @@ def test_a_full_disk_is_told_and_the_next_run_goes_on(tmp_path, transcripts, und
         assert memory_file(home).read_bytes() == undisturbed
     finally:
         subprocess.run(["umount", place], check=True)
-
-
-@pytest.mark.parametrize("kilobytes", [300])
-def test_a_limit_on_the_size_of_files_is_told_and_the_next_run_goes_on(tmp_path, transcripts, undisturbed, kilobytes):
-    home = tmp_path / "home"
-
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes * 1024, kilobytes * 1024))
-
-    done = kept("run", transcripts, "--home", home, home=tmp_path, preexec_fn=limit)
-    assert done.code in (1, 2)
-    assert "unexpected" not in one_line(done)
-    assert called("run", transcripts, "--home", home, home=tmp_path).code == 0
-    assert called("check", "--home", home, home=tmp_path).code == 0
-    assert memory_file(home).read_bytes() == undisturbed
-
-
-def test_a_second_run_says_that_one_is_under_way_and_is_no_failure(tmp_path, transcripts):
-    home = tmp_path / "home"
-    with hold_lock(Paths(root=home, user=home).lock):
-        done = kept("run", transcripts, "--home", home, home=tmp_path)
-    assert done.code == 0
-    assert "already running" in one_line(done)
-    assert not memory_file(home).exists()
 
 
 def test_runs_at_the_same_time_lose_nothing(tmp_path, transcripts, undisturbed):

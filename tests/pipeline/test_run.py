@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from kept.changes import apply_person_change
-from kept.core.errors import BusyError, UsageError
+from kept.core.errors import UsageError
 from kept.core.memory import Status
 from kept.curation import passes as curating
 from kept.curation.guard import GuardStop
-from kept.local.files import hold_lock
 from kept.memories import person
 from kept.memories.browse import select_memories, to_export
 from kept.memories.history import redo, run_history, undo
@@ -258,17 +257,6 @@ def test_a_file_of_that_name_from_before_keeps_its_bytes(desk_at, home, transcri
     assert "# Mine\n\n- I wrote this myself.\n" in memory_file(home).read_text()
 
 
-def test_a_vanished_transcript_deletes_nothing_and_its_evidence_still_opens(desk_at, home, transcripts):
-    with desk_at(home) as workspace:
-        run_pipeline(workspace, [], RunOptions())
-        before = outcome(workspace)
-        shutil.rmtree(transcripts)
-        run_pipeline(workspace, [], RunOptions())
-        assert outcome(workspace) == before
-        memory = next(each for each in workspace.store.log.memories() if each.evidence)
-        assert workspace.store.archive.event(memory.evidence[0].event) is not None
-
-
 def test_a_dry_run_changes_nothing_and_says_what_would_change(desk_at, home, transcripts):
     with desk_at(home) as workspace:
         workspace.store.key("redaction")
@@ -279,11 +267,6 @@ def test_a_dry_run_changes_nothing_and_says_what_would_change(desk_at, home, tra
     assert report.active >= 4
     assert report.body()["outputs"]
     assert {name: state[0] for name, state in after.items()} == {name: state[0] for name, state in before.items()}
-
-
-def test_a_second_run_at_the_same_time_is_told_so(desk_at, home, transcripts):
-    with desk_at(home) as workspace, hold_lock(workspace.paths.lock), pytest.raises(BusyError, match="already running"):
-        run_pipeline(workspace, [], RunOptions())
 
 
 def test_a_file_that_cannot_be_read_is_skipped_counted_and_named(desk_at, home, transcripts):
