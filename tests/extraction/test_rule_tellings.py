@@ -812,3 +812,10 @@ def test_a_doubtful_rule_beside_a_quoted_one_belongs_to_the_same_text():
     text = "copio il regolamento:\nIl socio deve sempre firmare il registro. Non è mai ammesso un ospite senza invito."
     made = found(user(text), lexicon=load_lexicon(("it",)))
     assert [each.doubt for each in made] == [Frame.QUOTED, Frame.QUOTED]
+
+
+@pytest.mark.parametrize(("gap", "expected"), [("\n\n", "active"), (" ", "waiting")])
+def test_what_somebody_says_in_the_next_paragraph_leaves_a_telling_alone(gap, expected):
+    assert told(f"Merke dir: der Laden zahlt immer bar.{gap}Timo meinte, das sei zu früh.", "de") == [
+        (expected, "der Laden zahlt immer bar.")
+    ]

@@ -301,7 +301,7 @@ _SIGNS = (
     _Sign(says=_dismisses, first=1, last=1, below=True),
     _Sign(says=_dismisses, first=2, last=3, unjudged=True, below=True),
     _Sign(says=_reports, first=-1, last=-1, unjudged=True),
-    _Sign(says=_reports, first=1, last=1, unjudged=True, below=True),
+    _Sign(says=_reports, first=1, last=1, unjudged=True),
     _Sign(says=_takes_back, first=0, last=1, unjudged=True, below=True),
     _Sign(says=_asks_about, first=1, last=1, unjudged=True, below=True),
     _Sign(says=_is_about_text, first=-_NEAR_SENTENCES, last=-1, unjudged=True),
