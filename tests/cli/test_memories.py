@@ -89,6 +89,12 @@ def test_words_of_a_memory_find_it_and_where_several_say_them_they_are_listed(ca
     assert kept(capsys, "why", "nothing", "says", "this")[0] == 2
 
 
+@pytest.mark.parametrize(("words", "category"), [("Use pnpm, never npm.", "constraint"), ("The port is 8731.", "project_fact")])
+def test_a_sentence_added_without_a_category_gets_the_most_likely_one(capsys, home, words, category):
+    assert kept(capsys, "add", words)[0] == 0
+    assert [each["category"] for each in told(capsys, "list")] == [category]
+
+
 def test_what_a_session_says_twice_in_the_same_words_is_shown_once_as_evidence(capsys, home):
     transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE, RULE)
     kept(capsys, "run", "--no-llm")

@@ -14,6 +14,7 @@ from kept.cli.lists import changed_line, memory_line
 from kept.core.errors import UsageError
 from kept.core.memory import Memory, Status
 from kept.core.text import normal_form
+from kept.extraction.rules.handover import category_of
 from kept.local.agents_shell import agent_variable
 from kept.memories import browse, person
 from kept.memories.browse import to_export
@@ -24,7 +25,7 @@ from kept.workspace import Workspace
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="One sentence.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or its first characters.")]
 Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids of memories, or their first characters.")]
-Kind = Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; see `kept profiles`.")]
+Kind = Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; without it, the most likely one.")]
 Project = Annotated[
     str, typer.Option("--project", metavar="PROJECT", help="Only for the project in this folder, or of this name; else everywhere.")
 ]
@@ -37,8 +38,8 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON."
 def add(
     context: typer.Context,
     text: Text,
-    kind: Kind,
     *,
+    kind: Kind = "",
     project: Project = "",
     until: Annotated[str, typer.Option(metavar="DATE", help="The memory expires at the end of this day.")] = "",
     as_json: AsJson = False,
@@ -50,7 +51,8 @@ def add(
         ends = workspace.parse_moment(until) if until else None
         agent = bool(sign) and not workspace.settings.trust_agents
         folder = browse.find_directory(workspace, project) if project else ""
-        return [person.create_memory(workspace, text, kind, project=folder, until=ends, agent=agent)]
+        likely = None if kind else category_of(text, "", workspace.profile_for("", folder))
+        return [person.create_memory(workspace, text, likely.id if likely else kind, project=folder, until=ends, agent=agent)]
 
     waits = f"An agent ran this ({sign} is set), so it is held for `kept review`:"
     return _apply_change(context, "Remembered:", apply, held_title=waits, as_json=as_json)
@@ -59,7 +61,7 @@ def add(
 def suggest(
     context: typer.Context,
     text: Text,
-    kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; without it, the most likely one.")] = "",
+    kind: Kind = "",
     *,
     project: Annotated[
         str,
