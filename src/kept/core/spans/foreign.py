@@ -232,7 +232,9 @@ _ANNOUNCED = fill_pattern(r"(?m)^[ \t]*(?:‹shapes:clients.announced›)")
 # A client's placeholder for a paste, with the number of pasted lines.
 _PASTED = Pattern(r"\[(?:Pasted|Truncated) text #\d+(?: \+(\d{1,5}) lines?)?[^\]\n]{0,20}\]")
 # The text a client inserts where it compacted a conversation; queued words of the person may come before it.
-_CONTINUED = Pattern(r"(?m)^This session is being continued from a previous conversation")
+_CONTINUED = Pattern(
+    r"(?m)^(?:This session is being continued from a previous conversation|Another language model started to solve this problem)"
+)
 # The editor's text for a prompt file that the person chose; the words after it are the person's.
 _PROMPT_FILE = Pattern(r"^\s*Follow instructions in \[[^\]\n]*\]\([^)\n]*\)\.?")
 _ROLE = fill_pattern(r"(?i)^\s*(?:#[^\n]*\n+)?\s*‹roles›\s*\S")
