@@ -6,6 +6,7 @@ before.
 """
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import NamedTuple
@@ -50,20 +51,23 @@ def redact(text: str, *, key: bytes, more: Scan | None = None) -> RedactionResul
     """
     if not 1 <= len(key) <= blake2b.MAX_KEY_SIZE:
         raise ValueError("the fingerprint key must have 1 to 64 bytes")
-    data = text.encode("utf-8", "surrogatepass")
-    marks: list[tuple[int, int, str, str]] = []
+    before = data = text.encode("utf-8", "surrogatepass")
     for _ in range(_PASSES):
         spans = _find_secrets(data, more)
         if not spans:
             break
-        data, marks = _replace_spans(data, spans, marks, key)
-    if not marks:
+        data = _replace_spans(data, spans, key)
+    if data is before:
         return RedactionResult(text, ())
+    known = Counter(mark.group() for mark in _MARK.finditer(before))
     found, chars, at = [], 0, 0
-    for start, end, kind, fingerprint in marks:
-        chars += len(data[at:start].decode("utf-8", "surrogatepass"))
-        found.append(RedactedSecret(kind=kind, fingerprint=fingerprint, start=chars, end=chars + end - start))
-        chars, at = chars + end - start, end
+    for mark in _MARK.finditer(data):
+        chars, at = chars + len(data[at : mark.start()].decode("utf-8", "surrogatepass")), mark.start()
+        if known[mark.group()]:
+            known[mark.group()] -= 1
+            continue
+        _, kind, fingerprint = mark.group()[1:-1].decode().split(":")
+        found.append(RedactedSecret(kind=kind, fingerprint=fingerprint, start=chars, end=chars + len(mark.group())))
     return RedactionResult(text=data.decode("utf-8", "surrogatepass"), found=tuple(found))
 
 
@@ -105,31 +109,15 @@ def _widen_to_characters(span: SecretSpan, data: bytes) -> SecretSpan:
     return replace(span, start=start, end=end)
 
 
-def _replace_spans(
-    data: bytes, spans: list[SecretSpan], marks: list[tuple[int, int, str, str]], key: bytes
-) -> tuple[bytes, list[tuple[int, int, str, str]]]:
-    """The bytes with each span replaced by a mark, and the ranges of all marks made so far, in order."""
+def _replace_spans(data: bytes, spans: list[SecretSpan], key: bytes) -> bytes:
+    """The bytes with each span replaced by a mark."""
     out: list[bytes] = []
-    length = at = 0
-    edges, shifts, placed = [0], [0], []
+    at = 0
     for span in spans:
-        secret = b"".join(span.secret.split())
-        fingerprint = blake2b(secret, key=key, digest_size=4).hexdigest()
-        mark = f"[redacted:{span.kind}:{fingerprint}]".encode()
-        length += span.start - at
-        placed.append((length, length + len(mark), span.kind, fingerprint))
-        out += [data[at : span.start], mark]
-        length += len(mark)
+        fingerprint = blake2b(b"".join(span.secret.split()), key=key, digest_size=4).hexdigest()
+        out += [data[at : span.start], f"[redacted:{span.kind}:{fingerprint}]".encode()]
         at = span.end
-        edges.append(at)
-        shifts.append(length - at)
-    out.append(data[at:])
-    moved = [
-        (start + shifts[i], end + shifts[i], kind, print_)
-        for start, end, kind, print_ in marks
-        for i in [bisect_right(edges, start) - 1]
-    ]
-    return b"".join(out), sorted(moved + placed)
+    return b"".join([*out, data[at:]])
 
 
 _KEY = b"compared within one call"
