@@ -76,7 +76,7 @@ def test_what_is_excluded_counts_at_once_and_comes_back_at_once(capsys, home, se
     kept(capsys, "run", "--quiet")
     assert "1 file could not be read" in kept(capsys, "status")[1]
     out = kept(capsys, "sources", "exclude", unreadable)[1]
-    assert "1 file of it could not be read, no longer listed" in out
+    assert "Of these, 1 unreadable file is no longer listed" in out
     assert f"kept sources include '{unreadable}' takes this back" in out
     assert "could not be read" not in kept(capsys, "status")[1] + kept(capsys, "sources")[1]
     assert f"{unreadable}: excluded by you" in kept(capsys, "sources")[1]

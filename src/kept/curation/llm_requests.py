@@ -60,7 +60,8 @@ class LlmRequestsReport:
 def write_requests(
     workspace: Workspace, run: Callable[[], int], asking: Asking, *, by: str, limits: TokenLimits | None = None
 ) -> LlmRequestsReport:
-    """Ask a model for the requests of all memories that recall can bring and that have none. Raises StoreError, ConfigError.
+    """Ask a model for the requests of all memories that recall can bring, if they have no requests yet. Raises StoreError,
+    ConfigError.
 
     ``by`` names the model. ``run`` returns the number of the run, and is called only if something is committed.
     """

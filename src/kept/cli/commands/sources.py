@@ -155,7 +155,7 @@ def _switched_line(home: Paths, action: str, item: str) -> Line:
     erased = f" (kept forget --source {item} erases it)" if name == "sources_off" else ""
     back = f" → kept sources {_BACK[action]} '{item}' takes this back"
     missed = [path for path in load_unread_reasons(home) if name == "exclude" and matches_path(path, [item])]
-    gone = f" {format_count(len(missed), 'file')} of it could not be read, no longer listed."
+    gone = f" Of these, {format_count(len(missed), 'unreadable file')} {'is' if len(missed) == 1 else 'are'} no longer listed."
     return line(
         (item, "bold"),
         " is no longer read by any run.",
