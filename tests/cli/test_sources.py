@@ -90,7 +90,7 @@ def test_a_pattern_counts_the_files_that_could_not_be_read_wherever_they_lie(cap
     odd.parent.mkdir()
     odd.write_text("x\n")
     kept(capsys, "run", odd.parent, "--quiet")
-    assert "1 file of it could not be read" in kept(capsys, "sources", "exclude", "*.traj")[1]
+    assert "Of these, 1 unreadable file is no longer listed" in kept(capsys, "sources", "exclude", "*.traj")[1]
     assert "*.traj: excluded by you, 1 file" in kept(capsys, "sources")[1]
 
 

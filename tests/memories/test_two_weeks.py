@@ -97,7 +97,7 @@ def test_two_people_and_three_machines_remember_two_weeks_of_one_project(desk_at
         other.run()
         if day in AWAY:
             laptop.at(NOWHERE)
-            assert "waits for the server" in laptop.run().written.problems[0]
+            assert "wait for the server" in laptop.run().written.problems[0]
             if day == AWAY.start:
                 laptop.add(ALONE)
         else:

@@ -255,7 +255,7 @@ def test_a_model_of_whose_trial_no_reply_can_be_read_is_not_trusted_and_tried_ag
     with desk_at(told_once) as opened:
         statuses, asked, told, _ = run_with_trial(opened, lambda _: silent)
         assert statuses == [Status.HELD]
-        assert any("could not be tried" in words for words in told)
+        assert any("could not be tested" in words for words in told)
         say(told_once, "s2", "The harbor walls must be drawn in grey in `walls.py`.", "thanks, go on")
         statuses, asked, *_ = run_with_trial(opened, lambda ask: reply(ask, "wanted", "unwanted"))
     assert asked.count("trial") == 10

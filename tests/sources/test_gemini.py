@@ -192,7 +192,7 @@ def test_a_changed_document_is_read_again_with_the_same_keys(tmp_path):
 def test_an_unfinished_document_is_an_error_that_consumes_nothing(tmp_path):
     path = tmp_path / "session-x.json"
     path.write_bytes(a_document([user("m1", "hello")])[:-9])
-    with pytest.raises(SourceError, match="no whole JSON"):
+    with pytest.raises(SourceError, match="not a complete JSON"):
         list(GEMINI.read(path, Cursor()))
 
 

@@ -107,7 +107,7 @@ def test_without_its_server_a_home_goes_on_alone_and_the_next_run_that_reaches_i
     home, other, come_back = away
     say(home, "s2", OTHER)
     report = run(desk_at, home)
-    assert "waits for the server" in report.written.problems[0]
+    assert "wait for the server" in report.written.problems[0]
     with desk_at(home) as workspace:
         (ours,) = (memory.id for memory in workspace.store.log.memories() if "ISO 8601" in memory.content)
         apply_person_change(workspace, lambda: person.create_memory(workspace, "Deploy on Mondays only.", "constraint"))

@@ -140,7 +140,7 @@ def test_a_question_is_answered_a_memory_split_in_two_and_made_one_again_and_its
     page = browse()
     page.locator(".row", has_text="truck").focus()
     page.keyboard.press("a")
-    page.get_by_label("What answers it").fill("Ada drives the truck.")
+    page.get_by_label("The answer, as one sentence").fill("Ada drives the truck.")
     page.get_by_role("button", name="Answer").click()
     page.get_by_text("Answered.").wait_for()
     assert served.memory("Ada drives").category == "decision"

@@ -96,12 +96,14 @@ def list_batches(workspace: Workspace, limits: TokenLimits) -> list[tuple[Memory
         and (memory.id, memory.content) not in asked
     ]
     unasked.sort(key=lambda memory: (memory.first_seen.timestamp() if memory.first_seen else 0.0, memory.id))
-    told: list[Memory] = []
+    stated: list[Memory] = []
     inferred: list[Memory] = []
     for memory in unasked:
-        (told if memory.settled or memory.trigger in TOLD else inferred).append(memory)
+        (stated if memory.settled or memory.trigger in TOLD else inferred).append(memory)
     most = max(1, min(MEMORIES, limits.reply // _REPLY_TOKENS))
-    return [tuple(memories[start : start + most]) for memories in (told, inferred) for start in range(0, len(memories), most)[::-1]]
+    return [
+        tuple(memories[start : start + most]) for memories in (stated, inferred) for start in range(0, len(memories), most)[::-1]
+    ]
 
 
 def _asked_before(workspace: Workspace) -> frozenset[tuple[str, str]]:

@@ -86,8 +86,10 @@ def find_question(workspace: Workspace, number: int) -> Ask:
     asks = (question.ask for question in planned if question.ask is not None)
     ask = next(islice(asks, number - 1, None), None)
     if ask is None:
-        told = "the next run asks no question about sessions" if number == 1 else f"the next run asks fewer than {number} questions"
-        raise MissingError(told, hint="kept sources shows what is not read yet; kept run reads it")
+        fault = (
+            "the next run asks no question about sessions" if number == 1 else f"the next run asks fewer than {number} questions"
+        )
+        raise MissingError(fault, hint="kept sources shows what is not read yet; kept run reads it")
     return asking.redact_ask(ask)
 
 

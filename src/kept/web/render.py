@@ -136,9 +136,9 @@ def render_bare_page(request: Request, template: str, *, here: str, **values: An
 def _frame_values(request: Request) -> dict[str, Any]:
     """The values for the frame of a page without a workspace: no counts and no marks."""
     nav = [(page, 0) for page in _visible_pages(request)]
-    told = load_failures(str(web_context(request).home.state))
+    failures = load_failures(str(web_context(request).home.state))
     empty = {"nav": nav, "marks": {}, "here": "", "left": {}}
-    return empty | {"version": __version__, "sample": _is_sample_shown(request), "failures": told}
+    return empty | {"version": __version__, "sample": _is_sample_shown(request), "failures": failures}
 
 
 async def sign_in_page(scope: Scope, receive: Receive, send: Send) -> None:

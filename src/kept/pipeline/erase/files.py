@@ -219,8 +219,8 @@ class JournalEntries:
             for event in archive.events(thread.id, 0, thread.events)
             if event.key in keys or event.session in words.sessions
         }
-        told = ErasureWords(sentences=(), passages=tuple(said), spared=words.spared)
-        return lambda text: [any(pair) for pair in zip(words.flag_lines(text), told.flag_lines(text), strict=True)]
+        quoted = ErasureWords(sentences=(), passages=tuple(said), spared=words.spared)
+        return lambda text: [any(pair) for pair in zip(words.flag_lines(text), quoted.flag_lines(text), strict=True)]
 
 
 def entries_between(workspace: Workspace, times: Sequence[Span]) -> Iterator[Path]:
@@ -265,18 +265,18 @@ def list_foreign_notes(workspace: Workspace) -> frozenset[Path]:
     return frozenset(folder.rglob("*.md")) - {path for path, _, _ in _read_entries(workspace)}
 
 
-def _rewrite_entries(workspace: Workspace, told: Callable[[str], Sequence[bool]], shorten: Callable[[str], str] = str) -> int:
-    """Replace the lines that ``told`` flags by a mark. In an edited entry, ``shorten`` first removes only the words. Returns the
+def _rewrite_entries(workspace: Workspace, flag: Callable[[str], Sequence[bool]], shorten: Callable[[str], str] = str) -> int:
+    """Replace the lines that ``flag`` selects by a mark. In an edited entry, ``shorten`` first removes only the words. Returns the
     number of lines.
     """
     count = 0
     for path, text, stamp in _read_entries(workspace):
-        held = told(text)
+        held = flag(text)
         if any(held):
             edited = is_entry_edited(text)
             rest = shorten(text) if edited else text
             left = "\n".join(
-                f"- {FORGOTTEN_MARK}" if gone else line for line, gone in zip(rest.split("\n"), told(rest), strict=True)
+                f"- {FORGOTTEN_MARK}" if gone else line for line, gone in zip(rest.split("\n"), flag(rest), strict=True)
             )
             files.write_if_unchanged(
                 path, (left if edited else update_digest(left)).encode(), expect=stamp, root=workspace.paths.root

@@ -171,14 +171,14 @@ def preview_out_of_reach(workspace: Workspace, request: ErasureRequest) -> tuple
     words, forgotten = request.words, [memory.id for memory in request.memories if not memory.content]
     runs = {made.run for number in forgotten for made, _ in workspace.store.log.operations_on(number)}
     # The words of earlier erasures are no longer known, so only the run that erased them can say where they remained.
-    before = [f"{told} (as r{run} found it)" for run, left in list_left(workspace).items() if run in runs for told in left]
+    before = [f"{text} (as r{run} found it)" for run, left in list_left(workspace).items() if run in runs for text in left]
     found = _list_out_of_reach(workspace, request, words, _find_transcripts(workspace, request, words)) if words else ()
-    return (*before, *(told for told in found if not any(told in text for text in before)))
+    return (*before, *(place for place in found if not any(place in text for text in before)))
 
 
 def _find_transcripts(workspace: Workspace, request: ErasureRequest, words: ErasureWords) -> frozenset[str]:
     said = {event.pointer.path for event in workspace.store.archive.events_with_words(words)}
-    left = (told.partition(" still says it: ") for texts in list_left(workspace).values() for told in texts)
+    left = (text.partition(" still says it: ") for texts in list_left(workspace).values() for text in texts)
     said |= {path for path, found, _ in left if found}  # the archive does not know any more that they say it
     return frozenset(said | {quote.path for memory in request.memories for quote in memory.evidence})
 

@@ -63,10 +63,10 @@ def find_out_of_reach(
     backups, names of folders and files, the history of repositories, and journal entries of ``times``, which may say the same in
     other words.
     """
-    told = (
+    entries = (
         f"{path} is a journal entry of that time and may describe it in other words" for path in entries_between(workspace, times)
     )
-    return (*_places_out_of_reach(workspace, words, transcripts), *told)
+    return (*_places_out_of_reach(workspace, words, transcripts), *entries)
 
 
 def _places_out_of_reach(workspace: Workspace, words: ErasureWords, transcripts: Iterable[str]) -> Iterator[str]:

@@ -139,7 +139,7 @@ class StoreHolder:
         key = self.store.key("forget")
         prints = {fingerprint_statement(sentence, key) for sentence in words.sentences} - {""}
         proposals = [judged.candidate for judged in self.store.log.all_judged_candidates()]
-        told = [
+        proposals = [
             candidate
             for candidate in proposals
             if words.is_in_text(candidate.content)
@@ -148,10 +148,10 @@ class StoreHolder:
         ]
         found = [memory for memory in self.store.log.memories() if memory.content]
         found = [memory for memory in found if memory.id in words.memories or words.is_in_text(memory.content)]
-        contents = [*(candidate.content for candidate in told), *(memory.content for memory in found)]
+        contents = [*(candidate.content for candidate in proposals), *(memory.content for memory in found)]
         return _EraseTarget(
             memories=frozenset(memory.id for memory in found),
-            candidates=frozenset({candidate.id for candidate in told}.union(*(memory.candidates for memory in found))),
+            candidates=frozenset({candidate.id for candidate in proposals}.union(*(memory.candidates for memory in found))),
             prints=tuple(sorted(prints | {fingerprint_statement(text, key) for text in contents} - {""})) if words.lasting else (),
         )
 

@@ -150,8 +150,8 @@ def _chart_growth(workspace: Workspace, memories: Sequence[Memory], today: date)
     points = []
     for week in (monday - timedelta(weeks=back) for back in range(_WEEKS - 1, -1, -1)):
         there = Counter(title for day, title in seen if day < week + timedelta(weeks=1))
-        told = ", ".join(f"{count:,} {title}" for title, count in there.most_common()) or "none"
-        points.append(ChartPoint(day=week, value=there.total(), label=f"week of {week}: {there.total():,}, {told}"))
+        parts = ", ".join(f"{count:,} {title}" for title, count in there.most_common()) or "none"
+        points.append(ChartPoint(day=week, value=there.total(), label=f"week of {week}: {there.total():,}, {parts}"))
     return build_chart("Memories over time", "active ones, week by week, with their categories", points)
 
 
@@ -169,8 +169,8 @@ def _count_origins(
     reasons = Counter(find_refusal_reason(judged) for judged in refused)
     pictures = (("Where they come from", "whose words active memories rest on", whose), ("What was refused", "why", reasons))
     return [
-        (title, told, [(name, count, round(100 * count / max(counts.values()), 1)) for name, count in counts.most_common()])
-        for title, told, counts in pictures
+        (title, subtitle, [(name, count, round(100 * count / max(counts.values()), 1)) for name, count in counts.most_common()])
+        for title, subtitle, counts in pictures
         if counts.total()
     ]
 

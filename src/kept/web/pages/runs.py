@@ -224,11 +224,11 @@ def describe_changes(happened: RunSummary, steps: Sequence[MemoryDifference] = (
     """The changes of a run, in a few words; with ``steps``, also the number of memories that an undo restored, and of held ones."""
     found = _count_operations(happened)
     held = found.pop("hold", 0)
-    told = describe_counts(found)
-    if not told and not held and {summary.stage for summary in happened.passes} <= {"undo", "redo"} and happened.passes:
+    counts_text = describe_counts(found)
+    if not counts_text and not held and {summary.stage for summary in happened.passes} <= {"undo", "redo"} and happened.passes:
         return "a change" + (f": {count_given_back(steps)}" if steps else "")
     held = sum(step.what is DifferenceKind.HELD for step in steps) or held
-    return ", ".join(filter(None, (told, f"{held:,} held" if held else ""))) or "no memory changed"
+    return ", ".join(filter(None, (counts_text, f"{held:,} held" if held else ""))) or "no memory changed"
 
 
 def _count_operations(happened: RunSummary) -> Counter[str]:
