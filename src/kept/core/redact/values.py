@@ -177,20 +177,16 @@ def is_grouped(value: bytes, *, letters: bool) -> bool:
     if letters:
         pairs = [group[at : at + 2].lower() for group in groups for at in range(len(group) - 1)]
         return sum(pair in _PAIRS for pair in pairs) * 2 < len(pairs)
-    mixed = sum(1 for group in groups if any(map(_is_digit, group)) and not group.isdigit())
+    mixed = sum(1 for group in groups if any(48 <= byte <= 57 for byte in group) and not group.isdigit())
     return mixed * 2 >= len(groups)
 
 
 def is_code(value: bytes) -> bool:
     """True if a value is a PIN or door code: at least four digits, not all equal."""
-    digits = [byte for byte in value if _is_digit(byte)]
+    digits = [byte for byte in value if 48 <= byte <= 57]
     return len(digits) >= 4 and len(set(digits)) > 1
 
 
 def is_recovery_code(value: bytes) -> bool:
     """True if a value is a recovery code: as :func:`is_code`, or as a password in quotation marks."""
     return is_code(value) or is_secret_value(Setting.QUOTED, 3, value)
-
-
-def _is_digit(byte: int) -> bool:
-    return chr(byte).isdigit()
