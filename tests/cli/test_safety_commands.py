@@ -334,3 +334,9 @@ def test_forgetting_while_a_run_is_under_way_fails(capsys, home):
         code, out, err = kept(capsys, "forget", number, "--yes")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert [each["content"] for each in told(capsys, "list")] == [RULE]
+
+
+def test_an_audit_names_each_kind_of_fault_with_its_number(capsys, home):
+    (home / "CLAUDE.md").write_text("- Deploys happen on Tuesdays.\n- Never use yarn here.\n- Never use yarn here.\n")
+    code, out, _ = kept(capsys, "audit", str(home / "CLAUDE.md"))
+    assert (code, "\nRepeats of another line: 1\n  - Never use yarn here." in out) == (1, True)

@@ -314,12 +314,12 @@ def _export_markdown(workspace: Workspace, memories: tuple[Memory, ...]) -> str:
 
 
 _TITLES = {
-    AuditFault.SECRET: "hold a secret (not shown)",
-    AuditFault.INSTRUCTION: "instruct an agent to do what only you should ask for",
-    AuditFault.DUPLICATE: "repeat another line",
-    AuditFault.CONTRADICTION: "contradict a later line",
-    AuditFault.STALE: "are out of date by their own words",
-    AuditFault.UNSUPPORTED: "are in no transcript that kept has read",
+    AuditFault.SECRET: "Secrets (not shown)",
+    AuditFault.INSTRUCTION: "Instructions to an agent that only you should give",
+    AuditFault.DUPLICATE: "Repeats of another line",
+    AuditFault.CONTRADICTION: "Contradicted by a later line",
+    AuditFault.STALE: "Out of date by their own words",
+    AuditFault.UNSUPPORTED: "In no transcript that kept has read",
 }
 
 
@@ -354,7 +354,7 @@ def audit(
 
 
 def _print_findings(fault: AuditFault, findings: list[AuditFinding]) -> None:
-    write_line(("", ""), (f"{len(findings)} {_TITLES[fault]}", "yellow"))
+    write_line((f"{_TITLES[fault]}: {len(findings)}", "yellow"))
     for finding in findings:
         write_line(f"  - {finding.text}")
         if finding.other:

@@ -128,7 +128,7 @@ def _survey_lines(workspace: Workspace) -> Iterator[Line]:
         (" → kept sources", "dim"),
     )
     for item in read:
-        yield line(f"  {item.name:<16}{item.files:>7,} files  {format_size(item.size):>9}")
+        yield line(f"  {item.name:<16}{format_count(item.files, 'file'):>13}  {format_size(item.size):>9}")
     for tool, count in count_importable_notes(workspace).items():
         what = f"{format_count(count, 'note')} {_OWN[tool]}, not read automatically"
         yield line(f"  {what}", (f" → kept import --from {tool} imports them once, for your review", "dim"))
