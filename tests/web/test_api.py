@@ -75,6 +75,8 @@ def test_every_operation_refuses_a_body_it_does_not_describe_with_a_status_that_
             status, _, body = served.ask(method.upper(), place, None if method == "get" else {"spam": "x"})
             assert str(status) in operation["responses"], (method, path, status, body)
             assert method == "get" or status >= 400 or path in WITHOUT_BODY, (method, path, status)
+    status, headers, _ = served.ask("PUT", "/api/memories/x", {})
+    assert (status, headers["allow"]) == (405, "GET, PATCH")
 
 
 @pytest.mark.slow

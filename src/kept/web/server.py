@@ -24,6 +24,7 @@ try:
     from fastapi.security import HTTPBearer
     from starlette.exceptions import HTTPException
     from starlette.responses import JSONResponse, Response
+    from starlette.routing import compile_path
     from starlette.types import ASGIApp
     from uvicorn.protocols.http.h11_impl import H11Protocol
 except ImportError as error:
@@ -111,16 +112,9 @@ def _respond_http_error(request: Request, error: Exception) -> Response:
 def _allowed_methods(request: Request) -> list[str]:
     """All methods that the path of a request supports; the router returns only those of the first matching route."""
     described = request.app.openapi()["paths"]
-    place = request.url.path.split("/")
-    fits = [item for item in described if _is_route_match(item.split("/"), place)]
+    fits = [item for item in described if compile_path(item)[0].match(request.url.path)]
     exact = [fit for fit in fits if fit == request.url.path] or fits
     return sorted({method.upper() for item in exact for method in described[item]}) or ["GET"]
-
-
-def _is_route_match(template: list[str], place: list[str]) -> bool:
-    return len(template) == len(place) and all(
-        one == each or one.startswith("{") for one, each in zip(template, place, strict=True)
-    )
 
 
 def _respond_invalid(request: Request, error: Exception) -> Response:
