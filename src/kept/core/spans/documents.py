@@ -32,7 +32,7 @@ _SPEAKER = Pattern(r"(?m)^(?:\[[^\]\n]+\][ \t]*)?(\p{Lu}[^\n:<>|`(\[\]]{0,24}):[
 # Author and time of a chat message, above its words or before them on the same line. A sentence may end with a time, too.
 _STAMPED = Pattern(
     r"(?m)^(?:[^\s\d:]+|[\p{Lu}\p{Lo}][^\s\d:]*(?:[ \t]+[\p{Lu}\p{Lo}(][^\s\d:]*){1,3})[ \t]+"
-    r"(?:[—–•·|-][ \t]*)?(?:\pL{3,12}[ \t]+(?:at|um|à|alle|às|в)[ \t]+|\d{1,4}[./-]\d{1,2}[./-]\d{2,4},?[ \t]+(?:at[ \t]+)?)?"
+    r"(?:[—–•·|-][ \t]*)?(?:\pL+[ \t]+(?:at|um|à|alle|às|в)[ \t]+|\d{1,4}[./-]\d{1,2}[./-]\d{2,4},?[ \t]+(?:at[ \t]+)?)?"
     r"[(\[]?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]*[AaPp]\.?[Mm]\.?)?[)\]]?:?[ \t]*\n[ \t]*\S"
     r"|^[^\W\d][^\n\d:(\[]{0,40}[ \t][(\[]\d{1,2}:\d\d(?::\d\d)?[)\]]:[ \t]+\S"
 )
