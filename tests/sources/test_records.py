@@ -49,6 +49,8 @@ def test_a_line_of_nothing_is_blank(data):
         (b"[]", RecordFault.NOT_AN_OBJECT),
         (b"42", RecordFault.NOT_AN_OBJECT),
         (b'"text"', RecordFault.NOT_AN_OBJECT),
+        (b"1." + b"0" * 1_100_000, RecordFault.NOT_AN_OBJECT),
+        (b'{"a": "' + b"x" * 1_100_000 + b'", "b": ' + b"[" * DEPTH_LIMIT + b"]" * DEPTH_LIMIT + b"}", RecordFault.NESTED_TOO_DEEP),
         (b'{"a": "\xff\xfe"}\n', RecordFault.NOT_UTF8),
         (b'{"a": {"b": 1, "b": 2}}\n', RecordFault.DUPLICATE_KEY),
         (b'{"a": ' + b"9" * 5000 + b"}\n", RecordFault.NUMBER_TOO_LONG),

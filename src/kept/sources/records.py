@@ -18,7 +18,7 @@ from kept.core.pattern import compile_late
 
 HEAD_BYTES = 64 * 1024
 # The longest line that is parsed. One code point above U+FFFF makes Python use four bytes for every character of the line, twice
-# (the text and the parsed strings), so 16 MiB stays under 200 MB in the worst case. Real records are below 8 MB.
+# (the text and the parsed strings), so 16 MiB takes at most some 220 MB. Real records are below 8 MB.
 LINE_LIMIT = 16 * 2**20
 SLICE_BYTES = 8 * 2**20
 # An event takes one or two kilobytes of memory even if its text is short: eight megabytes of short records would take fifty.
@@ -272,7 +272,8 @@ def _decode_value(text: str, position: int) -> tuple[dict[str, Any] | RecordFaul
     """One JSON value and the position after it; a fault whose end is unknown extends to the end of the text."""
     try:
         value, after = _DECODER.raw_decode(text, position)
-        if _is_crowded(text[position:after]) and _is_too_deep(value):
+        # A long text is not split: the pieces would be two more copies of it, up to 64 MB each.
+        if (after - position > VALUES_LIMIT or _is_crowded(text[position:after])) and _is_too_deep(value):
             return RecordFault.NESTED_TOO_DEEP, after
     except RecursionError:
         return RecordFault.NESTED_TOO_DEEP, len(text)
@@ -319,7 +320,7 @@ def _is_crowded(text: str) -> bool:
 
 
 def _is_too_deep(value: Any) -> bool:
-    level = [value]
+    level = [value] if isinstance(value, (dict, list)) else []
     for _ in range(DEPTH_LIMIT):
         level = [
             inner
