@@ -243,6 +243,20 @@ def test_who_sends_too_much_gets_to_read_that_it_was(served, monkeypatch):
         assert (status, body["error"]) == (413, "the request is too large")
 
 
+def test_who_is_refused_before_the_body_arrived_may_send_it_and_is_not_cut_off(served, monkeypatch):
+    monkeypatch.setattr("kept.web.guard._DRAIN_SECONDS", 600.0)
+    head = (
+        "POST /api/memories HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", served.port)) as own:
+        own.sendall(request(served, head))
+        answer = own.recv(65_536)
+        own.sendall(b"x" * 1_000_000)
+        while own.recv(65_536):  # would raise ConnectionResetError
+            pass
+    assert answer.startswith(b"HTTP/1.1 401 ")
+
+
 def test_an_unexpected_error_leaves_a_line_and_a_trace_without_words(served, monkeypatch, capfd):
     def broken(*_, **__):
         raise LookupError("the harbour master said so")

@@ -37,7 +37,7 @@ from kept.local.error_log import error_line, log_error
 from kept.web.context import WebContext
 
 MAX_BODY_BYTES, MAX_BODY_SECONDS = 2 * 2**20, 10.0  # limits of a request body and of the time in which it must arrive
-_DRAIN_BYTES, _DRAIN_SECONDS = 8 * MAX_BODY_BYTES, 1.0  # how much of a too large request is still read
+_DRAIN_BYTES, _DRAIN_SECONDS = 8 * MAX_BODY_BYTES, 1.0  # how much of a rejected request is still read
 HEADERS: Mapping[str, str] = {
     "content-security-policy": "default-src 'self'; object-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     "x-content-type-options": "nosniff",
@@ -83,8 +83,7 @@ class RequestGuard:
                 receive = _replay_body(await _receive_body(receive), receive)
             await (self._app if admitted else self._sign_in)(scope, receive, response)
         except _RejectedRequest as rejection:
-            large = rejection.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-            await response.send_error(rejection.status, rejection.what, rejection.hint, rest=receive if large else None)
+            await response.send_error(rejection.status, rejection.what, rejection.hint, rest=receive)
         # The last handler: a response must not contain a traceback or text of a transcript.
         except Exception as error:  # noqa: BLE001
             if not response.begun:  # otherwise the application has answered and logged it
