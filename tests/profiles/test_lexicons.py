@@ -38,6 +38,7 @@ def test_a_language_without_a_lexicon_is_an_error_that_names_it(name):
     [
         ("[telling]\nremember = ['onthoud']", "has no `spaced`"),
         ("spaced = true", "has no `telling`"),
+        ("spaced = true\n[telling]\n[polarity]\n[assertion]\n[change]", "has no `choice`"),
         ("spaced = true\n[telling\n", "line 2"),
     ],
 )

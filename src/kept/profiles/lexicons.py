@@ -20,6 +20,7 @@ from kept.core.text import word_set
 from kept.core.value import dataclass
 
 _FOLDER = Path(__file__).with_name("lexicon")
+_REQUIRED = ("spaced", "telling", "polarity", "assertion", "choice", "change")
 # The languages that have a lexicon, English first: a new file adds a language.
 LANGUAGES = ("en", *sorted(path.stem for path in _FOLDER.glob("*.toml") if path.stem != "en"))
 
@@ -250,9 +251,8 @@ def _read_lexicon(language: str) -> Mapping[str, Any]:
         body = load_table(place)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{place.name}: {error}") from None
-    for key in ("spaced", "telling"):
-        if key not in body:
-            raise ConfigError(f"{place.name} has no `{key}`, which every lexicon needs")
+    if missing := [key for key in _REQUIRED if key not in body]:
+        raise ConfigError(f"{place.name} has no `{missing[0]}`, which every lexicon needs")
     return {name: _accept_apostrophes(value) for name, value in body.items()}
 
 
