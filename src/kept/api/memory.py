@@ -249,9 +249,9 @@ class Memory:
         return Forgotten(ids=gone.memories, places=places, remains=gone.remains, problems=gone.problems)
 
     def undo(self) -> tuple[str, ...]:
-        """Undo the last change of this user's and this project's memories that is not undone: one call, or the result of a session.
-        Returns the ids of the memories concerned. Raises UsageError if there is none, if it was a forget, or if an agent runs this
-        in its shell on the memory that its person shares.
+        """Undo the latest change of this user's and this project's memories that was not undone before. A change is what one call
+        changed, or what one session added. Returns the ids of the memories concerned. Raises UsageError if there is none, if it was
+        a forget, or if an agent runs this in its shell on the memory that its person shares.
         """
         self._refuse_agents("undo")
         with self._locked_workspace() as workspace:

@@ -125,8 +125,8 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Learnt:
-    """The result of a session's end: new memories, memories that the person withdrew (``withdrawn``: retired, not erased), and
-    problems, including withdrawals that did not identify a memory.
+    """The result of the end of a session: new memories, memories that the person withdrew (``withdrawn``: retired, not erased), and
+    problems. A withdrawal that did not identify a memory is a problem.
     """
 
     new: tuple[Item, ...] = ()

@@ -86,7 +86,7 @@ def read_key() -> str:
 
 @contextmanager
 def _single_keys() -> Iterator[int]:
-    """The terminal's file descriptor, from which keys are read as they are pressed, without echo."""
+    """Switch the terminal so that each key is read as soon as it is pressed, without echo. Yields its file descriptor."""
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
     try:

@@ -19,8 +19,8 @@ _INTERRUPTED = 130
 
 
 def main(words: Sequence[str]) -> NoReturn:
-    """Run a command and exit: 0 done (or another run does the work), 1 partly done or something to report, 2 nothing done, 130
-    interrupted.
+    """Run a command and exit with 0 (done, or another run does the work), 1 (partly done, or something to report), 2 (nothing done)
+    or 130 (interrupted).
     """
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError):  # a stream set by a test or a host program may have no such method

@@ -211,9 +211,8 @@ class ErasureWords:
         return self._answers[key]
 
     def may_be_in_text(self, text: str) -> bool:
-        """True if a text contains the letters of a run, whether or not they begin and end at a word boundary. Cheap.
-
-        If it is true of a text, it is true of every text that contains that text.
+        """True if a text contains the letters of a run, even inside longer words. Cheap. If it is true of a text, it is true of
+        every longer text that contains that text.
         """
         for variant in _reading_variants(text) if self._patterns else ():
             letters = _fold_letters(text, variant)

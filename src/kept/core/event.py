@@ -54,7 +54,7 @@ def least_trusted(origins: tuple[Origin, ...]) -> Origin:
 
 
 def origin_of(author: Author) -> Origin:
-    """The origin of an author's text. All but the person's and the assistant's text is trusted no more than tool output."""
+    """The origin of an author's text. Only the text of the person and of the assistant is trusted more than tool output."""
     match author:
         case Author.HUMAN:
             return Origin.USER

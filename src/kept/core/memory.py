@@ -96,7 +96,7 @@ class Actor(StrEnum):
 
 
 def find_ending_word(reason: str) -> str:
-    """How a memory ended, in one word, from the reason; empty if no word says more than the status."""
+    """The word for how a memory ended, found from the ``reason`` of its end; empty if the status says enough."""
     words = {WAS_SO: "was so", MOVED: "moved", SPLIT: "split", NOT_TAKEN: "refused"}
     return next((word for beginning, word in words.items() if reason.startswith(beginning)), "")
 

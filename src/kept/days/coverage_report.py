@@ -18,7 +18,7 @@ _MOST_MISSED = 50
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MissedTopic:
-    """A topic without a memory, although the user typed a sentence in it that looks worth remembering (``told``)."""
+    """A topic in which the user typed a sentence that looks worth remembering (``told``), but which has no memory."""
 
     session: str
     path: str

@@ -92,7 +92,7 @@ def _points_by_place(workspace: Workspace, start: datetime, stop: datetime) -> d
 
 
 def _points_digest(points: Sequence[Passage]) -> str:
-    """A digest that shows whether a day's lines were made from its present points."""
+    """A digest of a day's points. It shows whether the day's lines were made from its present points."""
     return digest(*sorted(f"{passage.kind} {passage.text} {' '.join(passage.events)}" for passage in points))
 
 
@@ -143,7 +143,7 @@ class DaySummary:
 
 
 def load_day_summaries(workspace: Workspace, first: date, last: date) -> dict[date, DaySummary]:
-    """Load the day summaries of some days. A day not yet written shows its points as noted. Changes nothing."""
+    """Load the day summaries of some days. A day without a summary has its points, as they were noted. Changes nothing."""
     written = workspace.store.days.passages_of_days(first, last)
     start = workspace.day_bounds(first)[0] if first > date.min else ALWAYS[0]
     noted = _points_by_place(workspace, start, workspace.day_bounds(last)[1] if last < date.max else ALWAYS[1])

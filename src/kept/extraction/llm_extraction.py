@@ -140,7 +140,9 @@ def extract_with_llm(
 
 @dataclass(kw_only=True, slots=True)
 class _LlmExtraction:
-    """An extraction in progress. ``blocked`` are the threads with an unanswered chunk: the next run continues from that chunk."""
+    """An extraction in progress. ``blocked`` are the threads in which a chunk has no answer; the next run continues from that
+    chunk.
+    """
 
     workspace: Workspace
     run: Callable[[], int]

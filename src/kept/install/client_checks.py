@@ -315,7 +315,7 @@ def _find_hook_faults(
 
 
 def _is_matcher_usual(matcher: str, usual: str) -> bool:
-    """True if a hook with this matcher (a pattern of the client) is called with the usual value."""
+    """True if a client calls a hook that has this matcher (a pattern of the client) with the usual value."""
     try:
         return matcher in ("", "*") or re.fullmatch(matcher, usual) is not None
     except re.error:

@@ -59,7 +59,7 @@ class CleanedEvent(NamedTuple):
 
 
 def clean_all(events: Iterable[Event], *, redact: Redact, limits: Limits) -> Iterator[CleanedEvent]:
-    """Clean the events of a file, each with the assistant's previous text in its session."""
+    """Clean the events of a file. A prompt is cleaned with the assistant's previous text in its session, which it may answer."""
     said: dict[str, str] = {}
     for event in events:
         cleaned = clean(event, redact=redact, limits=limits, said=said.get(event.session, ""))

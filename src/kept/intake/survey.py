@@ -64,11 +64,11 @@ class ToolSurvey:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Survey:
-    """What is on this machine, by tool.
+    """The transcripts on this machine, by tool.
 
-    ``others`` counts files in the tools' places that are not transcripts by reason, ``named`` lists the first of them with the
-    reason. ``excluded`` counts excluded files by pattern. ``projects`` maps names to directories. ``unread`` maps files that
-    earlier runs should have read but did not to the reason.
+    ``others`` counts by reason the files in the tools' places that are not transcripts, and ``named`` lists the first of them with
+    the reason. ``excluded`` counts excluded files by pattern. ``projects`` maps names to directories. ``unread`` maps each file
+    that earlier runs should have read, but did not, to the reason.
     """
 
     tools: tuple[ToolSurvey, ...]

@@ -260,7 +260,7 @@ def memories_before_day(workspace: Workspace, day: date) -> tuple[ContextItem, .
 
 
 def last_work_before_day(workspace: Workspace, day: date, scopes: Collection[str]) -> Iterator[ContextItem]:
-    """Yield the last work in each scope before a day, within two weeks. Raises StoreError."""
+    """Yield the last work in each scope in the two weeks before a day. Raises StoreError."""
     start = workspace.day_bounds(day)[0]
     last: dict[str, WorkNote] = {}
     for thread_note in workspace.store.days.notes_between(start - _LOOKBACK, start):

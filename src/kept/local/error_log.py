@@ -1,4 +1,5 @@
-"""Logs below the state folder, bounded and readable by their owner only; that of unexpected errors has an entry for each error.
+"""Logs below the state folder, of limited size and readable by their owner only. The log of unexpected errors has one entry for
+each error.
 
 An entry holds the types of the error and its causes, and the places in code that they passed through. It leaves out the messages of
 exceptions, because they may quote a transcript.

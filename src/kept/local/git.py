@@ -43,7 +43,9 @@ def find_checkout(directory: str) -> Checkout | None:
 
 
 def _find_worktree_checkout(folder: Path, git: Path) -> Checkout | None:
-    """The checkout of a worktree: its ``.git`` file names its own folder in the repository, which names the common folder."""
+    """The checkout that a worktree belongs to. The worktree's ``.git`` file names its folder in the repository; that folder names
+    the common one.
+    """
     words = _read_start(git)
     if not words.startswith("gitdir:"):
         return None

@@ -122,7 +122,7 @@ def list_active_days(workspace: Workspace) -> tuple[date, ...]:
 
 
 def reword_lines(workspace: Workspace, day: date, edits: Edits) -> Iterator[Reword]:
-    """The operations for a person's edits of a day's lines: reworded or deleted. Raises StoreError."""
+    """The operations that store a person's edits of a day's lines: reworded or deleted lines. Raises StoreError."""
     own = {
         passage.id: passage.text for passage in workspace.store.days.passages_of_days(day, day) if passage.form is PassageForm.OWN
     }

@@ -77,7 +77,7 @@ def _gemini_notes(home: Path) -> Iterator[ForeignNote]:
 
 
 def _block_notes(home: Path, projects: Sequence[Path]) -> Iterator[ForeignNote]:
-    """The list items in blocks that other tools marked as their own."""
+    """The list items in the blocks that other tools marked as theirs."""
     places = [(home / item, "") for item in _HOMES] + [(folder / name, str(folder)) for folder in projects for name in INSTRUCTIONS]
     for path, folder in places:
         name = ""

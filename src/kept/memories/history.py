@@ -44,8 +44,9 @@ class UndoResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HistoryEntry:
-    """A run and its passes, each with True if it is undone. ``night`` means that it was a part of the nightly job, or that it is
-    the job's account, which has no passes.
+    """A run and its passes; the bool of each pass is True if it is undone.
+
+    ``night`` is True for a run that was a part of the nightly job, and for the report of the job itself, which has no passes.
     """
 
     run: Run

@@ -171,9 +171,10 @@ class SyncFolder:
         return len(lines)
 
     def _lines_after(self, after: int, epoch: int, said: Mapping[str, Memory], seen: Mapping[str, Place]) -> list[SyncLine]:
-        """The lines for memories that changed here after a pass, by pass, with their present state.
+        """The lines for memories that changed here after the pass number ``after``, in the order of the passes, with their present
+        state.
 
-        A memory that only kept changed is left out if its last line in ``said`` has the same state.
+        If no person changed a memory, it is left out unless its state differs from its last line in ``said``.
         """
         log, changes = self.workspace.store.log, dict[str, tuple[Pass, bool]]()
         for pass_ in log.passes_after(after):
@@ -206,7 +207,7 @@ class SyncFolder:
         return self.workspace.paths.state / "outbox.jsonl"
 
     def save_outbox(self, after: int) -> None:
-        """Save changes that were made here after a pass without the server, beside the store, for :meth:`apply_outbox`."""
+        """Save the changes made here after a pass in a file beside the store, for :meth:`apply_outbox`. Needs no server."""
         seen = {self.machine: (1, after)}
         path, content = self._outbox, files.read_file(self._outbox)
         earlier = [text for line, text in self._read(_AWAY, 1, path, []) if line.seen != seen]

@@ -255,10 +255,8 @@ def _group_of(memory: Memory) -> tuple[str, str]:
 
 
 def collect_pending(workspace: Workspace) -> list[tuple[Memory, bool]]:
-    """The held memories, and the wishes said once that no memory repeats or is based on; each with True if the store has it as a
-    memory.
-
-    Each wording of a scope appears once. Raises StoreError.
+    """The held memories, and those wishes said once that no memory repeats or is based on. The bool is True if the store has it as
+    a memory. Each wording of a scope appears once. Raises StoreError.
     """
     now = workspace.clock()
     pool = [(memory, True) for memory in workspace.store.log.held() if memory.content and memory.status_at(now) is Status.HELD]

@@ -85,9 +85,10 @@ def explain_no_room(workspace: Workspace, memories: Sequence[Memory]) -> dict[st
 
 
 def find_displaced(workspace: Workspace, memories: Sequence[Memory]) -> dict[str, list[Memory]]:
-    """For each of some memories that a memory file shows, the memories that it pushed out of the full file, by its id.
+    """For each of some memories that a memory file shows, by id, the memories that it pushed out of the full file.
 
-    That is what the file would show without it and those after it, and does not show as it was last written. Raises StoreError.
+    These are the memories that the file would show without it and those after it, but did not show when it was last written. Raises
+    StoreError.
     """
     every = {memory.id: memory for memory in workspace.store.log.memories()}
     content = OutputContent(

@@ -105,7 +105,7 @@ class _TargetState:
 
 
 def merge_hand_edits(workspace: Workspace, run: RunNumber, written: WriteReport, *, allow: bool = False) -> None:
-    """Convert hand edits in all files that ``kept`` writes to a person's operations. Raises StoreError.
+    """Store the hand edits in all files that kept writes as operations of the person. Raises StoreError.
 
     With ``allow``, files that look damaged, or were set aside for that reason, are merged too, because the person confirms that the
     edits are theirs.

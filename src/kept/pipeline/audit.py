@@ -125,7 +125,7 @@ def _find_repeats(notes: Sequence[ForeignNote], says: Sequence[Statement]) -> It
 
 
 def _find_contradictions(notes: Sequence[ForeignNote], says: Sequence[Statement]) -> Iterator[AuditFinding]:
-    """Yield pairs that contradict each other; the finding is the earlier one, if the times are known."""
+    """Yield pairs of notes that contradict each other. If the times are known, the finding is about the earlier note."""
     sayings = [parse_value_statement(note.text, statement) for note, statement in zip(notes, says, strict=True)]
     contradictions = {
         (notes[earlier].text, notes[later].text): notes[earlier].path for earlier, later, _ in find_value_pairs(sayings)

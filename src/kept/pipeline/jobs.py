@@ -120,10 +120,9 @@ def jobs_folder(workspace: Workspace) -> Path:
 
 
 def prepare_jobs(workspace: Workspace, *, most: int, agent: bool = False) -> tuple[tuple[Job, ...], int]:
-    """Write a file for each open question, at most ``most``. Returns the jobs there are now, and the number of questions without a
-    file.
-
-    Deletes the files of questions that are no longer asked. Raises BusyError if a run is active, StoreError, ConfigError.
+    """Write a file for each open question, at most ``most`` files, and delete the files of questions that are no longer asked.
+    Returns the jobs that now exist, and the number of questions without a file. Raises BusyError if a run is active, StoreError,
+    ConfigError.
     """
     with hold_lock(workspace.paths.lock):
         reply_files = _find_open_questions(workspace, agent=agent)

@@ -28,7 +28,7 @@ UNUSED = "said in one session only, long ago, and never used since"  # why most 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LingeringMemory:
-    """A memory that a person should look at again, how far it has faded (0 to 1), and the reason."""
+    """A memory that a person should look at again, with the reason and how far it has faded (0 to 1)."""
 
     memory: Memory
     faded: float

@@ -1,9 +1,9 @@
 """The trial of a language model: ten fixed questions in the form that extraction uses, and the score of its replies.
 
-The score counts what the model *selects*. The ten parts hold 15 passages worth keeping and about fifty that end with the task. A
-model with 5 % junk among its active lines takes more than ``MOST_TAKEN`` of those in one of twelve trials; a model with 20 % junk
-does so in four of five trials. Passages that it misses are reported but do not cost it trust. A model that leaves a question
-without a reply has not passed, and is asked that question again.
+The score counts which passages the model *selects*. The ten questions hold 15 passages worth keeping and about fifty that matter
+only for the task. ``MOST_TAKEN`` is the largest permitted number of those fifty. A model with 5 % junk among its active lines
+exceeds it in one of twelve trials; a model with 20 % junk does so in four of five. Passages that the model misses are reported, but
+do not cost it trust. A model that leaves a question without a reply has not passed, and is asked that question again.
 """
 
 from collections.abc import Mapping, Sequence

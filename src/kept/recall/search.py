@@ -360,7 +360,7 @@ class _IndexSearch:
 
 
 def _current_near(unit: SearchUnit, near: "NearUnit | None") -> "NearUnit | None":
-    """The nearness of a unit; None if its vector is of an earlier text."""
+    """The nearness of a unit; None if its vector was made from an earlier text of the unit."""
     return near if near is not None and near.mark == text_hash(unit.text) else None
 
 

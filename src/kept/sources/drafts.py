@@ -181,7 +181,7 @@ def parse_exit_code(text: str) -> int | None:
 
 
 def success_of(is_error: Any) -> bool | None:
-    """Whether a tool succeeded, from the field that says if it failed; None if there is none."""
+    """Whether a tool succeeded, read from the field that says whether it failed; None if the field is missing."""
     return not is_error if isinstance(is_error, bool) else None
 
 

@@ -155,7 +155,9 @@ _TURN = Pattern(r"(?m)^[ \t>#*_\[]*(?:User|Human|Agent|Assistant)\b[^\n:]{0,20}:
 
 
 def is_machine_session_start(text: str) -> bool:
-    """True if a session's first prompt is a program's: that of a known observer, or an order to process the transcript in it."""
+    """True if a program wrote a session's first prompt: a known observer, or one that orders the agent to process a transcript in
+    the prompt.
+    """
     if text.lstrip().startswith(_OBSERVER) or "\n<observed_from_primary_session>" in text:
         return True
     return bool(_DIGEST.search(text[:300])) and sum(1 for _ in _TURN.finditer(text[:20_000])) >= 2

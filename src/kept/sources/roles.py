@@ -177,7 +177,9 @@ def _fence_row(rows: Sequence[Row], first: int, cut: int) -> int:
 
 
 def _turn_entry(rows: Sequence[Row], turn: Turn, until: int, end: int, template: EventDraft) -> DocumentEntry:
-    """The record of a turn, which ends before the row ``end``; its speaker's certain words end before the row ``until``."""
+    """The record of a turn, which ends before the row ``end``. In a person's turn it is uncertain who wrote the rows from ``until``
+    on.
+    """
     parts = (turn.rest.strip(), strip_edges(rows, turn.row + 1, until))
     text, noted = strip_hidden("\n".join(filter(None, parts)).strip())
     template = replace(template, reason=f"role-heading:{turn.role}", text=text)

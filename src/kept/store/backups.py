@@ -26,9 +26,8 @@ def list_backups(folder: Path) -> tuple[Path, ...]:
 
 
 def add_backup(store: SqliteStore, folder: Path, name: str) -> Path:
-    """Write a backup of a store as ``kept-<name>.<hash>.db``, checked except for its indexes.
-
-    Raises StoreError; the next call deletes what that leaves behind.
+    """Write a backup of a store as ``kept-<name>.<hash>.db``. Everything in it but the indexes is checked. Raises StoreError; the
+    next call deletes the files that a failed call leaves behind.
     """
     fresh = folder / "fresh.db"
     try:

@@ -252,7 +252,7 @@ class Database:
             self._proofs[what] = proof
 
     def _verify_written(self, proofs: Collection[Callable[[], bool]]) -> None:
-        """Read committed data back from the file: a disk may report writes it did not do as done, which SQLite cannot notice."""
+        """Read committed data back from the file. A disk may report writes as done that it never did; SQLite cannot notice that."""
         if not proofs:
             return
         self._execute("PRAGMA shrink_memory", {})

@@ -39,8 +39,8 @@ class Finder:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RuleBook:
-    """The rules, a function that finds the numbers of the anchors in a text, the rules and finders that each anchor calls for, and
-    the pattern of a token broken by a line end.
+    """The redaction rules. Its parts are the rules, a function that finds the numbers of the anchors in a text, the rules and
+    finders to run for each anchor, and the pattern of a token broken by a line end.
     """
 
     rules: tuple[Rule, ...]

@@ -161,7 +161,7 @@ def decode_base64(value: bytes) -> bytes:
 
 
 def is_card(value: bytes) -> bool:
-    """True if a value has the digits of a payment card: 13 to 19, not all equal, with a valid check digit (Luhn)."""
+    """True if a value has the digits of a payment card: 13 to 19 digits that are not all equal, with a valid check digit (Luhn)."""
     digits = [int(chr(byte)) for byte in value if chr(byte).isdigit()]
     doubled = (sum(divmod(2 * digit, 10)) if place % 2 else digit for place, digit in enumerate(reversed(digits)))
     return 13 <= len(digits) <= 19 and len(set(digits)) > 1 and sum(doubled) % 10 == 0

@@ -296,7 +296,7 @@ def _is_mostly_foreign(lines: list[_Line]) -> bool:
 
 
 def _count_lead_lines(lines: list[_Line]) -> int:
-    """The number of the person's lines before the first foreign line: up to the last that is spoken or an introduction."""
+    """The number of lines of the person before the first foreign line. The last of them is spoken language or an introduction."""
     first = next((place for place, line in enumerate(lines) if line.foreign), len(lines))
     spoken = [place for place in range(first) if _is_spoken_sentence(lines[place].text) or _is_introduction(lines[place].text)]
     if not spoken and first and not lines[0].start and lines[0].text[:1].islower() and _is_natural_language(lines[0].text):
@@ -398,7 +398,7 @@ def _is_output(lines: list[_Line], words: str) -> bool:
 
 
 def _find_report_start(marks: SpanMarks, start: int) -> int:
-    """The start of a report whose first paragraph is at ``start``: the line above, if that is its title, else ``start``."""
+    """Where a report begins whose first paragraph is at ``start``: at the line above if that is its title, else at ``start``."""
     above = marks.text[:start].rstrip()
     line = above[above.rfind("\n") + 1 :]
     is_title = (

@@ -193,7 +193,7 @@ def beginnings_of(statement: Statement) -> frozenset[str]:
 
 
 def can_mean_same(left: Statement, right: Statement) -> bool:
-    """True if two statements that are not the same by their words may be wordings of one thing."""
+    """True if two statements that do not match by their words may still say the same in different words."""
     if len(left.content & right.content) < SHARED or is_same_statement(left, right):
         return False
     mine = {word for word in left.content if not any(is_form(word, other) for other in right.content)}
@@ -218,7 +218,9 @@ def is_said_once(judged: CandidateVerdict) -> bool:
 
 
 def is_wish(judged: CandidateVerdict) -> bool:
-    """True if a candidate is a person's own rule, or may be one, so that others may ask for the same in other words."""
+    """True if a candidate is, or may be, a rule that a person stated. Such a candidate is compared with others that may ask for the
+    same in other words.
+    """
     unsure = isinstance(judged.verdict, Held) and judged.verdict.reason in (UNSURE, SHORT)
     return is_said_once(judged) or (judged.candidate.trigger in _RULES and (unsure or isinstance(judged.verdict, Accepted)))
 
@@ -282,7 +284,7 @@ def hold_template(members: Sequence[CandidateVerdict], surroundings: Surrounding
 
 
 def find_similar_wishes(proposals: Sequence[CandidateVerdict]) -> Iterator[tuple[int, int]]:
-    """The pairs of wishes that ask for the same in other words and come from enough sessions."""
+    """The pairs of wishes that ask for the same in other words, if together they come from enough sessions."""
     first: dict[int, Wish] = {}
     said: dict[str, list[Candidate]] = {}
     for place, proposal in enumerate(proposals):

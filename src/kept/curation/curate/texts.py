@@ -175,7 +175,9 @@ def pair_statements(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, in
 
 
 def _is_of_one_thing(left: ValueStatement, right: ValueStatement) -> bool:
-    """True if the opening of one statement occurs in the other, or one of them may be about the same with another opening."""
+    """True if two statements may be about the same thing: the first words of one occur in the other, or one of them may begin with
+    other words.
+    """
     if not (left.starts.isdisjoint(right.keys) and right.starts.isdisjoint(left.keys)):
         return True
     return left.may_begin_otherwise or right.may_begin_otherwise

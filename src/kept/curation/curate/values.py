@@ -132,12 +132,12 @@ class ValueStatement:
 
     @cached_property
     def filed_keys(self) -> tuple[str, ...]:
-        """The first keys, by any two of which the statement is found; none for a question, which gives no value."""
+        """The first keys of the statement; any two of them find it. Empty for a question, because it gives no value."""
         return () if self.says.asks else tuple(dict.fromkeys(word.stem[:STEM] for word in self.words))[:_INDEXED_WORDS]
 
     @cached_property
     def opening_keys(self) -> frozenset[str]:
-        """The keys by any one of which the statement is found."""
+        """The keys each of which alone finds the statement."""
         alone = len(self.words) <= _VALUE or self.once or self.home
         return frozenset(self.filed_keys if alone else self.starts.intersection(self.filed_keys))
 
@@ -148,7 +148,7 @@ class ValueStatement:
 
     @cached_property
     def left_names(self) -> frozenset[str]:
-        """The names that it leaves; an earlier decision for one of them may end."""
+        """The names that the statement abandons; an earlier decision for one of them may end."""
         return find_left(self.text).names
 
     @cached_property
@@ -357,8 +357,8 @@ def find_relation(earlier: ValueStatement, later: ValueStatement) -> Relation:
 
 
 def _ends(earlier: ValueStatement, later: ValueStatement) -> bool:
-    """True if the later one abandons the option that the earlier one chose, and is not limited to something that the earlier one
-    does not name ("in the tests use SQLite, never Postgres").
+    """True if the later statement abandons the option that the earlier one chose. False if the later one is limited to something
+    that the earlier one does not name ("in the tests use SQLite, never Postgres").
     """
     if later.left_names.isdisjoint(earlier.taken_names) or not ends_choice(earlier.text, later.text):
         return False

@@ -269,8 +269,8 @@ def _find_fingerprint(places: Sequence[int], reading: ChunkReading) -> str:
 def _check_evidence(proposed: ProposedMemory, reading: ChunkReading) -> tuple[list[int], tuple[Evidence, ...], list[str], str]:
     """The ordinals, evidence and passages of the valid citations, and the first fault (empty: none).
 
-    Citations that have a fault, or that the person's next prompt turned down, are left out. If the main passage has a fault and
-    there is no rewording, the other citations are not read.
+    A citation is left out if it has a fault, or if the person turned it down in their next prompt. If the main passage has a fault
+    and there is no rewording, the other citations are not read.
     """
     places: list[int] = []
     evidence: list[Evidence] = []

@@ -120,10 +120,9 @@ def build_condense_ask(points: Sequence[SummaryPoint], *, about: Sequence[str] =
 
 
 def read_condensed_points(body: Mapping[str, Any], points: Sequence[SummaryPoint]) -> tuple[tuple[SummaryPoint, ...], int]:
-    """The condensed points in a reply to :func:`build_condense_ask`, and the number of refused ones: based on unknown points or not
-    supported by them.
-
-    Raises ValueError with the reason if the reply does not have the requested form.
+    """The condensed points in a reply to :func:`build_condense_ask`, and the number of refused points. A point is refused if it is
+    based on unknown points or they do not support it. Raises ValueError with the reason if the reply does not have the requested
+    form.
     """
     sums = parse_as(CondensedPoints, body)
     known = {f"p{number}": summary_point for number, summary_point in enumerate(points, 1)}

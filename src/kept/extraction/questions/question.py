@@ -1,7 +1,7 @@
-"""The question to a model: the stable text first, then one conversation or several small ones, the rules' candidates, and a
-reminder. Also the form of the reply.
+"""Build the question to a model, and define the form of its reply. A question has the stable text first, then one conversation or
+several small ones, the rules' candidates, and a reminder.
 
-Small conversations share a question. Their events are numbered consecutively, and the reply is split again by these numbers.
+The events of several conversations in one question are numbered consecutively, and the reply is split again by these numbers.
 Categories and verdicts in a reply are plain text: an unknown one invalidates only its item.
 """
 

@@ -57,7 +57,9 @@ def without_allusion(candidate: Candidate) -> Candidate:
 
 
 def _is_understood(text: str, about: str, lexicon: Lexicon) -> bool:
-    """True if a sentence is not too long, and either names its subject or refers to nothing outside in its first words."""
+    """True if a sentence is not too long and can be understood alone: it names its subject, or its first words refer to nothing
+    outside.
+    """
     return len(text) <= _LONG_PASSAGE and (bool(about) or not any(refers_outside(text, patterns) for patterns in lexicon.spoken))
 
 

@@ -316,7 +316,7 @@ class ListItem:
 
 
 def propose_heading_items(events: Sequence[Event], start: int, stop: int, *, profile: Profile, scope: str) -> tuple[Candidate, ...]:
-    """The candidates of the notes in ``[start, stop)``, in order. Empty if the profile names no headings."""
+    """Return candidates from the notes in ``[start, stop)``, in order. Empty if the profile names no headings."""
     named = {name.casefold(): category for category in profile.categories for name in category.headings}
     if not named:
         return ()

@@ -380,7 +380,7 @@ def _build_edit(place: int, call: Event, tool: ToolUse) -> Edit:
 
 @lru_cache(maxsize=1024)  # each episode looks back on the commands of earlier ones
 def _find_errors(target: str, text: str, *, failed: bool, stated: bool) -> tuple[str, ...]:
-    """The error lines of a command that failed by its status or by its output; empty for any other."""
+    """The error lines of a command, if its exit status or its output shows that it failed; else empty."""
     if stated and not failed and not any(joint in target for joint in "|;\n"):
         return ()  # its status is that of its one step
     errors = find_error_lines(text)

@@ -128,7 +128,7 @@ def is_weakened(failed: Step, passed: Step) -> bool:
 
 
 def is_muffled(command: Command, step: Step) -> bool:
-    """True if a failure of the step would go unnoticed: the command has an alternative for it, or always passes."""
+    """True if a failure of the step would go unnoticed, because the command has an alternative to the step or always succeeds."""
     after = command.steps[command.steps.index(step) + 1 :]
     alternative = bool(after) and after[0].joint == "||"
     ending = bool(after) and after[-1].joint == ";" and after[-1].text in ("true", ":", "exit 0")

@@ -237,9 +237,8 @@ def _build_candidate(
 
 
 def _complete_sentences(passage: Passage) -> Passage:
-    """The passage, widened to whole sentences if the rest may reverse its meaning.
-
-    Unchanged if the rest shows that the person does not assert it, or was not typed by them.
+    """The passage, widened to whole sentences if the rest of them may reverse its meaning. Unchanged if the person did not type the
+    rest, or if the rest shows that the person does not assert the passage.
     """
     text, start, end = passage.event.text, passage.start, passage.end
     if (

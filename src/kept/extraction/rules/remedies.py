@@ -60,8 +60,8 @@ class Failure:
 class Remedy:
     """The step that helped, as a clause with verbatim code, and the calls and passages that prove it.
 
-    ``rank`` says how closely it is related to the failure. ``action`` is the last command or edit of it, ``edit`` the edit if there
-    is one.
+    ``rank`` says how closely the step is related to the failure. ``action`` is the last command or edit of the step, ``edit`` is
+    that action if it is an edit.
     """
 
     clause: str

@@ -133,7 +133,7 @@ def _unfold_lines(text: str) -> list[str]:
 
 
 def _parse_event(fields: Fields, request: FeedRequest, skipped: Counter[str]) -> Event | None:
-    """An event with a date and a summary; None, and counted, for any other."""
+    """Return an event that has a date and a summary. Any other is counted, and None is returned."""
     if _field_value(fields, "STATUS").strip().upper() == "CANCELLED":
         skipped["cancelled events"] += 1
         return None

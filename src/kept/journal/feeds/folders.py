@@ -1,4 +1,6 @@
-"""Read notes and saved web pages in a folder that changed since the last reading. Links and hidden files are left out."""
+"""Read the notes and saved web pages in a folder that are new or changed since the last reading. Links and hidden files are
+skipped.
+"""
 
 import os
 from collections import Counter

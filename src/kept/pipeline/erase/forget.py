@@ -239,8 +239,8 @@ def _forgotten_memories(workspace: Workspace) -> set[str]:
 
 
 def list_left(workspace: Workspace) -> dict[int, Sequence[str]]:
-    """The places that forgetting could not reach and that no person has closed, by the run that forgot, newest first. Raises
-    StoreError.
+    """The places that a run of ``forget`` could not reach, by the number of the run, newest first. Runs whose places a person has
+    closed are left out. Raises StoreError.
     """
     return {run.id: run.report[_LEFT] for run in workspace.store.log.runs(command="forget") if run.report.get(_LEFT)}
 

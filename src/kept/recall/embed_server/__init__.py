@@ -1,12 +1,13 @@
-"""The protocol of the embedding server and its client for hooks: over a private socket, a running process answers questions that a
-hook has no time to compute.
+"""The protocol of the embedding server, and the client with which hooks ask it. The server is a running process that answers over a
+private socket, because a hook has no time to compute embeddings.
 
-A question with a session asks for turns of other sessions in one scope, one without for memories.
+A question that names a session asks for turns of other sessions in one scope. A question without a session asks for memories.
 
 Both processes belong to the same user, and neither trusts the other: each checks the user of its peer, a message is one line of
 JSON of limited length, and everything has a deadline. An answer contains only ids and numbers.
 
-A hook waits for this, so it imports next to nothing: ``_socket`` instead of ``socket``, whose import takes longer than a question.
+A hook waits for this module, so it imports next to nothing: ``_socket`` instead of ``socket``, which takes longer to import than
+the server takes to answer.
 """
 
 import json
@@ -98,7 +99,7 @@ _LONGEST = 600  # only this many characters at the end of a message are sent: 2,
 
 
 def ask_for_memories(state: str, message: str, seconds: float) -> NearnessLookup:
-    """A lookup of memories near the message that asks the embedding server; it finds nothing if no answer comes in time."""
+    """Return a lookup that asks the embedding server for memories near the message. It finds nothing if no answer comes in time."""
 
     def start(scopes: list[str]) -> NearnessReader:
         until = time.monotonic() + seconds
@@ -110,7 +111,7 @@ def ask_for_memories(state: str, message: str, seconds: float) -> NearnessLookup
 
 
 def ask_for_turns(state: str, message: str, session: str, seconds: float) -> Callable[[str], Mapping[str, float]]:
-    """A lookup of turns of other sessions that asks the embedding server; it finds nothing if no answer comes in time."""
+    """Return a lookup that asks the embedding server for turns of other sessions. It finds nothing if no answer comes in time."""
 
     def ask_server(scope: str) -> Mapping[str, float]:
         until = time.monotonic() + seconds

@@ -74,7 +74,7 @@ class Archive:
         return (row["source"], row["stamp"]) if row else None
 
     def stat_cache_below(self, folder: str) -> dict[str, tuple[str, str]]:
-        """The :meth:`stat_cache_entry` of the files directly in a folder, by path; files whose path holds a secret are missing."""
+        """The :meth:`stat_cache_entry` of each file directly in a folder, by path. Files whose path holds a secret are left out."""
         rows = self._database.run("stat_cache_below", start=f"{folder}/", stop=f"{folder}0")
         return {row["path"]: (row["source"], row["stamp"]) for row in rows}
 

@@ -248,7 +248,7 @@ class ReplicaDatabase(Database):
         return made
 
     def _send_rows(self, server: "PostgresServer", head: Head) -> Head:
-        """Send every shared row of this file to a server without rows of this owner; returns the new head."""
+        """Send every shared row of this file to a server that has no rows of this owner. Returns the new head."""
         made = Head(store=head.store or secrets.token_hex(8), version=head.version + 1, base=head.version + 1)
         for table in self.tables.values():
             rows = self.shared_rows(table)

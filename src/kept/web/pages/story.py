@@ -109,7 +109,7 @@ def undo_preview(request: Request, what: str) -> Response:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NextStart:
-    """Whether the next session in a project (its directory and name) gets a memory at its start, and why."""
+    """Says whether the next session in a project (its directory and name) gets a memory at its start, and why."""
 
     directory: str
     project: str

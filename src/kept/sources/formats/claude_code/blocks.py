@@ -277,7 +277,7 @@ def sent_before(state: State, text: str) -> bool:
 
 
 def is_first_time(state: State, text: str) -> bool:
-    """True if a queued text was not taken before; it may occur twice, as an attachment and when it is removed from the queue."""
+    """True if a queued text was not taken before. The same text may occur twice: as an attachment, and when it leaves the queue."""
     mark = hash_texts(text)
     if mark in state.steered:
         state.steered = [other for other in state.steered if other != mark]
