@@ -335,7 +335,7 @@ def test_a_run_counts_once_what_is_held_and_names_what_is_new_first(capsys, home
     transcript(folder / "a.jsonl", "We decided to drop the CSV export, I guess.")
     kept(capsys, "run", "--no-llm")
     (first,) = told(capsys, "review")
-    transcript(folder / "b.jsonl", "From now on we never deploy on Fridays, maybe.", day="2026-01-06")
+    transcript(folder / "b.jsonl", "We decided to drop the fax gateway, I guess.", day="2026-01-06")
     out = kept(capsys, "run", "--no-llm")[1]
     new = next(each for each in told(capsys, "review") if each["id"] != first["id"])
     listed = f"    {new['id'][:10]}  {new['content']}\n    {first['id'][:10]}  We decided to drop"

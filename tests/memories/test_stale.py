@@ -34,7 +34,7 @@ def test_a_change_of_what_was_changed_meanwhile_is_refused_and_changes_nothing(w
     seen = person.memory_revision(memory)
     person.edit(workspace, memory.id, "Releases go out on Fridays only.")
     before = list(workspace.store.export_rows())
-    with pytest.raises(StaleError, match="says “Releases go out on Fridays only"):
+    with pytest.raises(StaleError, match="active: “Releases go out on Fridays only"):
         CHANGES[name](workspace, memory.id, seen)
     assert list(workspace.store.export_rows()) == before
 
@@ -49,7 +49,7 @@ def test_a_held_memory_decided_elsewhere_is_not_decided_again(workspace):
     held = person.create_memory(workspace, "The CI image pins Node 20.", "constraint", agent=True)
     seen = person.memory_revision(held)
     person.reject(workspace, held.id, if_match=seen)
-    with pytest.raises(StaleError, match="it is rejected"):
+    with pytest.raises(StaleError, match="it is now rejected"):
         person.approve(workspace, held.id, if_match=seen)
 
 

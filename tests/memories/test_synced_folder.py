@@ -267,5 +267,5 @@ def test_a_folder_that_is_not_there_is_told_and_everything_else_is_done(two, fol
 
 
 def test_a_word_that_is_no_key_is_refused(two):
-    with two[0].desk() as workspace, pytest.raises(UsageError, match="no key"):
+    with two[0].desk() as workspace, pytest.raises(UsageError, match="not a key"):
         SyncFolder(workspace=workspace).join("letmein")

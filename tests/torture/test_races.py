@@ -138,7 +138,7 @@ def test_an_edit_at_every_try_is_never_written_over(tmp_path, monkeypatch):
     monkeypatch.setattr(writing.files, "write_if_unchanged", write)
     with desk_at(tmp_path) as workspace:
         _, told = apply_person_change(workspace, lambda: person.create_memory(workspace, RULE, "constraint"))
-    assert any("changed since it was read" in each for each in told.problems)
+    assert any("changed after it was read" in each for each in told.problems)
     for number in range(1, len(count) + 1):
         assert f"Edit number {number} of mine." in path.read_text()
     monkeypatch.undo()

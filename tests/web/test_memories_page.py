@@ -237,7 +237,7 @@ def test_what_another_changed_meanwhile_or_a_lost_connection_kept_back_is_told_a
     page.context.set_offline(False)
     change_elsewhere(harvest, "Thursday", "The walnut harvest is on Friday.")
     page.keyboard.press("Enter")
-    page.get_by_text("it is active now and says “The walnut harvest is on Friday.”").wait_for()
+    page.get_by_text("it is now active: “The walnut harvest is on Friday.”").wait_for()
     assert harvest.memory("Friday").status is Status.ACTIVE
     assert page.get_by_label("What it says").input_value() == "The walnut harvest is on Sunday."
     page.keyboard.press("Enter")  # having read that: what is typed is not lost, and is meant
