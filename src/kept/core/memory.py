@@ -10,6 +10,7 @@ from kept.core.event import Origin
 from kept.core.value import dataclass
 
 USER_SCOPE = "user"
+GROUP_SEPARATOR = " · "  # between the profile and the scope of a group, in the subject of its passes
 # Reasons of verdicts. The rules accept a candidate, but a model that read the same words rejects it: refused, or held.
 DISMISSED = "turned down by the model"
 DOUBTED = "doubted by the model"

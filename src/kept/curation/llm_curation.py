@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from kept.core.fingerprint import is_known_statement
 from kept.core.fold import find_undone_passes
-from kept.core.memory import Actor, Memory
+from kept.core.memory import GROUP_SEPARATOR, Actor, Memory
 from kept.core.operation import Add, Approve, Merge, Operation, Promote, Revise, operation_kind
 from kept.core.value import dataclass, field, replace
 from kept.curation.advice import (
@@ -98,7 +98,7 @@ def _memories_since_last_ask(workspace: Workspace) -> dict[Group, frozenset[str]
             since.setdefault(head.subject, []).append(head.id)
     fresh: dict[Group, set[str]] = {}
     for pass_ in workspace.store.log.passes(only=[number for numbers in since.values() for number in numbers]):
-        profile, _, scope = pass_.subject.partition(" · ")
+        profile, _, scope = pass_.subject.partition(GROUP_SEPARATOR)
         ids = {operation.memory for operation in pass_.operations if isinstance(operation, _SPEAKING)}
         fresh.setdefault((profile, scope), set()).update(ids)
     return {group: frozenset(ids) for group, ids in sorted(fresh.items()) if ids}
@@ -132,7 +132,7 @@ def _commit_group(
 
     The pass is committed in any case, because it records that the group was asked about.
     """
-    memories, subject = workspace.store.log.memories(group=group), f"{group[0]} · {group[1]}"
+    memories, subject = workspace.store.log.memories(group=group), GROUP_SEPARATOR.join(group)
     stops = [str(guard_stop) for guard_stop in find_overreach(memories, operations)] if not allow else []
     stops += [
         f"it would change {change}, which is pinned or the user's own" for change in find_protected_changes(memories, operations)

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from kept.core.memory import TOLD, Actor, Memory, Status
+from kept.core.memory import GROUP_SEPARATOR, TOLD, Actor, Memory, Status
 from kept.core.operation import Anticipate
 from kept.core.text import format_count, one_line
 from kept.core.value import dataclass
@@ -185,7 +185,7 @@ def _commit_requests(
         draft = Draft(
             run=run(),
             stage=REQUESTS,
-            subject=f"{profile_id} · {scope}",
+            subject=GROUP_SEPARATOR.join((profile_id, scope)),
             actor=Actor.MACHINE,
             recorded_at=workspace.clock(),
             operations=tuple(several),

@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import cache, partial
 
 from kept.core.codec import to_canonical_json
-from kept.core.memory import USER_SCOPE, Actor, Candidate, Memory
+from kept.core.memory import GROUP_SEPARATOR, USER_SCOPE, Actor, Candidate, Memory
 from kept.core.operation import TAKEN_BACK, Operation, Retire, operation_kind
 from kept.core.spans import typed_text
 from kept.core.statement import find_content
@@ -170,8 +170,7 @@ def _commit_operations(
     allow: bool,
 ) -> bool:
     """Commit operations on a group; returns False if a guard stopped them. Raises StoreError."""
-    log, (profile, scope), memories = workspace.store.log, group, part.memories
-    subject = f"{profile} · {scope}"
+    log, subject, memories = workspace.store.log, GROUP_SEPARATOR.join(group), part.memories
     corrected = _find_corrected(part)
     overreach = () if allow else _find_overreach(log, group, part, operations, corrected)
     if overreach and part.texts is not None:  # a memory is not lost if another profile remembers it from now on
@@ -187,7 +186,7 @@ def _commit_operations(
             log.commit(
                 Draft(run=run(), stage=GUARD, subject=subject, actor=Actor.MACHINE, recorded_at=workspace.clock(), note=note)
             )
-        result.stopped.append(f"{workspace.name(scope)}: {'; '.join(stops)}")
+        result.stopped.append(f"{workspace.name(group[1])}: {'; '.join(stops)}")
         return False
     log.commit(
         Draft(run=run(), stage=CURATE, subject=subject, actor=Actor.MACHINE, recorded_at=workspace.clock(), operations=operations)

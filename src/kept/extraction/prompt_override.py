@@ -13,7 +13,7 @@ from kept.core.value import dataclass
 from kept.local import files, settings
 from kept.paths import Paths
 from kept.profiles.profile import Profile
-from kept.profiles.prompts import BUILT_IN, Prompt, compose_prompt, default_prompt_text, load_prompt, user_prompt_path
+from kept.profiles.prompts import BUILT_IN, Prompt, compose_prompt, default_prompt_text, load_prompt, prompt_path, user_prompt_path
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,16 +67,15 @@ def active_profile_ids(home: Paths) -> tuple[str, ...]:
 def load_prompt_state(home: Paths, profile: str = "") -> PromptState:
     """Load the prompt of a profile, even if it is invalid. Raises ConfigError if the settings or the profile cannot be read."""
     usual, loaded, own = _load_profile(home, profile)
+    path = prompt_path(loaded.id, root=home.root, config=home.config, default_profile=usual)
+    prompt, problem = None, ""
     try:
         prompt = load_prompt(loaded, root=home.root, config=home.config, default_profile=usual)
     except ConfigError as error:
-        path = Path(error.where.split(", category ")[0])  # only the file, without the part of it that is wrong
-        text = files.read_file(path).data.decode("utf-8", "replace")
-        return PromptState(
-            profile=loaded, own=own, text=text, origin=str(path), revision=_revision(path, text), prompt=None, problem=str(error)
-        )
-    revision = _revision(Path(prompt.origin) if prompt.overridden else None, prompt.text)
-    return PromptState(profile=loaded, own=own, text=prompt.text, origin=prompt.origin, revision=revision, prompt=prompt)
+        problem = str(error)
+    text = prompt.text if prompt else files.read_text(path) if path else default_prompt_text()
+    origin, revision = str(path or BUILT_IN), _revision(path, text)
+    return PromptState(profile=loaded, own=own, text=text, origin=origin, revision=revision, prompt=prompt, problem=problem)
 
 
 def _revision(path: Path | None, text: str) -> str:
@@ -129,9 +128,9 @@ def remove_own_prompt(home: Paths, profile: str = "", *, if_match: str = "") -> 
         raise UsageError("there is no prompt of your own", where=str(own))
     if if_match not in ("", content.stamp.digest):
         raise StaleError("the prompt was changed meanwhile", where=str(own), hint="nothing was changed; load it and try again")
-    kept = files.copy_to_quarantine(own, into=home.state / "prompts")
+    saved_copy = files.copy_to_quarantine(own, into=home.state / "prompts")
     files.delete_if_unchanged(own, expect=content.stamp, root=home.root)
-    return kept
+    return saved_copy
 
 
 def _own_prompt_path(home: Paths, profile: str) -> Path:

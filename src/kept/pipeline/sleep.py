@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 
 from kept.changes import archive_before_edits
-from kept.core.memory import USER_SCOPE, Actor, Memory, Status
+from kept.core.memory import GROUP_SEPARATOR, USER_SCOPE, Actor, Memory, Status
 from kept.core.times import format_instant
 from kept.core.value import dataclass, field
 from kept.curation.guard import find_overreach
@@ -99,7 +99,7 @@ def _retire_faded(
         draft = Draft(
             run=run(),
             stage=FADE,
-            subject=f"{group[0]} · {group[1]}",
+            subject=GROUP_SEPARATOR.join(group),
             actor=Actor.MACHINE,
             recorded_at=workspace.clock(),
             operations=operations,

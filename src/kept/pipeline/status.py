@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from kept.core.fold import find_undone_passes
+from kept.core.memory import GROUP_SEPARATOR
 from kept.core.operation import Pass, operation_kind
 from kept.core.value import dataclass
 from kept.curation.passes import CURATE, GUARD
@@ -142,7 +143,7 @@ def list_stopped_groups(workspace: Workspace) -> tuple[StoppedGroup, ...]:
     for head in workspace.store.log.pass_heads():
         if head.stage in (GUARD, CURATE):
             last[head.subject] = head
-    waiting = {f"{profile} · {scope}": (profile, scope) for profile, scope in workspace.store.log.groups_to_curate()}
+    waiting = {GROUP_SEPARATOR.join(group): group for group in workspace.store.log.groups_to_curate()}
     return tuple(
         StoppedGroup(profile=profile, scope=scope, at=pass_.recorded_at, why=pass_.note.removeprefix("stopped by the guard: "))
         for pass_ in last.values()

@@ -42,10 +42,11 @@ class Tree:
 class _RecordTree:
     """The tree of records, by number: first and last event of each, parent, first child, next sibling, and 1 if it holds a prompt.
 
-    ``of`` maps each event to its record. A record that is only referenced as a parent has no events. Siblings are in file order.
+    ``by_event`` maps each event to its record. A record that is only referenced as a parent has no events. Siblings are in file
+    order.
     """
 
-    of: "array[int]"
+    by_event: "array[int]"
     first: "array[int]"
     last: "array[int]"
     parent: "array[int]"
@@ -54,10 +55,10 @@ class _RecordTree:
     human: bytearray
 
     def children(self, record: int) -> Iterator[int]:
-        each = self.child[record]
-        while each != _NONE:
-            yield each
-            each = self.sibling[each]
+        child = self.child[record]
+        while child != _NONE:
+            yield child
+            child = self.sibling[child]
 
 
 def find_abandoned(tree: Tree) -> bytearray:
@@ -67,18 +68,18 @@ def find_abandoned(tree: Tree) -> bytearray:
     one and all its descendants were replaced, unless that branch continued after the prompt. Parallel tool calls and their outputs
     are always siblings and replace nothing. Terminates on cycles; an unknown parent is treated like any other.
     """
-    family = _build_record_tree(tree)
-    last = _last_orders(family)
-    standing = _ancestors(family)
+    records = _build_record_tree(tree)
+    last = _last_orders(records)
+    ancestors = _mark_ancestors(records)
     replaced = [
-        older
-        for parent, eldest in enumerate(family.child)
-        if eldest != _NONE and family.sibling[eldest] != _NONE
-        for older in _replaced_records(tree, family, parent, last)
-        if not standing[older]
+        record
+        for parent, child in enumerate(records.child)
+        if child != _NONE and records.sibling[child] != _NONE
+        for record in _replaced_records(tree, records, parent, last)
+        if not ancestors[record]
     ]
-    gone = _mark_descendants(replaced, family)
-    return bytearray(record != _NONE and gone[record] for record in family.of)
+    abandoned = _mark_descendants(replaced, records)
+    return bytearray(record != _NONE and abandoned[record] for record in records.by_event)
 
 
 def has_siblings(links: Callable[[], Iterable[tuple[str, str, bool]]]) -> bool:
@@ -93,75 +94,73 @@ def has_siblings(links: Callable[[], Iterable[tuple[str, str, bool]]]) -> bool:
 def _build_record_tree(tree: Tree) -> _RecordTree:
     known = _sort_unique(tree.record)
     dangling = _sort_unique(item for item in tree.parent if item and _index_of(known, item) == _NONE)
-    links = array("q", sorted((*known, *dangling))) if dangling else known
-    blank = array("q", [_NONE]) * len(links)
-    family = _RecordTree(
-        of=array("q", (_index_of(links, item) if item else _NONE for item in tree.record)),
+    ids = array("q", sorted((*known, *dangling))) if dangling else known
+    blank = array("q", [_NONE]) * len(ids)
+    records = _RecordTree(
+        by_event=array("q", (_index_of(ids, item) if item else _NONE for item in tree.record)),
         first=blank[:],
         last=blank[:],
         parent=blank[:],
         child=blank[:],
         sibling=blank[:],
-        human=bytearray(len(links)),
+        human=bytearray(len(ids)),
     )
-    youngest = blank
-    for order, record in enumerate(family.of):
+    last_child = blank
+    for order, record in enumerate(records.by_event):
         if record == _NONE:
             continue
-        family.last[record] = order
-        family.human[record] |= tree.human[order]
-        if family.first[record] != _NONE:
+        records.last[record] = order
+        records.human[record] |= tree.human[order]
+        if records.first[record] != _NONE:
             continue
-        family.first[record] = order
+        records.first[record] = order
         if tree.parent[order]:
-            parent = family.parent[record] = _index_of(links, tree.parent[order])
-            if youngest[parent] == _NONE:
-                family.child[parent] = record
+            parent = records.parent[record] = _index_of(ids, tree.parent[order])
+            if last_child[parent] == _NONE:
+                records.child[parent] = record
             else:
-                family.sibling[youngest[parent]] = record
-            youngest[parent] = record
-    return family
+                records.sibling[last_child[parent]] = record
+            last_child[parent] = record
+    return records
 
 
-def _sort_unique(links: Iterable[int]) -> "array[int]":
-    return array("q", (each for each, _ in groupby(sorted(links)) if each))
+def _sort_unique(ids: Iterable[int]) -> "array[int]":
+    return array("q", (item for item, _ in groupby(sorted(ids)) if item))
 
 
-def _index_of(links: Sequence[int], wanted: int) -> int:
-    found = bisect_left(links, wanted)
-    return found if found < len(links) and links[found] == wanted else _NONE
+def _index_of(ids: Sequence[int], wanted: int) -> int:
+    found = bisect_left(ids, wanted)
+    return found if found < len(ids) and ids[found] == wanted else _NONE
 
 
-def _ancestors(family: _RecordTree) -> bytearray:
-    """The records that the newest event descends from. They are never abandoned, even if the links form a cycle."""
-    line = bytearray(len(family.parent))
-    record = family.of[-1] if family.of else _NONE
-    while record != _NONE and not line[record]:
-        line[record] = 1
-        record = family.parent[record]
-    return line
+def _mark_ancestors(records: _RecordTree) -> bytearray:
+    """For each record 1 if the newest event descends from it. These records are never abandoned, even if the links form a cycle."""
+    ancestors = bytearray(len(records.parent))
+    record = records.by_event[-1] if records.by_event else _NONE
+    while record != _NONE and not ancestors[record]:
+        ancestors[record] = 1
+        record = records.parent[record]
+    return ancestors
 
 
-def _replaced_records(tree: Tree, family: _RecordTree, parent: int, last: Sequence[int]) -> Iterator[int]:
-    prompts = [family.first[child] for child in family.children(parent) if family.human[child]]
-    if not prompts:
-        return
-    newest = max(prompts)
-    origin = family.first[parent]
+def _replaced_records(tree: Tree, records: _RecordTree, parent: int, last: Sequence[int]) -> Iterator[int]:
+    """Yield the children of a record that came before its newest prompt and did not continue after it, except parallel pieces."""
+    newest = max((records.first[child] for child in records.children(parent) if records.human[child]), default=_NONE)
+    origin = records.first[parent]
     turn = tree.turn[origin] if origin != _NONE else 0
-    for item in family.children(parent):
-        order = family.first[item]
+    for child in records.children(parent):
+        order = records.first[child]
         parallel = tree.output[order] or (tree.turn[order] and tree.turn[order] == turn)
-        if order < newest and last[item] < newest and not parallel:
-            yield item
+        if order < newest and last[child] < newest and not parallel:
+            yield child
 
 
-def _last_orders(family: _RecordTree) -> "array[int]":
+def _last_orders(records: _RecordTree) -> "array[int]":
     """For each record the last event of itself and its descendants. Each record is visited once, so cycles terminate."""
-    last = family.last[:]
+    last = records.last[:]
     seen = bytearray(len(last))
     path, visited = array("q"), array("q")
-    for root in family.of:
+    for root in records.by_event:
         if root == _NONE or seen[root]:
             continue
         path.append(root)
@@ -171,21 +170,21 @@ def _last_orders(family: _RecordTree) -> "array[int]":
             if seen[record]:
                 continue
             seen[record] = 1
-            for child in family.children(record):
+            for child in records.children(record):
                 visited.append(child)
                 path.append(child)
         for child in reversed(visited):
-            parent = family.parent[child]
+            parent = records.parent[child]
             last[parent] = max(last[parent], last[child])
     return last
 
 
-def _mark_descendants(roots: Iterable[int], family: _RecordTree) -> bytearray:
-    seen = bytearray(len(family.parent))
+def _mark_descendants(roots: Iterable[int], records: _RecordTree) -> bytearray:
+    seen = bytearray(len(records.parent))
     path = array("q", roots)
     while path:
         record = path.pop()
         if not seen[record]:
             seen[record] = 1
-            path.extend(family.children(record))
+            path.extend(records.children(record))
     return seen

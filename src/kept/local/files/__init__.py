@@ -86,7 +86,7 @@ def to_content(data: bytes) -> FileContent:
     return FileContent(data=data, stamp=FileStamp(digest=_digest(data), inode=0, size=len(data), changed_ns=0))
 
 
-def write_if_unchanged(path: Path, data: bytes, *, expect: FileStamp, root: Path, links: Links = None) -> FileStamp:
+def write_if_unchanged(path: Path, data: bytes, *, expect: FileStamp, root: Path, links: Links = "below root") -> FileStamp:
     """Write ``data`` to a file durably if its content still matches ``expect``; missing directories are created.
 
     An existing file keeps its mode and owner; a new one gets mode 0600 (directories 0700). If the path is a link that may be
@@ -108,7 +108,7 @@ def write_if_unchanged(path: Path, data: bytes, *, expect: FileStamp, root: Path
             return _replace_file(folder, name, data, (expect.digest, _digest(data)), path)
 
 
-def delete_if_unchanged(path: Path, *, expect: FileStamp, root: Path, links: Links = None) -> None:
+def delete_if_unchanged(path: Path, *, expect: FileStamp, root: Path, links: Links = "below root") -> None:
     """Delete a file if its content still matches ``expect``; a missing file is fine. Raises as :func:`write_if_unchanged`."""
     with explain_os_errors(path, "cannot delete"):
         try:
@@ -120,7 +120,7 @@ def delete_if_unchanged(path: Path, *, expect: FileStamp, root: Path, links: Lin
             return
 
 
-def delete_temp_files_beside(path: Path, *, root: Path, links: Links = None) -> None:
+def delete_temp_files_beside(path: Path, *, root: Path, links: Links = "below root") -> None:
     """Delete the temporary files that dead writers of a file left beside it. Raises as :func:`write_if_unchanged`."""
     with (
         explain_os_errors(path, "cannot delete temporary files beside"),

@@ -5,12 +5,13 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Literal
 
 from kept.core.errors import KeptError, RefusedPathError
 
-# The links that a path may contain. None: every link that stays under the root. A tuple of folders: a link may lead into one of
-# these, or stay within its own folder and, as the last component, keep its suffix.
-Links = tuple[Path, ...] | None
+# The links that a path may contain. "below root": every link that stays under the root. A tuple of folders: a link may lead into
+# one of these, or stay within its own folder and, as the last component, keep its suffix.
+Links = tuple[Path, ...] | Literal["below root"]
 
 MACHINERY = frozenset({".git", "node_modules", "__pycache__", ".venv", ".trash"})  # programs' own files and deleted files
 _LINKS = 40
@@ -55,7 +56,7 @@ def _find_denied(path: Path) -> Path:
 
 
 @contextmanager
-def open_parent(path: Path, root: Path, *, make: bool, links: Links = None) -> Iterator[tuple[int, str]]:
+def open_parent(path: Path, root: Path, *, make: bool, links: Links = "below root") -> Iterator[tuple[int, str]]:
     """A block with the open directory that a path leads to, and the name in it. Links are followed by hand, only under ``root``.
 
     ``make`` creates missing directories. Raises RefusedPathError for a path that leads outside ``root`` or a link that ``links``
@@ -63,32 +64,28 @@ def open_parent(path: Path, root: Path, *, make: bool, links: Links = None) -> I
     """
     real = os.path.realpath(root)
     if make:
-        for missing in [folder for folder in (Path(real), *Path(real).parents) if not folder.exists()][::-1]:
-            missing.mkdir(mode=0o700, exist_ok=True)
+        _make_folder(Path(real))
     with ExitStack() as opened:
         folders, names = [_open_folder(opened, real, None)], [real]
-        rest = _path_parts(path, root, real, path)[::-1]
-        followed = 0
+        rest, followed = _path_parts(path, root, real, path), 0
         while rest:
-            part = rest.pop()
+            part, *rest = rest
             if part == "..":
                 if len(folders) == 1:
                     raise _outside_error(path, root)
                 folders.pop()
                 names.pop()
-                continue
-            link = _read_link(part, folders[-1])
-            if link is not None:
+            elif (link := _read_link(part, folders[-1])) is not None:
                 followed += 1
                 if followed > _LINKS:
                     raise _outside_error(path, root)
-                if links is not None:
+                if isinstance(links, tuple):
                     _refuse_link("/".join([*names, part]), link, links, last=not rest, path=path)
                 if link.startswith("/"):
                     del folders[1:], names[1:]
-                    rest += _path_parts(Path(os.path.realpath(link)), Path(real), real, path)[::-1]
+                    rest = [*_path_parts(Path(os.path.realpath(link)), Path(real), real, path), *rest]
                 else:
-                    rest += [part for part in reversed(link.split("/")) if part not in ("", ".")]
+                    rest = [*(item for item in link.split("/") if item not in ("", ".")), *rest]
             elif rest:
                 folders.append(_enter_folder(opened, part, folders[-1], make=make, path=path, root=root))
                 names.append(part)
@@ -96,6 +93,13 @@ def open_parent(path: Path, root: Path, *, make: bool, links: Links = None) -> I
                 yield folders[-1], part
                 return
     raise KeptError("a directory instead of a file", where=str(path))
+
+
+def _make_folder(folder: Path) -> None:
+    """Create a missing folder and its missing parents, all with mode 0700."""
+    if not folder.exists():
+        _make_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def _refuse_link(place: str, link: str, allowed: tuple[Path, ...], *, last: bool, path: Path) -> None:

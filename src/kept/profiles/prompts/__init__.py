@@ -29,7 +29,7 @@ NAME = "extraction-prompt"
 MEMORY_LOOP = Path(".config") / "memory-loop" / f"{NAME}.md"
 BUILT_IN = "built in"
 _MOST_CHARS = 200_000  # a longer prompt is a mistake
-_DEFAULTS = ("coding", "vault")  # the profiles that use a prompt made for Memory Loop
+_MEMORY_LOOP_PROFILE = "vault"  # the profile that uses a prompt made for Memory Loop, even if it is not the default
 _SWITCH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _FIXED_SETTINGS = ("id", "shape")  # settings of a category that front matter cannot give
 
@@ -74,42 +74,43 @@ def user_prompt_path(profile: str, config: Path, *, default_profile: str) -> Pat
     return config / (f"{NAME}.md" if profile == default_profile else f"{NAME}.{profile}.md")
 
 
-def load_prompt(made: Profile, *, root: Path, config: Path, default_profile: str) -> Prompt:
+def load_prompt(profile: Profile, *, root: Path, config: Path, default_profile: str) -> Prompt:
     """Load the active prompt of a profile: the user's own, else one made for Memory Loop, else the built-in one.
 
     ``root`` is the home that contains both. Raises ConfigError with the file if it is unreadable or invalid.
     """
-    path = next((path for path in _prompt_paths(made.id, root, config, default_profile) if path.is_file()), None)
+    path = prompt_path(profile.id, root=root, config=config, default_profile=default_profile)
     text = _read_prompt(path) if path else default_prompt_text()
-    return compose_prompt(made, text, str(path) if path else BUILT_IN)
+    return compose_prompt(profile, text, str(path) if path else BUILT_IN)
 
 
-def _prompt_paths(profile: str, root: Path, config: Path, default_profile: str) -> tuple[Path, ...]:
+def prompt_path(profile: str, *, root: Path, config: Path, default_profile: str) -> Path | None:
+    """The file of the active prompt of a profile; None if the built-in prompt is active."""
     own = user_prompt_path(profile, config, default_profile=default_profile)
-    return (own, root / MEMORY_LOOP) if profile in (default_profile, *_DEFAULTS[1:]) else (own,)
+    paths = (own, root / MEMORY_LOOP) if profile in (default_profile, _MEMORY_LOOP_PROFILE) else (own,)
+    return next((path for path in paths if path.is_file()), None)
 
 
-def compose_prompt(made: Profile, text: str, origin: str) -> Prompt:
+def compose_prompt(profile: Profile, text: str, origin: str) -> Prompt:
     """Compose the prompt of a profile from a text. Raises ConfigError if its front matter is invalid."""
     head, body = _split_front_matter(text)
-    declared = _parse_declared_categories(head, made, origin)
-    profile = with_declared_categories(made, declared)
-    listed = "\n".join(map(_format_category, profile.categories))
+    declared = _parse_declared_categories(head, profile, origin)
+    listed = "\n".join(map(_format_category, with_declared_categories(profile, declared).categories))
     body = body.strip()
     body = body.replace("{{categories}}", listed) if "{{categories}}" in body else f"{body}\n\n# What to keep\n\n{listed}"
     contract, reminder = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("contract.md", "reminder.md"))
     system = f"{body}\n\n{contract.strip()}\n"
     version = sha256(f"{system}{reminder}".encode()).hexdigest()[:8]
     return Prompt(
-        profile=made.id, origin=origin, text=text, system=system, reminder=reminder.strip(), version=version, declared=declared
+        profile=profile.id, origin=origin, text=text, system=system, reminder=reminder.strip(), version=version, declared=declared
     )
 
 
-def with_declared_categories(made: Profile, declared: tuple[Category, ...]) -> Profile:
+def with_declared_categories(profile: Profile, declared: tuple[Category, ...]) -> Profile:
     """The profile with the categories that a prompt declares; one with an existing id replaces that category."""
     new = {category.id: category for category in declared}
-    kept = tuple(new.pop(category.id, category) for category in made.categories)
-    return replace(made, categories=(*kept, *new.values())) if declared else made
+    known = tuple(new.pop(category.id, category) for category in profile.categories)
+    return replace(profile, categories=(*known, *new.values())) if declared else profile
 
 
 def _format_category(each: Category) -> str:
@@ -138,7 +139,7 @@ def _split_front_matter(text: str) -> tuple[str, str]:
     return ("", text) if end is None else ("\n".join(lines[1:end]), "\n".join(lines[end + 1 :]))
 
 
-def _parse_declared_categories(head: str, made: Profile, where: str) -> tuple[Category, ...]:
+def _parse_declared_categories(head: str, profile: Profile, where: str) -> tuple[Category, ...]:
     if not head.strip():
         return ()
     import yaml  # noqa: PLC0415 - few prompts declare categories
@@ -153,7 +154,7 @@ def _parse_declared_categories(head: str, made: Profile, where: str) -> tuple[Ca
         raise ConfigError("the prompt's front matter is not a table of settings", where=where)
     found = body.get("categories") or {}
     named = found.items() if isinstance(found, Mapping) else _parse_category_list(found, where)
-    return tuple(_parse_category(str(name), entry, made, where) for name, entry in named)
+    return tuple(_parse_category(str(name), entry, profile, where) for name, entry in named)
 
 
 def _parse_category_list(found: object, where: str) -> list[tuple[str, Any]]:
@@ -162,14 +163,14 @@ def _parse_category_list(found: object, where: str) -> list[tuple[str, Any]]:
     return [(item["id"], {name: value for name, value in item.items() if name != "id"}) for item in found]
 
 
-def _parse_category(name: str, body: object, made: Profile, where: str) -> Category:
+def _parse_category(name: str, body: object, profile: Profile, where: str) -> Category:
     place = f"{where}, category {name!r}"
     if not name.replace("_", "").isalnum() or not name.isascii():
         raise ConfigError("a category's id may hold letters, digits and _ only", where=place)
     values = {"belongs": body} if isinstance(body, str) else body
     if not isinstance(values, Mapping):
         raise ConfigError("a category is a sentence, or a table of its settings", where=place)
-    known = made.category(name)
+    known = profile.category(name)
     hints = {setting: hint for setting, hint in get_type_hints(Category).items() if setting not in _FIXED_SETTINGS}
     typed = {setting: _convert_setting(setting, value, hints, place) for setting, value in values.items()}
     if known is not None:
