@@ -39,7 +39,7 @@ def target(tmp_path):
 @pytest.fixture
 def powerless():
     """A folder of a user whom permissions bind, and that user's rights while the test runs."""
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:  # below no folder that only the tests' own user may enter
         folder = Path(name)
         if os.geteuid() == 0:
             folder.chmod(0o755)
