@@ -95,6 +95,7 @@ def test_what_it_describes_is_what_it_does_whatever_it_is_asked(served, monkeypa
         {
             "headers": headers,
             "seed": 1,
+            "request-timeout": 120,  # to load the sample takes more than the usual 10 seconds on a slow machine
             "phases": {
                 "fuzzing": {"generation": {"max-examples": 20}},
                 "stateful": {"enabled": False},
