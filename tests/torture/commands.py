@@ -67,6 +67,15 @@ class World:
     new_file: bytes | None
     output: tuple[bytes | None, ...]
 
+    @property
+    def files(self) -> tuple[bytes | None, ...]:
+        """What the memory file may be where the command was cut short: forgetting first takes lines out, then writes the rest."""
+        if self.case.name != "forget" or self.old_file is None:
+            return self.old_file, self.new_file
+        gone = {content.encode() for _, content, *_ in self.old} - {content.encode() for _, content, *_ in self.new}
+        lines = self.old_file.splitlines(keepends=True)
+        return self.old_file, self.new_file, b"".join(line for line in lines if not any(words in line for words in gone))
+
 
 def world(case: Case, folder: Path) -> World:
     """The command undisturbed, as what all disturbed ones are compared with."""

@@ -51,7 +51,7 @@ def honest(made: World, by: Doing, known: dict[Tree, list], **fault: object) -> 
         there = home / case.output
         assert (there.read_bytes() if there.exists() else None) in made.output
         assert done.code or there.exists()
-    assert written(home) in (made.old_file, made.new_file)
+    assert written(home) in made.files
     files = tree(home)
     left = known[files] if files in known else state(home) if store_of(home).exists() else []
     if done.code == 0:

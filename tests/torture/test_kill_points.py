@@ -42,7 +42,7 @@ def survived(made: World, said: str, known: set[tuple[Tree, bool]]) -> None:
     What the store is like once SQLite has taken back what was not committed is looked into once: ``known`` are such homes.
     """
     case, home = made.case, made.home
-    assert written(home) in (made.old_file, made.new_file)
+    assert written(home) in made.files
     if case.output:
         there = home / case.output
         assert (there.read_bytes() if there.exists() else None) in made.output
