@@ -189,7 +189,8 @@ def _format_row(command: Command) -> str:
 
 def _format_epilog(command: Command) -> str:
     """The end of a command's help: its examples, and related commands."""
-    lines = ["\b", "Example:" if len(command.examples) == 1 else "Examples:", *(f"  {example}" for example in command.examples)]
+    examples = command.examples  # read from a file
+    lines = ["\b", "Example:" if len(examples) == 1 else "Examples:", *(f"  {example}" for example in examples)]
     others = dict.fromkeys(name for item in TOGETHER if command.name in item for name in item if name != command.name)
     if others:
         lines += ["", "\b", "See also:", *(f"  kept {name:<11}{COMMANDS[name].summary}" for name in others)]

@@ -94,9 +94,9 @@ def looks_mixed(value: bytes) -> bool:
 def looks_token(value: bytes, *, named: bool) -> bool:
     """True if a string looks like a vendor's token: words or short marks, then a long random part.
 
-    ``named``: the text beside it names a key or token. Then, or if its own first words do, a shorter random part is enough, in
-    letters of one case or hexadecimal digits too, as ids and hashes have. Strings that begin like an id, a hash or a public key are
-    none.
+    ``named``: the text beside it names a key or token. Then, or if its own first words do, the random part may be shorter, and may
+    have letters of one case or hexadecimal digits alone, as in ids and hashes. A string that begins like an id, a hash or a public
+    key is not a token.
     """
     parts = _PARTS.findall(value)
     if len(value) > _LONGEST_TOKEN or looks_placeholder(value) or not parts:
@@ -108,7 +108,7 @@ def looks_token(value: bytes, *, named: bool) -> bool:
     if not (words or named) or words & (_ID_KINDS | _NOT_SECRET):
         return False
     body = b"".join(parts[count:])
-    kinds = [(byte > 57) + (byte > 90) for byte in body]
+    kinds = [(byte > 57) + (byte > 90) for byte in body]  # 0: a digit, 1: a capital, 2: a small letter
     digits, capitals, small = (kinds.count(kind) / len(kinds) for kind in range(3))
     changes = sum(before != after for before, after in pairwise(kinds)) / len(kinds)
     certain = named or not words.isdisjoint(_SECRET_KINDS)
