@@ -86,7 +86,7 @@ def world(case: Case, folder: Path) -> World:
     arguments = case.arguments(home)
     old = state(home) if store_of(home).exists() else []
     old_file = written(home)
-    points = points_of(home, *arguments)
+    points = points_of(copy(before, home), *arguments)  # in a copy, as all later runs: kept takes its files for changed ones
     output = (None, (home / case.output).read_bytes()) if case.output else ()
     return World(
         case=case,
