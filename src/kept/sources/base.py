@@ -1,4 +1,4 @@
-"""The interface of a transcript format: where it stores files, how to recognize them, how to read on from a cursor."""
+"""The interface of a transcript format: its folders, how to recognize its files, and how to read them from a cursor on."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,16 +12,17 @@ ENTRY = "entry"  # the format of kept's own journal entries
 class Source(Protocol):
     """One transcript format.
 
-    ``read`` is a left fold over the file with an explicit state. It yields bounded slices (about 8 MB of input or 2,000 events
-    each) and can be stopped after any of them; the cursor of the last slice continues it, in this run or a later one. Reading a
-    growing file piece by piece gives the same events as reading it at once, and accounts with the same sum.
+    ``read`` yields bounded slices (about 8 MB of input or 2,000 events each). The caller may stop after any slice; the cursor of
+    that slice continues the reading, in this run or a later one. A file that is read piece by piece as it grows gives the same
+    events and the same total counts as a file read at once.
 
-    If there is nothing new, no slice is yielded. If the only new part is an incomplete last record, one slice is yielded whose
+    If there is nothing new, ``read`` yields no slice. If the only new part is an incomplete last record, it yields one slice whose
     cursor equals the given one and whose account has only ``pending``. A file that was rewritten or shrank since the cursor is read
-    again from its start, noted as ``rewritten-file``; event keys make that harmless.
+    again from its start, and the account notes ``rewritten-file``. Its events have the same keys as before, so none is stored
+    twice.
 
-    ``read`` raises SourceError if the file as a whole cannot be read (permission, encoding, not a regular file); nothing is
-    consumed then. A broken record never raises: it is counted in the account.
+    ``read`` raises SourceError if the file as a whole cannot be read (permission, encoding, not a regular file), and then consumes
+    nothing. It never raises for a broken record: the account counts it.
     """
 
     @property
@@ -53,7 +54,7 @@ def named_folder(env: Mapping[str, str], variable: str, usual: Path) -> Path:
 
 
 def settings_folders(home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
-    """The folders of desktop programs' data on Linux (including ``$XDG_CONFIG_HOME``), macOS and Windows."""
+    """The folders where desktop programs store their data on Linux (including ``$XDG_CONFIG_HOME``), macOS and Windows."""
     return (
         named_folder(env, "XDG_CONFIG_HOME", home / ".config"),
         home / "Library" / "Application Support",

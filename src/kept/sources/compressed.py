@@ -14,8 +14,8 @@ from kept.sources.json_lines import RecordReader, hash_prefix, read_file_slices
 from kept.sources.records import STRIDE, open_source
 
 MAGIC = b"\x28\xb5\x2f\xfd"
-# Transcripts compress to about a tenth. A file that unpacks to more than this size and to more than a hundred times its size is not
-# a transcript.
+# Transcripts compress to about a tenth. A file is no transcript if its content has more than this number of bytes and is more than
+# a hundred times as large as the file.
 _FREE_BYTES = 64 * 2**20
 _RATIO = 100
 _MOST_BYTES = 2 * 2**30
@@ -25,12 +25,12 @@ S = TypeVar("S")
 
 
 def read_compressed(path: Path, cursor: Cursor, reader: RecordReader[S]) -> Iterator[Slice]:
-    """Read the content of a zstd file from a cursor on, like :func:`kept.sources.json_lines.read_slices`.
+    """Yield the slices of a zstd file from a cursor on, like :func:`kept.sources.json_lines.read_slices`.
 
-    The last cursor also identifies the compressed file, so an unchanged one is not unpacked again. Cursors and pointers count bytes
-    of the uncompressed text.
+    Cursors and pointers count bytes of the uncompressed text. The last cursor also identifies the compressed file, so an unchanged
+    file is not unpacked again.
 
-    Raises SourceError if the file is unreadable, damaged or unpacks to too much, or ``zstandard`` is missing.
+    Raises SourceError if the file is unreadable, damaged or too large when unpacked, or if ``zstandard`` is missing.
     """
     with open_source(path) as packed:
         mark = _DONE + hash_prefix(packed, os.fstat(packed.fileno()).st_size)

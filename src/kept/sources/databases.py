@@ -1,8 +1,7 @@
-"""Read SQLite databases of other programs from a private copy: the original is never locked or written, and no files are left
-beside it.
+"""Read SQLite databases of other programs from a private copy. The original is never locked or written.
 
-A database is read one conversation at a time, and only those that changed: the cursor's carry stores the time of the latest change.
-The format defines a conversation.
+No file is created beside the original. Only the conversations that changed are read, one at a time: the cursor's carry stores the
+time of the latest change. Each format defines what one conversation is.
 """
 
 import json
@@ -40,14 +39,14 @@ from kept.sources.records import (
 MAGIC = b"SQLite format 3\0"
 _COPY_LIMIT = 16 * 2**30
 _TRIES = 3
-BESIDE = ("-wal", "-journal")  # suffixes of the files beside a database with changes that are not merged into it yet
+BESIDE = ("-wal", "-journal")  # suffixes of files beside a database that contain changes not yet merged into it
 
 
 def database_mark(path: Path) -> tuple[int, str]:
-    """The size of a database, and a hash that changes with every write to it. Raises SourceError.
+    """Return the size of a database in bytes, and a hash that changes with every write to it. Raises SourceError.
 
-    Of the main file, the size, the header and the mtime are hashed, because a writer may leave the first two unchanged; of the
-    files beside it, all bytes.
+    A write may leave the size and the header of the main file unchanged, so its mtime is hashed too. The files beside it are hashed
+    as a whole.
     """
     digest = blake2b(digest_size=16)
     with open_source(path) as file:
@@ -64,10 +63,7 @@ def database_mark(path: Path) -> tuple[int, str]:
 
 @contextmanager
 def open_copy(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a private copy of a database and the files beside it, which is deleted afterwards.
-
-    Raises SourceError if the file keeps changing, is too large, or is not a database.
-    """
+    """Open a private copy of a database and of the files beside it. The copy is deleted on exit."""
     with tempfile.TemporaryDirectory(prefix="kept-") as folder:
         copy = Path(folder) / "copy.db"
         _copy_database(path, copy)
@@ -84,10 +80,10 @@ def open_copy(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def table_names(path: Path) -> frozenset[str]:
-    """The tables of a database, to recognize its format; empty if it cannot be opened.
+    """The names of a database's tables, to recognize its format; empty if it cannot be opened.
 
-    The file itself is opened read-only without locks, even if another program is writing to it. A copy is opened only if no table
-    is visible and a log exists beside the file (which may contain the first tables).
+    The file itself is opened read-only without locks, even if another program is writing to it. A copy is opened only if
+    the file shows no table but has a write-ahead log, which may contain the first tables.
     """
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
@@ -105,7 +101,7 @@ def table_names(path: Path) -> frozenset[str]:
 
 
 def ordinary_tables(connection: sqlite3.Connection) -> frozenset[str]:
-    """The names of the ordinary tables.
+    """The names of the tables whose rows are safe to read.
 
     Views, virtual tables and tables with generated columns are left out, because reading them would run their author's code.
     """
@@ -123,7 +119,7 @@ def add_index(connection: sqlite3.Connection, table: str, column: str) -> None:
 
 
 def _copy_database(path: Path, copy: Path) -> None:
-    """Copy a database and the files beside it in a consistent state: again, if they changed meanwhile."""
+    """Copy a database and the files beside it in one consistent state. Starts again if they change during the copy."""
     try:
         for _ in range(_TRIES):
             before = database_mark(path)
@@ -146,9 +142,10 @@ def _copy_database(path: Path, copy: Path) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conversation:
-    """A conversation to read: when it last changed (milliseconds since 1970, 0 if unknown), and how to read it.
+    """A conversation to read.
 
-    ``read`` returns it, and the parts that could not be parsed.
+    ``changed`` is the time of its last change in milliseconds since 1970, 0 if unknown. ``read`` returns the document, and a Reject
+    for each part that could not be parsed.
     """
 
     changed: int
@@ -156,7 +153,7 @@ class Conversation:
 
 
 def parse_value(data: Any, row: int) -> Mapping[str, Any] | Reject:
-    """The JSON object in a column of a row: empty for an empty column, a Reject for anything else."""
+    """The JSON object in a column of a row. Returns an empty object for an empty column, and a Reject for anything else."""
     raw = data if isinstance(data, bytes) else str(data or "").encode("utf-8", "replace")
     piece = next(parse_line(SourceLine(number=row, start=0, end=len(raw), data=raw)), None)
     return piece.value if isinstance(piece, Record) else piece or {}

@@ -1,9 +1,10 @@
-"""Read files that are read whole, and make events of their records.
+"""Read files as whole documents, and make events of their records.
 
-A changed document is read again from its start. The key of an event is the record's id. Without one, it is made from the session,
-the kind, the time as written and the words, with a counter for repetitions, so that unchanged parts keep their keys.
+A changed document is read again from its start. The key of an event is the record's id. Without an id, the key is a hash of the
+session, the kind, the time as written and the words, with a counter for repetitions. Unchanged parts therefore keep their keys.
 
-Also labels, for all clients, the prompts in the person's name that a program sent or that nothing shows the person typed.
+For all clients, this module also labels two kinds of prompts in the person's name: those that a program sent, and those that the
+person may not have typed.
 """
 
 import codecs
@@ -57,7 +58,7 @@ class Row(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """Identifies the state of a file: its inode, its length in bytes, a hash of them."""
+    """The state of a file: its inode, its length in bytes, and a hash of its bytes."""
 
     inode: int
     size: int
@@ -66,9 +67,9 @@ class Snapshot(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DocumentEntry:
-    """A record of a document: drafts of its events, or why it has none.
+    """A record of a document: drafts of its events, or the reason why it has none.
 
-    ``session`` is the record's own, if a file contains several.
+    ``session`` is set only if one file contains several sessions.
     """
 
     place: RecordPlace
@@ -91,13 +92,13 @@ class SourceDocument:
 def close_document(
     rows: Sequence[Row], entries: list[DocumentEntry], notes: Mapping[str, int], *, dropped: str = "no-text"
 ) -> tuple[DocumentEntry, ...]:
-    """The records of a document, at least one; the notes about the whole document are added to the first one."""
+    """The records of a document, at least one. The first one gets the notes about the whole document."""
     first = entries[0] if entries else DocumentEntry(place=RecordPlace(1, 0, rows[-1].end if rows else 0), dropped=dropped)
     return (replace(first, noted={**first.noted, **notes}), *entries[1:])
 
 
 def draft_message(reason: str, written: Any, started: datetime | None, *, native: Any, parent: Any = None) -> EventDraft:
-    """A draft of a message with its time as written, or else the time of its conversation."""
+    """A draft of a message. Its time is ``written`` if that can be parsed, else ``started``, the start of its conversation."""
     at = parse_instant(written)
     precision = Precision.MESSAGE if at else Precision.SESSION
     return EventDraft(
@@ -106,7 +107,7 @@ def draft_message(reason: str, written: Any, started: datetime | None, *, native
 
 
 def opt_out(document: SourceDocument, template: EventDraft) -> SourceDocument:
-    """Opt a note out: a prompt that says so at the start of its first record excludes the session."""
+    """Exclude a note that opts out: its first record gets a prompt with the opt-out phrase, which excludes the session."""
     first, *others = document.entries
     marker = replace(template, kind=EventKind.PROMPT, author=Author.HUMAN, text=IGNORE)
     return replace(document, entries=(replace(first, drafts=(marker, *first.drafts)), *others))
@@ -115,10 +116,11 @@ def opt_out(document: SourceDocument, template: EventDraft) -> SourceDocument:
 def read_document(
     path: Path, cursor: Cursor, parse: Callable[[list[Row]], SourceDocument], *, setting: str = ""
 ) -> Iterator[Slice]:
-    """Yield the slices of a text document, each of whole records; none if the cursor is at the end of this state of the file.
+    """Yield the slices of a text document, each of whole records. Yields none if this state of the file was read
+    to its end.
 
-    ``setting`` is anything else that affects the result: if it changes, the document counts as changed. The cursor's offset is 0
-    until the last slice; its line counts the finished records, and its prefix identifies the state.
+    ``setting`` is anything else that affects the result; if it changes, the document counts as changed. Until the last slice, the
+    cursor's offset is 0, its line counts the finished records, and its prefix identifies the state.
 
     Raises SourceError if the file is not regular, too large, not UTF-8, or binary.
     """
@@ -140,7 +142,7 @@ def read_new_state(path: Path, cursor: Cursor, *, limit: int | None = None, sett
 
 
 def split_slices(path: Path, cursor: Cursor, snapshot: Snapshot, outcomes: Iterator[Outcome]) -> Iterator[Slice]:
-    """Yield slices of a document's outcomes, without those before a cursor within the same state."""
+    """Yield slices of a document's outcomes. If the cursor belongs to this state of the file, outcomes before it are skipped."""
     done = cursor.line if (cursor.offset, cursor.prefix) == (0, snapshot.mark) else 0
     noted = {REWRITTEN: 1} if cursor.prefix and not done else {}
     part: list[Outcome] = []
@@ -157,7 +159,7 @@ def split_slices(path: Path, cursor: Cursor, snapshot: Snapshot, outcomes: Itera
 
 
 def split_rows(data: bytes, path: Path) -> list[Row]:
-    """Split UTF-8 text into lines with any line ends; a byte order mark is skipped. Raises SourceError for anything else."""
+    """Split UTF-8 text into lines, whatever their line ends. Skips a byte order mark. Raises SourceError for any other encoding."""
     refuse_wide_text(path, data[:4])
     if b"\0" in data:
         raise SourceError("is not text: it contains zero bytes", where=str(path))
@@ -183,7 +185,7 @@ def split_rows(data: bytes, path: Path) -> list[Row]:
 
 
 def sniff_rows(head: bytes, path: Path) -> list[Row]:
-    """The lines of a file's first bytes, to recognize its format; text in other encodings is refused only when it is read."""
+    """The lines of a file's first bytes, to recognize its format. Other encodings are refused only when the file is read."""
     try:
         return split_rows(head, path)
     except SourceError:
@@ -192,7 +194,7 @@ def sniff_rows(head: bytes, path: Path) -> list[Row]:
 
 
 def blank_own_blocks(rows: list[Row]) -> list[Row]:
-    """Blank the rows of kept's own section, so that kept does not learn from its own words."""
+    """Blank the rows of the section that kept writes into notes, so that kept does not learn from its own words."""
     blanked = list(rows)
     begin = None
     for number, row in enumerate(rows):
@@ -205,22 +207,22 @@ def blank_own_blocks(rows: list[Row]) -> list[Row]:
 
 
 def is_own_document(rows: list[Row]) -> bool:
-    """True if a Markdown file is kept's own: it ends like the files that kept writes, or contains only kept's section."""
+    """True if kept wrote a Markdown file: it ends like kept's files, or contains nothing but kept's section."""
     left = [text for row in blank_own_blocks(rows) if (text := row.text.strip())]
     return bool(rows) and (not left or (parse_ids_line(left[-1]) or ("",))[0] == END)
 
 
 def rows_place(rows: Sequence[Row], first: int, after: int) -> RecordPlace:
-    """The place of the rows [first, after)."""
+    """The byte range and first line number of the rows [first, after)."""
     return RecordPlace(first + 1, rows[first].start, rows[max(first, after - 1)].end)
 
 
-# Elements in which editors put the prompt itself, with context around them; the last one of its kind counts.
+# Editors put the prompt into one of these elements, with context around it. If an element occurs twice, the last one counts.
 _REQUESTS = ("userRequest", "user_query", "user_request")
 
 
 def split_prompt(text: str, template: EventDraft, noted: dict[str, int]) -> list[EventDraft]:
-    """Split a text in the person's name into their own words, which get the template's reason, and additions by programs."""
+    """Split a text in the user's name into the person's own words, which get the template's reason, and additions by programs."""
     typed, around = _unwrap(text.strip())
     drafts = template.typed(typed, noted)
     return [*drafts, template.injected(around, "editor-context")] if around else drafts
@@ -229,9 +231,9 @@ def split_prompt(text: str, template: EventDraft, noted: dict[str, int]) -> list
 def block_drafts(
     blocks: Iterable[Mapping[str, Any]], template: EventDraft, noted: dict[str, int], *, answers: str = ""
 ) -> list[EventDraft]:
-    """Drafts from the blocks of a message in Anthropic's form. Blocks of other types are noted.
+    """Make drafts from the blocks of a message in Anthropic's form. Blocks of unknown types are counted in ``noted``.
 
-    ``answers`` is the reason for the texts and calls of the assistant; if it is empty, the message is a person's.
+    ``answers`` is the reason given to the assistant's texts and calls. If it is empty, the message is a person's.
     """
     drafts: list[EventDraft] = []
     answer = template.answer("", answers)
@@ -253,10 +255,10 @@ def block_drafts(
 
 
 def _unwrap(text: str) -> tuple[str, str]:
-    """Split a prompt into the person's words and what an editor added around them."""
+    """Split a prompt into the person's own words and the text that an editor added around them."""
     for tag in _REQUESTS:
         start, end = text.rfind(f"<{tag}>"), text.rfind(f"</{tag}>")
-        # Below other text, an element is the editor's only if it begins a line and ends the prompt: a person may write about it.
+        # Below other text, an element counts only if it begins a line and ends the prompt: a person may write about it.
         whole = text.startswith("<") or (text[start - 1 : start] == "\n" and text.endswith(f"</{tag}>"))
         if 0 <= start < end and whole:
             inner = start + len(tag) + 2
@@ -276,14 +278,14 @@ def _unwrap(text: str) -> tuple[str, str]:
 
 
 class Repetitions:
-    """Numbers the occurrences of keys, in bounded memory: too many keys are forgotten, and the numbers go on from unused ones."""
+    """Counts the occurrences of keys in bounded memory. With too many keys, it drops them and goes on from unused numbers."""
 
     def __init__(self) -> None:
         self._counts = Counter[str]()
         self._base = 0
 
     def next_number(self, key: str) -> int:
-        """A number that no earlier occurrence of the key got; 0 for the first one, unless keys were forgotten."""
+        """A number that no earlier occurrence of the key got. The first occurrence gets 0, unless keys were dropped before."""
         if len(self._counts) >= ROWS_LIMIT:
             self._base += self._counts.total()
             self._counts.clear()
@@ -292,7 +294,7 @@ class Repetitions:
 
 
 def to_outcomes(document: SourceDocument, path: str, repeated: Repetitions | None = None) -> Iterator[Outcome]:
-    """Yield the outcome of each record of a document; ``repeated`` has the keys of earlier parts of the file."""
+    """Yield the outcome of each record of a document. ``repeated`` counts the keys of earlier parts of the file."""
     repeated = repeated or Repetitions()
     for entry in document.entries:
         session = truncate_name(entry.session or document.session)
@@ -326,8 +328,8 @@ def to_outcomes(document: SourceDocument, path: str, repeated: Repetitions | Non
 
 
 def label_unconfirmed(drafts: Sequence[EventDraft], noted: dict[str, int], cause: str) -> list[EventDraft]:
-    """Label prompts in the person's name as unconfirmed, because somebody else may have sent or written them: memories from them
-    are held. ``cause`` is noted in the account.
+    """Label prompts in the person's name as unconfirmed, because somebody else may have written or sent them. Memories from such
+    prompts are held for review. The account counts ``cause``.
     """
     labelled = [
         replace(draft, reason=f"{UNCONFIRMED_MARK}{draft.reason}")
@@ -341,12 +343,12 @@ def label_unconfirmed(drafts: Sequence[EventDraft], noted: dict[str, int], cause
 
 
 def label_entry_unconfirmed(entry: DocumentEntry) -> DocumentEntry:
-    """Label the prompt of an entry as unconfirmed, because its heading may belong to the text above it."""
+    """Label the prompt of an entry as unconfirmed, because its heading may be part of the text above it."""
     noted = dict(entry.noted)
     return replace(entry, drafts=tuple(label_unconfirmed(entry.drafts, noted, "heading")), noted=noted)
 
 
-# Folders for temporary files and on build machines.
+# Folders for temporary files, and folders of build machines.
 _UNATTENDED = compile_late(
     r"^(?:/private)?/(?:tmp|var/tmp|var/folders)(?:/|$)|^/dev/shm(?:/|$)|^/(?:github/workspace|__w|builds)(?:/|$)"
     r"|^/home/(?:runner|circleci|vsts)/"
@@ -355,21 +357,21 @@ _UNATTENDED = compile_late(
 )
 
 PRINTED = "sdk-cli"  # the entry point of `claude -p`, at a terminal or in a script
-# Prefixes of Claude Code's entry points and Codex's originators that a program uses: a library, a build action, a server.
+# Claude Code and Codex record what started a session. These prefixes name programs: a library, a build action, a server.
 _PROGRAMS = ("sdk", "codex_sdk", "claude-code-github-action", "mcp")
 
 
 def is_program(client: object) -> bool:
-    """True if the entry point or originator of a session is a program: a client's library, a build action, or a server."""
+    """True if the recorded starter of a session is a program: a client's library, a build action, or a server."""
     return isinstance(client, str) and client.startswith(_PROGRAMS) and client != PRINTED
 
 
 def is_unattended(folder: object) -> bool:
-    """True if no person works in a session's folder: it is temporary, a build machine's, or unknown."""
+    """True if no person works in a session's folder, because it is temporary, on a build machine, or unknown."""
     return not isinstance(folder, str) or not folder or bool(_UNATTENDED.search(folder))
 
 
 def label_as_program(drafts: Sequence[EventDraft], noted: dict[str, int], cause: str) -> list[EventDraft]:
-    """Relabel prompts as a program's; ``cause`` is noted in the account."""
+    """Label prompts as sent by a program. The account counts ``cause``."""
     count_note(noted, f"program-prompt:{cause}")
     return relabel(drafts, Author.INJECTED, "machine-session")

@@ -1,4 +1,4 @@
-"""Drafts of events, the events made of them, and helpers for fields of uncertain type. Shared by all readers."""
+"""Drafts of events, their conversion to events, and helpers for fields of uncertain type. All readers use them."""
 
 import json
 import shlex
@@ -20,9 +20,9 @@ _SAFE_CHARACTERS = frozenset(f"{ascii_letters}-_.")
 PATH_LIMIT = 4096
 TEXT_LIMIT = 200_000
 NAME_LIMIT = 128
-# Cleaning truncates to 2,000 characters after it has searched for secrets, so it needs more text than remains.
+# Cleaning searches for secrets before it truncates to 2,000 characters, so it gets more text than it keeps.
 TARGET_LIMIT = 8000
-# The first of these arguments that a call has is its target.
+# The target of a call is the first of these arguments that the call has.
 _TARGETS = (
     *("cmd", "command", "file_path", "absolute_path", "path", "pattern", "query", "url", "dir_path", "prompt"),
     *("description", "name"),
@@ -31,10 +31,10 @@ _TARGETS = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EventDraft:
-    """A draft of one event of a record, usually a prompt: part ``order`` of block ``index`` of its message.
+    """A draft of one event of a record, by default a prompt. It is part ``order`` of block ``index`` of its message.
 
-    ``stamp`` is its time as written, ``native`` and ``parent`` are ids of records. Formats whose records have one time and one id
-    for all of their events pass these to :func:`to_event` instead.
+    ``stamp`` is its time as written; ``native`` and ``parent`` are ids of records. If a record has one time and one id for all of
+    its events, the format passes them to :func:`to_event` instead.
     """
 
     kind: EventKind = EventKind.PROMPT
@@ -59,20 +59,20 @@ class EventDraft:
         return f"#{self.index}.{self.order}" if self.order else f"#{self.index}"
 
     def answer(self, text: str, reason: str, author: Author = Author.ASSISTANT) -> "EventDraft":
-        """A response by the assistant (or ``author``) at this place."""
+        """A draft of a response by the assistant (or ``author``) with this draft's position."""
         return replace(self, kind=EventKind.RESPONSE, author=author, reason=reason, text=text)
 
     def call(self, tool: ToolUse) -> "EventDraft":
-        """A tool call in an answer; its text is its target."""
+        """A draft of a tool call with this draft's position. Its text is the call's target."""
         return replace(self, kind=EventKind.TOOL_CALL, text=tool.target or tool.name, tool=tool)
 
     def output(self, text: str, tool: ToolUse, noted: dict[str, int] | None = None) -> "EventDraft":
-        """A tool's output; the middle of a long one is left out."""
+        """A draft of a tool's output with this draft's position. A long output loses its middle."""
         text = shorten_text(text, noted)
         return replace(self, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=text, tool=tool)
 
     def injected(self, text: str, reason: str) -> "EventDraft":
-        """A prompt that nobody typed, at this place."""
+        """A draft of a prompt that nobody typed, with this draft's position."""
         return replace(self, kind=EventKind.PROMPT, author=Author.INJECTED, reason=reason, text=text)
 
     def typed(self, text: str, noted: dict[str, int]) -> list["EventDraft"]:
@@ -88,7 +88,7 @@ class EventDraft:
 
 
 def content_text(content: Any) -> str:
-    """The text of a string, or of a list of strings and text blocks; outer white space removed."""
+    """The text of a string, or of a list of strings and text blocks, stripped of white space at both ends."""
     match content:
         case str():
             return content.strip()
@@ -100,7 +100,7 @@ def content_text(content: Any) -> str:
 
 
 def shorten_text(text: str, noted: dict[str, int] | None = None) -> str:
-    """The text; a very long one without its middle, which is noted."""
+    """The text, or a very long text without its middle. The omission is counted in ``noted``."""
     if len(text) <= TEXT_LIMIT:
         return text
     if noted is not None:
@@ -111,8 +111,8 @@ def shorten_text(text: str, noted: dict[str, int] | None = None) -> str:
 
 
 def truncate_text(text: str, most: int = TARGET_LIMIT) -> str:
-    """The beginning of a text, cut at white space, because half a secret would not be recognized; without white space in the last
-    quarter, that quarter is dropped.
+    """The beginning of a text, cut at white space, because half a secret would not be recognized. If the last quarter of the
+    beginning has no white space, all of that quarter is dropped.
     """
     if len(text) <= most:
         return text.strip()
@@ -139,12 +139,12 @@ def injected_draft(text: str, reason: str, index: int = 0, order: int = 0) -> Ev
 
 
 def count_note(noted: dict[str, int], note: str, count: int = 1) -> None:
-    """Count something that is noted in the account, such as a block removed from a kept record."""
+    """Add to a count of the account, such as the number of blocks removed from a record."""
     noted[note] = noted.get(note, 0) + count
 
 
 def hold_newest(held: dict[str, T], name: str, value: T, most: int) -> None:
-    """Store a value under its name, if it has one; above ``most`` values the oldest is dropped."""
+    """Store a value under its name, unless the name is empty. Above ``most`` values, the oldest is dropped."""
     if name:
         held[name] = value
         if len(held) > most:
@@ -152,14 +152,14 @@ def hold_newest(held: dict[str, T], name: str, value: T, most: int) -> None:
 
 
 def parse_object(text: str) -> Mapping[str, Any]:
-    """The JSON object in a string, with the same limits as a record of a file; empty if there is none."""
+    """The JSON object in a string, parsed with the limits of a record; empty if there is none."""
     data = text.encode("utf-8", "replace")
     found = list(parse_line(SourceLine(number=0, start=0, end=len(data), data=data)))
     return found[0].value if len(found) == 1 and isinstance(found[0], Record) else {}
 
 
 def command_line(value: Any) -> str:
-    """A command as one would type it: a string unchanged, a list of arguments joined; of ``bash -lc X`` only X."""
+    """A command as a person would type it: a string unchanged, a list of arguments joined, ``bash -lc X`` as X."""
     if isinstance(value, str):
         return value
     if not isinstance(value, list):
@@ -176,17 +176,17 @@ def exit_code_of(value: Any) -> int | None:
 
 
 def parse_exit_code(text: str) -> int | None:
-    """The exit code that a text consists of; None for any other text."""
+    """The exit code, if the text is nothing but a number; else None."""
     return int(text) if len(text) < 12 and text.removeprefix("-").isdecimal() else None
 
 
 def success_of(is_error: Any) -> bool | None:
-    """Whether a tool succeeded, read from the field that says whether it failed; None if the field is missing."""
+    """Convert a field that says whether a tool failed into whether it succeeded; None if the field is missing."""
     return not is_error if isinstance(is_error, bool) else None
 
 
 def call_target(arguments: Mapping[str, Any], names: Iterable[str] = _TARGETS) -> str:
-    """The target of a call, truncated: the first of the named arguments, else all arguments as JSON."""
+    """The target of a call, truncated: the first of the named arguments, or all arguments as JSON if it has none of them."""
     for name in names:
         if (given := arguments.get(name)) and (target := command_line(given).strip()):
             return truncate_text(target)
@@ -194,9 +194,7 @@ def call_target(arguments: Mapping[str, Any], names: Iterable[str] = _TARGETS) -
 
 
 def call_detail(arguments: Mapping[str, Any], names: Iterable[str] = ("content",)) -> str:
-    """The change that a call makes, truncated: old → new text of an edit, else the first of the named arguments; empty if it has
-    none.
-    """
+    """The change that a call makes, truncated: "old → new" for an edit, else the first of the named arguments, else empty."""
     edits = arguments.get("edits")
     for edit in (arguments, *(edits if isinstance(edits, list) else ())):
         if not isinstance(edit, dict):
@@ -209,13 +207,13 @@ def call_detail(arguments: Mapping[str, Any], names: Iterable[str] = ("content",
 
 
 def requested_tool(name: Any, call: Any, given: Any) -> ToolUse:
-    """A tool as a model requested it; its arguments are an object, or JSON text."""
+    """The tool of a call that a model made. ``given`` are its arguments, an object or JSON text."""
     arguments = parse_object(given) if isinstance(given, str) else to_mapping(given)
     return ToolUse(name=truncate_name(name), call=truncate_name(call), target=call_target(arguments), detail=call_detail(arguments))
 
 
 def result_tool(name: Any, call: Any, is_error: Any) -> ToolUse:
-    """A tool in a message with its result, which says whether it failed."""
+    """The tool of a message with a tool's result. ``is_error`` says whether the tool failed."""
     return ToolUse(name=truncate_name(name), call=truncate_name(call), ok=success_of(is_error))
 
 
@@ -240,7 +238,7 @@ def to_event(
 ) -> Event:
     """Convert a draft to an event.
 
-    If two tools recorded a conversation with the same times, both recordings give events with the same twins.
+    If two programs recorded the same conversation with the same times, the events of both recordings have the same ``twin``.
     """
     stamp = format_instant(at) if at and precision is Precision.MESSAGE else ""
     return Event(
@@ -264,7 +262,7 @@ def to_event(
 
 
 def strip_leading_blocks(texts: Iterable[str], tag: str) -> tuple[str, str]:
-    """Join the parts of a message without the blocks ``<tag>…</tag>`` at their beginnings; also return these blocks."""
+    """Remove blocks ``<tag>…</tag>`` at the beginnings of a message's parts. Returns the joined parts and the removed blocks."""
     rest, blocks = [], []
     for part in texts:
         text = part.lstrip()
@@ -277,7 +275,7 @@ def strip_leading_blocks(texts: Iterable[str], tag: str) -> tuple[str, str]:
 
 
 def list_parts(content: Any) -> list[Mapping[str, Any]]:
-    """A message's content as parts; a plain string is one text part."""
+    """A message's content as a list of parts. A plain string is one text part."""
     listed = content if isinstance(content, list) else [content]
     if not [part for part in listed if type(part) is not dict]:
         return listed
@@ -302,7 +300,7 @@ def to_mappings(value: Any) -> list[Mapping[str, Any]]:
 
 
 def safe_word(value: Any) -> str:
-    """A word from a file that may be part of a reason: short and only letters, so that it cannot be a secret; else ``odd``."""
+    """A word from a file, safe to use in a reason. Returns ``odd`` unless it is short and only letters: it might be a secret."""
     if not isinstance(value, str) or not value:
         return "none"
     return value if len(value) <= 40 and _SAFE_CHARACTERS.issuperset(value) and value.strip("-_.") else "odd"
@@ -312,7 +310,7 @@ _MOST_CALLS = 64
 
 
 class OpenCalls:
-    """Open calls by id, each with the byte range of its record; of more than 64, the oldest are dropped."""
+    """Open tool calls by id, each with the byte range of its record. Above 64 calls, the oldest are dropped."""
 
     def __init__(self) -> None:
         self._calls: dict[str, tuple[tuple[int, int], ToolUse]] = {}
@@ -322,20 +320,20 @@ class OpenCalls:
         hold_newest(self._calls, tool.call, ((record.start, record.end), tool), _MOST_CALLS)
 
     def close(self, call: str, name: str = "") -> ToolUse:
-        """Remove a call whose output came, and return its tool; for an unknown call, a tool with only this ``name``."""
+        """Remove a call whose output came, and return its tool. For an unknown call, return a tool with only this ``name``."""
         _, tool = self._calls.pop(call, (None, ToolUse(name=name, call=call)))
         return tool
 
     def dump(self) -> dict[str, tuple[int, int]]:
-        """The stored form."""
+        """The byte ranges of the calls' records by id, as JSON stores them."""
         return {call: place for call, (place, _) in self._calls.items()}
 
     def load(
         self, stored: Mapping[str, list[int]], fetch: Fetch, tools_of: Callable[[Mapping[str, Any]], Iterable[ToolUse]]
     ) -> None:
-        """Load the result of :meth:`dump`; ``tools_of`` returns the calls in a record."""
+        """Restore the calls from the result of :meth:`dump`. ``tools_of`` returns the calls in a record."""
         for call, place in stored.items():
-            start, end = place[-2:]  # older cursors of Codex store the line before them
+            start, end = place[-2:]  # cursors of Codex made by older versions store the line before the range
             for tool in tools_of(fetch(start, end)):
                 if tool.call == call:
                     self._calls[call] = ((start, end), tool)

@@ -1,8 +1,8 @@
-"""Read kept's journal entries like any journal; they are the only output that kept reads.
+"""Read kept's own journal entries like any other journal. They are the only output of kept that kept reads.
 
-Blocks of memories and of content from outside are left out, and so are entries whose front matter does not say ``extract: yes``. So
-nothing confirms itself, and nothing from outside becomes a memory. The rest, a person's changes included, is trusted like an
-assistant's text.
+Entries are left out unless their front matter says ``extract: yes``. Blocks with memories or with content from outside are left out
+too, so that no memory confirms itself and no outside content becomes a memory. The rest has the trust of an assistant's text, even
+where a person changed it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,14 +27,13 @@ _OUTSIDE, _OUTSIDE_END = "<!-- outside:begin -->", "<!-- outside:end -->"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeptEntries:
-    """The reader of kept's own entries. ``zone`` is the time zone of their days."""
+    """The reader of kept's journal entries. ``zone`` is the time zone of their days."""
 
     zone: ZoneInfo = ZoneInfo("UTC")
     name: str = ENTRY
 
-    # The folder is a setting, which formats do not know.
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:  # noqa: ARG002
-        """Empty: the folder of entries is a setting."""
+        """Empty, because the folder of entries is a setting, and formats do not know settings."""
         return ()
 
     def claims(self, path: Path, head: bytes) -> bool:

@@ -1,8 +1,8 @@
-"""Read the data exports of ChatGPT and Claude.ai: a ZIP, or the JSON file of conversations in it. The JSON array may have any
-length: it is read element by element in bounded memory.
+"""Read the data exports of ChatGPT and Claude.ai: a ZIP, or the JSON file of conversations from it. The JSON array may have any
+length, because it is read element by element in bounded memory.
 
-A record is a message (for ChatGPT a node of the conversation's tree); a conversation without messages has one record. Nothing is
-unpacked to disk, and only members named ``conversations*.json`` are opened. Until the whole file was read, the cursor's offset is 0
+A record is a message (for ChatGPT, a node of the conversation's tree). A conversation without messages has one record. Only members
+named ``conversations*.json`` are opened, and nothing is unpacked to disk. Until the whole file was read, the cursor's offset is 0
 and its carry counts the finished conversations.
 """
 
@@ -42,7 +42,7 @@ from kept.sources.records import (
     refuse_wide_text,
 )
 
-# Matches a string that ends in the same chunk as a whole; possessive, so there is no backtracking.
+# Matches a string that ends in the same chunk. The pattern is possessive, so it does not backtrack.
 _OUTSIDE = compile_late(rb'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{}]')
 _INSIDE = compile_late(rb'["\\]')
 _BETWEEN = b" \t\r\n,\xef\xbb\xbf"
@@ -56,13 +56,13 @@ class Readable(Protocol):
 
 
 def read_elements(file: Readable) -> Iterator[SourceLine]:
-    """Yield the elements of the array at the file's position, or the single object there.
+    """Yield the elements of the JSON array at the file's position, or the single object there.
 
-    They are numbered from 1; byte ranges count from the start of reading. ``data`` is None for an element above the line limit, and
-    ``ended`` is False for a truncated last one. Anything else between two elements is yielded as an element too.
+    Elements are numbered from 1. Byte ranges count from where reading started. ``data`` is None if an element exceeds the line
+    limit. ``ended`` is False if the last element is truncated. Any other text between two elements is yielded as an element too.
     """
     piece = _ElementBuffer()
-    depth = base = 0  # base: the depth of elements, 1 within an array
+    depth = base = 0  # base is the nesting depth of elements: 1 within an array, else 0
     in_string = skip = False
     offset = 0
     while chunk := file.read(STRIDE):
@@ -87,7 +87,7 @@ def read_elements(file: Readable) -> Iterator[SourceLine]:
                 depth = max(0, depth - 1)
                 if depth > base:
                     continue
-                ends = depth < base  # the end of the array
+                ends = depth < base  # true at the end of the array
                 yield from piece.finish(chunk[done : match.start() if ends else position])
                 done, base = position, 0 if ends else base
                 piece.start = offset + done
@@ -120,35 +120,35 @@ class _ElementBuffer:
         self.start, self.length, self.kept = self.start + self.length, 0, []
 
 
-# The errors that the library raises for an archive that is damaged, encrypted or compressed in an unknown way.
+# The errors that the library raises for a damaged or encrypted archive, or an unknown compression.
 _ZIP_FAULTS = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OverflowError, struct.error)
 _MEMBER = compile_late(r"conversations(?:[-_]?\d{1,6})?\.json")
-# The directory of a ZIP is read at once: 16 MB of it hold about 200,000 members.
+# The library reads the directory of a ZIP at once. 16 MB of directory hold about 200,000 members.
 _DIRECTORY_LIMIT = 16 * 2**20
 _UNPACKED_LIMIT = 4 * 2**30
-# Text compresses four to twenty times; a ZIP bomb a thousand times.
+# Text compresses by a factor of four to twenty, a ZIP bomb by a thousand.
 _RATIO_LIMIT = 200
 _RATIO_FROM = 2**20
 
 
 Translate = Callable[[Mapping[str, Any], RecordPlace], SourceDocument]
-"""A function that translates a conversation of an export, which is at a place, to a document."""
+"""A function that translates one conversation of an export, found at a place, to a document."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Export:
-    """The reader of a data export. ``opening`` matches the start of its first conversation, ``translate`` reads a conversation."""
+    """The reader of a data export. ``opening`` matches the start of its first conversation; ``translate`` reads a conversation."""
 
     name: str
     opening: re.Pattern[bytes]
     translate: Translate
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:  # noqa: ARG002 - the protocol's
-        """Empty: a person saves an export anywhere."""
+        """Empty, because a person may save an export anywhere."""
         return ()
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """True if the first conversation stores messages as this export does."""
+        """True if the first conversation has the structure of this export."""
         return _opens_with(path, head, self.opening)
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
@@ -212,16 +212,16 @@ def _element_outcomes(path: Path, element: SourceLine, number: int, translate: T
 
 
 class _Member(NamedTuple):
-    """A file of conversations, and for the first one a note for each file in the export that is not read."""
+    """A file of conversations. The first one also has a note for each file of the export that is not read."""
 
     file: Readable
     beside: Sequence[str]
 
 
 def _open_members(path: Path, file: BinaryIO) -> Generator[_Member, None, None]:
-    """Yield the conversation files of an export, sorted by name; the file itself if it is not a ZIP.
+    """Yield the conversation files in a ZIP, sorted by name, or the file itself if it is not a ZIP.
 
-    Raises SourceError for a ZIP bomb, or a ZIP without conversations.
+    Raises SourceError for a ZIP bomb, or for a ZIP without conversations.
     """
     file.seek(0)
     opening = file.read(4)
@@ -259,7 +259,7 @@ def _open_members(path: Path, file: BinaryIO) -> Generator[_Member, None, None]:
 
 @dataclass(frozen=True, slots=True)
 class _UnpackedMember:
-    """The content of a member. The library returns no more than the declared size, which was checked."""
+    """The content of a member. The library returns at most the declared size, which was checked."""
 
     member: IO[bytes]
     path: Path
@@ -285,7 +285,7 @@ def _is_safe(name: str) -> bool:
 
 
 def _check_directory(path: Path, file: BinaryIO) -> None:
-    """Refuse a ZIP whose directory alone would fill the memory."""
+    """Raise SourceError if reading the directory of a ZIP would take too much memory."""
     size = os.fstat(file.fileno()).st_size
     tail = os.pread(file.fileno(), 66_000, max(0, size - 66_000))
     short, long = tail.rfind(b"PK\x05\x06"), tail.rfind(b"PK\x06\x06")

@@ -1,4 +1,4 @@
-"""Find the format of a file, and describe files that no format claims. Opens only regular files and follows no links."""
+"""Find the format of a file, and describe files of unknown format. Opens only regular files and follows no links."""
 
 import os
 import stat
@@ -28,7 +28,7 @@ def _load_kinds() -> Mapping[str, Mapping[str, str]]:
 
 
 def describe_file(path: Path, head: bytes) -> str:
-    """Describe a file by its first bytes and its name, without quoting any of it."""
+    """Describe the kind of a file by its first bytes and its name, without quoting its content."""
     kinds = _load_kinds()
     opening = head.decode("latin-1")
     if known := next((kind for magic, kind in kinds["magic"].items() if opening.startswith(magic)), ""):
@@ -45,7 +45,7 @@ def describe_file(path: Path, head: bytes) -> str:
     text = head.lstrip()
     if text.startswith(b"<"):
         return "HTML or XML"
-    is_json = text[:1] in (b"{", b"[") and text[1:].lstrip()[:1] in b'"{}[]-0123456789'  # a table of TOML starts with a letter
+    is_json = text[:1] in (b"{", b"[") and text[1:].lstrip()[:1] in b'"{}[]-0123456789'  # a TOML table starts with a letter
     return "JSON that is no conversation a reader knows" if is_json else _TEXT
 
 
@@ -53,7 +53,7 @@ def _is_utf8(head: bytes) -> bool:
     try:
         head.decode("utf-8")
     except UnicodeDecodeError as error:
-        return error.reason == "unexpected end of data"  # the head ends in the middle of a character
+        return error.reason == "unexpected end of data"  # the first bytes end within a character
     return True
 
 
@@ -81,19 +81,19 @@ class SkippedFile:
 
     @property
     def sentence(self) -> str:
-        """The reason, as text for a report."""
+        """The reason as a sentence for a report."""
         return f"{self.reason.value}: {self.kind}" if self.kind else self.reason.value
 
 
-_NOTES = ("vault", "journal", "generic")  # formats that would claim kept's own files
+_NOTES = ("vault", "journal", "generic")  # formats that would also recognize kept's own files
 
 
 def identify_file(path: Path, *, sources: Sequence[Source] = SOURCES, named: bool = False, owner: str = "") -> Source | SkippedFile:
     """Return the format of a file, or the reason why it is not read.
 
-    ``owner`` is the format of the tool whose folder contains the file: a file with the name of a transcript of that tool has that
-    format, whatever it contains. Of other files the first 64 KB decide, and if no format claims them, more of the file. ``named``:
-    a person named this file, so Markdown that no format claims is read as a journal.
+    ``owner`` is the format of the tool whose folder contains the file. If the file's name is that of a transcript of this tool, the
+    file has this format, whatever it contains. For other files the first 64 KB decide. If no format recognizes them, more of the
+    file is read. ``named`` means that a person named this file: then Markdown of unknown format is read as a journal.
     """
     reason = _find_skip_reason(path)
     if reason is not None:
@@ -124,16 +124,16 @@ def _find_claiming_source(path: Path, head: bytes, sources: Sequence[Source]) ->
     return next((source for source in sources if source.claims(path, head)), None)
 
 
-_MORE_BYTES = 4 * 2**20  # how much of a file is read if its beginning is inconclusive
+_MORE_BYTES = 4 * 2**20  # bytes to read if the first 64 KB are inconclusive
 _DOCUMENT_BYTES = 2**20
 _DOCUMENTS = (*SUFFIXES, ".txt", ".json")
 
 
 def _read_further(path: Path, file: BinaryIO) -> Iterator[bytes]:
-    """Yield more of a file that no format claims by its first bytes: a document as one longer beginning, JSON Lines as runs of
-    whole lines of about 64 KB.
+    """Yield more of a file whose first bytes no format recognizes: one longer beginning of a document, or runs of whole lines of
+    about 64 KB of JSON Lines.
 
-    Lines are complete up to the limit of a record, so that a first record of several megabytes is recognized.
+    Lines are complete up to the limit of a record, so a first record of several megabytes is recognized.
     """
     if path.suffix.lower() in _DOCUMENTS:
         yield file.read(_DOCUMENT_BYTES)
@@ -155,9 +155,7 @@ def _read_further(path: Path, file: BinaryIO) -> Iterator[bytes]:
 
 
 def tool_folder_format(path: Path) -> str:
-    """The format of the tool whose usual folder (such as ``.claude/projects``) contains a file, wherever that folder is; empty if
-    there is none.
-    """
+    """The format of the tool whose usual folder (such as ``.claude/projects``), here or in a copy, contains a file; else empty."""
     parts = path.parts[:-1]
     for name, tail in _FOLDERS:
         size = len(tail)
@@ -176,7 +174,7 @@ _FOLDERS = tuple(
 )
 
 
-# Nearly all of a file that is this much larger than its allocated blocks are zeros.
+# If a file exceeds its allocated blocks by this factor, it is nearly all zeros.
 _SPARSE_BYTES = 64 * 2**20
 _SPARSE_FACTOR = 16
 _BLOCK = 512
@@ -207,5 +205,5 @@ def _find_skip_reason(path: Path) -> SkipReason | None:
 
 
 def find_wide_encoding(path: Path) -> str:
-    """UTF-16 or UTF-32 if a file begins with that encoding, which no source reads; else empty."""
+    """UTF-16 or UTF-32 if a file begins with that encoding; else empty. No source reads either."""
     return wide_encoding(read_beginning(path, 4))

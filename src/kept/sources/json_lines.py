@@ -1,4 +1,4 @@
-"""Read a growing JSON Lines file as slices, with a cursor to continue from. The format interprets the records."""
+"""Read a growing JSON Lines file in slices, from a cursor on. The format interprets the records."""
 
 import os
 from collections import Counter
@@ -30,7 +30,7 @@ REWRITTEN = "rewritten-file"
 
 
 class Outcome(NamedTuple):
-    """A reader's result for one record: events, or the reason why there are none; and its notes."""
+    """The result of one record: its events, or the reason why it has none, and counts for the account."""
 
     events: tuple[Event, ...] = ()
     dropped: str = ""
@@ -39,16 +39,16 @@ class Outcome(NamedTuple):
 
 S = TypeVar("S")
 Fetch = Callable[[int, int], Mapping[str, Any]]
-"""A function that returns the record at a byte range [start, end) of the file; empty if there is none any more."""
+"""A function that returns the record at a byte range [start, end) of the file, or an empty mapping if the record is gone."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordReader(Generic[S]):
-    """How a format reads records.
+    """The functions by which a format reads records.
 
-    ``start`` creates the reader's state from a cursor's carry; ``step`` returns the outcome of one record and may change the state;
-    ``save`` creates the carry. The carry is stored, so it is bounded and contains no words of the transcript, only ids, folders,
-    branches and places; the record at a place can be fetched again.
+    ``start`` creates the reader's state from a cursor's carry. ``step`` returns the outcome of one record and may change the state.
+    ``save`` creates the carry from the state. The carry is stored, so it must be bounded, and contain only ids, folders, branches
+    and places, but no words of the transcript. A record can be fetched again by its place.
     """
 
     start: Callable[[str, Fetch], S]
@@ -63,7 +63,7 @@ def read_slices(path: Path, cursor: Cursor, reader: RecordReader[S]) -> Iterator
 
 
 def read_file_slices(path: Path, file: BinaryIO, cursor: Cursor, reader: RecordReader[S]) -> Iterator[Slice]:
-    """The same for an open ``file`` at its start; ``path`` names it in problems and errors."""
+    """Yield the slices of an open ``file``, which must be at its start. ``path`` names the file in problems and errors."""
     info = os.fstat(file.fileno())
     rewritten = not _is_continued(file, info.st_size, cursor)
     place = Cursor() if rewritten else cursor
@@ -102,7 +102,7 @@ def read_file_slices(path: Path, file: BinaryIO, cursor: Cursor, reader: RecordR
 
 
 def read_stateless(path: Path, cursor: Cursor, step: Callable[[Record], Outcome]) -> Iterator[Slice]:
-    """Like :func:`read_slices`, for a format whose records are read one by one without any state."""
+    """Like :func:`read_slices`, for a format whose records do not depend on earlier ones."""
     return read_slices(path, cursor, RecordReader(start=lambda *_: None, step=lambda _, record: step(record), save=lambda _: "{}"))
 
 
@@ -146,12 +146,12 @@ def make_slice(
 
 
 def hash_prefix(file: BinaryIO, offset: int) -> str:
-    """Hash the first ``offset`` bytes of a file by their number and their first and last 4 KB; empty for no bytes.
+    """Hash the first ``offset`` bytes of a file by their number and their first and last 4 KB. Empty if ``offset`` is 0.
 
-    This suffices because transcripts grow at their end. Whatever replaces one (another session, a compaction, a restored copy, a
-    truncated file that grew again) has another session id or other times in its first records, other ids and times before the
-    offset, or another length. An edit in the middle that keeps the length is not noticed, and need not be: its records keep the ids
-    under which they are archived, and an archived event never changes.
+    This suffices because transcripts only grow at their end. A file that replaces a transcript (another session, a compaction, a
+    restored copy, a truncated file that grew again) differs in the ids or times of its first records, in those before the offset,
+    or in its length. An edit in the middle that keeps the length goes unnoticed. It has no effect anyway: its records keep their
+    ids, and an archived event never changes.
     """
     if offset == 0:
         return ""
@@ -161,7 +161,7 @@ def hash_prefix(file: BinaryIO, offset: int) -> str:
 
 
 def _is_continued(file: BinaryIO, size: int, cursor: Cursor) -> bool:
-    """True if the bytes before the cursor are still those that were read. The inode does not matter: copies keep the bytes."""
+    """True if the bytes before the cursor are those that were read before. The inode may differ: a copy has the same bytes."""
     return cursor.offset <= size and cursor.prefix == hash_prefix(file, cursor.offset)
 
 

@@ -1,7 +1,7 @@
-"""Find code fences, headings and hidden text in the lines of Markdown, in linear time; and read front matter as plain text values.
+"""Find code fences, headings and hidden text in lines of Markdown in linear time, and read front matter as plain text values.
 
-Front matter values get no types (``no`` stays a word, ``1:20`` is not a number). A block with tags, aliases or duplicate keys is
-refused as a whole: its file is then read without it.
+Front matter values have no types: ``no`` stays a word, and ``1:20`` is not a number. A block with tags, aliases or duplicate keys
+is refused as a whole, and its file is read without front matter.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,9 +16,9 @@ from kept.sources.documents import Row
 _FENCE = Pattern(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$")
 _HEADING = Pattern(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _HEADING_CHARACTERS = 300
-_COMMENTS = {"<!--": "-->", "%%": "%%"}  # of HTML and of Obsidian: start and end
+_COMMENTS = {"<!--": "-->", "%%": "%%"}  # start and end of a comment in HTML and in Obsidian
 _SPEAKER = compile_late(r"^(?:\*\*|__)[^*_]{1,60}(?:\*\*|__):?[ \t]*")
-# Beginnings of lines that need no full stop: lists, headings, tables, code.
+# Beginnings of lines that may end without a full stop: lists, headings, tables, code.
 _STRUCTURE = Pattern(r"[`~<|#>+]|[*-][ \t]|\d+[.)]")
 
 
@@ -31,9 +31,9 @@ class Heading(NamedTuple):
 
 
 def mark_fenced_rows(rows: Sequence[Row]) -> list[bool]:
-    """For each row, True if it belongs to a code block that is opened and closed.
+    """For each row, True if it is in a code block that is both opened and closed.
 
-    Assistants nest blocks with the same fence, so a fence with a language opens a block, and a bare one closes the innermost.
+    Assistants nest blocks with equal fences, so a fence with a language opens a block, and a bare fence closes the innermost one.
     """
     edges = [0] * (len(rows) + 1)
     waiting: list[tuple[int, str]] = []
@@ -55,8 +55,10 @@ def _match_fence(row: Row) -> tuple[str, str] | None:
 
 
 def mark_fenced_in_turns(rows: Sequence[Row], starts: Sequence[int]) -> list[bool]:
-    """The same for a conversation whose turns begin at the rows ``starts``. A block may contain such rows if it quotes another
-    conversation: one that is not closed in its turn extends to the next turn that closes one.
+    """For each row of a conversation, True if it is in a closed code block. Its turns begin at the rows ``starts``.
+
+    A block that quotes another conversation may contain such rows: if a turn does not close it, it extends to the next turn that
+    closes a block.
     """
     edges = sorted({0, *starts, len(rows)})
     parts = [mark_fenced_rows(rows[first:after]) for first, after in pairwise(edges)]
@@ -70,7 +72,7 @@ def mark_fenced_in_turns(rows: Sequence[Row], starts: Sequence[int]) -> list[boo
 
 
 def _has_unbalanced_fence(rows: Sequence[Row]) -> bool:
-    """True if rows open a code block without closing it, or close one without opening it."""
+    """True if rows open a code block without closing it, or close a block that they did not open."""
     waiting: list[str] = []
     for fence, language in filter(None, map(_match_fence, rows)):
         if language or not waiting:
@@ -81,7 +83,7 @@ def _has_unbalanced_fence(rows: Sequence[Row]) -> bool:
 
 
 def find_headings(rows: Sequence[Row], inside: Sequence[bool], first: int = 0) -> list[Heading]:
-    """The ATX headings from a row on, outside fences and closed comments."""
+    """The ATX headings from row ``first`` on, without those in code blocks or closed comments."""
     found = []
     hidden, ends = -1, True
     for number in range(first, len(rows)):
@@ -113,7 +115,7 @@ def strip_edges(rows: Sequence[Row], first: int, after: int) -> str:
 
 
 def is_introduced(rows: Sequence[Row], first: int) -> bool:
-    """True if the text above a row breaks off, so that it may introduce the text at the row."""
+    """True if the text above a row is incomplete, so that it may introduce the text at the row."""
     number = first - 1
     while number >= 0 and _is_edge(rows[number].text):
         number -= 1
@@ -134,11 +136,11 @@ _NESTED = 50
 
 
 def strip_hidden(text: str) -> tuple[str, dict[str, int]]:
-    """The text without comments and hidden elements outside code, and the counts for the account."""
+    """Return the text without comments and hidden elements outside code, and the number removed for each kind."""
     if "<" not in text and "%%" not in text:
         return text, {}
     pieces: list[str] = []
-    missing: set[str] = set()  # ends that do not occur any more: searching again would cost the rest of the text each time
+    missing: set[str] = set()  # end marks that the rest of the text lacks, so that it is not searched again
     removed = kept = position = 0
     while match := _MARK.search(text, position):
         start, mark = match.span()[0], match.group()
@@ -154,7 +156,7 @@ def strip_hidden(text: str) -> tuple[str, dict[str, int]]:
 
 
 def _find_from(text: str, what: str, position: int, missing: set[str]) -> int:
-    """The next position of ``what`` in a text; -1 if it does not occur any more."""
+    """The next position of ``what`` in a text; -1 if there is none."""
     found = -1 if what in missing else text.find(what, position)
     if found < 0:
         missing.add(what)
@@ -162,7 +164,7 @@ def _find_from(text: str, what: str, position: int, missing: set[str]) -> int:
 
 
 def _code_end(text: str, position: int, mark: str, missing: set[str]) -> int:
-    """The end of code that was opened just before a position; the position itself if it is never closed."""
+    """The end of code whose opening mark ends at ``position``; ``position`` itself if the code is never closed."""
     close = _find_from(text, mark, position, missing)
     if close < 0 or (len(mark) < 3 and "\n" in text[position:close]):
         return position
@@ -170,7 +172,7 @@ def _code_end(text: str, position: int, mark: str, missing: set[str]) -> int:
 
 
 def _hidden_end(text: str, start: int, missing: set[str]) -> int:
-    """The end of a comment or hidden element that starts here; 0 if there is none."""
+    """The end of a comment or hidden element that begins at ``start``; 0 if none begins there."""
     for opening, closing in _COMMENTS.items():
         if text.startswith(opening, start):
             close = _find_from(text, closing, start + len(opening), missing)
@@ -200,10 +202,10 @@ Value = str | tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FrontMatter:
-    """The values by lower-case name, lists as tuples; nested structures are left out.
+    """Front matter: its values by lower-case name, lists as tuples. Nested structures are left out.
 
-    ``rows`` is the number of lines of the block with its fences; 0 if there is none, or it has no end. ``fault`` is the reason why
-    the block was refused, or that it has no end.
+    ``rows`` is the number of lines of the block with its fences; 0 if there is no block or it has no end. ``fault`` is the reason
+    why the block was refused, or says that it has no end.
     """
 
     values: Mapping[str, Value] = field(default_factory=dict)
@@ -211,26 +213,24 @@ class FrontMatter:
     fault: str = ""
 
     def first(self, *names: str) -> str:
-        """The text of the first of these fields that has one; else empty."""
+        """The text of the first of these fields that is not empty; empty if all are."""
         found = (self.values.get(name, "") for name in names)
         return next((value.strip() for value in found if isinstance(value, str) and value.strip() not in ("", "~", "null")), "")
 
     def fault_counts(self) -> dict[str, int]:
-        """The count of the fault for the account."""
+        """The fault as a count for the account; empty if there is no fault."""
         return {f"front-matter:{self.fault}": 1} if self.fault else {}
 
 
 def is_ignored(front: FrontMatter, rows: Sequence[Row], inside: Sequence[bool]) -> bool:
-    """True if a note opts out, by front matter (``kept: ignore``) or by the comment on a line of its own. ``inside`` marks the rows
-    of code.
-    """
+    """True if a note opts out, by front matter (``kept: ignore``) or by the comment on a line of its own. ``inside`` marks code."""
     return front.first("kept").lower() == "ignore" or any(
         row.text.strip() == IGNORE and not fenced for row, fenced in zip(rows, inside, strict=True)
     )
 
 
 def read_front_matter(rows: Sequence[Row]) -> FrontMatter:
-    """Read the front matter of a file, which must begin in the first line. Never raises."""
+    """Read the front matter of a file, which must begin on the first line. Never raises."""
     if not rows or rows[0].text.rstrip() != "---":
         return FrontMatter()
     size = 0
@@ -248,7 +248,7 @@ _FIELD = compile_late(r"[A-Za-z][\w-]{0,40}:(?:[ \t]|$)")
 
 
 def _parse_unclosed(rows: Sequence[Row]) -> FrontMatter:
-    """Read the fields below a fence without an end, up to the first line that is not a field."""
+    """Read the fields of a block without an end, up to the first line that is not a field."""
     after = next((number for number in range(1, len(rows)) if not _FIELD.match(rows[number].text)), len(rows))
     if after == 1:
         return FrontMatter(fault="unclosed")
@@ -263,22 +263,22 @@ def _parse_block(block: str, rows: int) -> FrontMatter:
         values = _parse_values(block)
     except _RefusedError as error:
         return FrontMatter(rows=rows, fault=str(error))
-    except (yaml.YAMLError, ValueError):  # an escape beyond Unicode raises ValueError
+    except (yaml.YAMLError, ValueError):  # the parser raises ValueError for an escape beyond Unicode
         return FrontMatter(rows=rows, fault="not-yaml")
     return FrontMatter(values=values, rows=rows)
 
 
 class _RefusedError(Exception):
-    """The block is valid YAML, but not plain."""
+    """The block is valid YAML but uses more than plain values."""
 
 
 def _parse_values(block: str) -> dict[str, Value]:
-    """The values of the outermost mapping, from the parser's events: no object is constructed."""
+    """The values of the outermost mapping, taken from the parser's events. No object is constructed."""
     import yaml  # noqa: PLC0415 - as above
 
     loader: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     values: dict[str, Value] = {}
-    stack: list[str] = []  # "map" or "list"
+    stack: list[str] = []  # "map" or "list" for each open structure
     key: str | None = None
     items: list[str] | None = None
     for number, event in enumerate(yaml.parse(block, Loader=loader)):
@@ -291,7 +291,7 @@ def _parse_values(block: str) -> dict[str, Value]:
                 raise _RefusedError("tag")
             case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
                 if len(stack) == 1 and key is None:
-                    key = ""  # a structure as a key: it is left out with its value
+                    key = ""  # if a structure is a key, it is left out together with its value
                     stack.append("key")
                     continue
                 if len(stack) == 1 and isinstance(event, yaml.SequenceStartEvent):

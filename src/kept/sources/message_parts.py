@@ -1,4 +1,4 @@
-"""Split a user message into the person's text and additions by a client, its hooks and memory tools."""
+"""Split a user message into the person's text and the additions by a client, its hooks and memory tools."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from kept.core.words import fill_pattern, list_shapes, match_opening
 
 
 class TextPart(NamedTuple):
-    """A part of a record's text with its author, and the reason for that."""
+    """A part of a record's text: its author, and the reason for choosing that author."""
 
     author: Author
     reason: str
@@ -28,7 +28,7 @@ class SplitText:
 
 _INTERRUPTION = "[Request interrupted by user"
 
-# A tag, or a family of tags with the same prefix: hindsight_memories, hindsight_context …
+# A tag, or the common prefix of several tags: hindsight_memories, hindsight_context …
 _TAG = fill_pattern(r"<(‹shapes:clients.wrappers›)(?:[ \t][^<>\n]{0,200})?>|</(‹shapes:clients.wrappers›)>")
 _BLANK_LINE = Pattern(r"\n[ \t\r]*\n")
 
@@ -41,11 +41,11 @@ class _Block(NamedTuple):
 
 
 def split_text(text: str) -> SplitText:
-    """Separate the user's own words from the blocks that were added around and between them.
+    """Separate the user's own words from the blocks that programs added around and between them.
 
-    A block counts if its opening tag starts a line (or follows another block), and its closing tag ends a line or comes before the
-    first blank line. So text that mentions the tags stays the user's. Text that they typed into a slash command or a memory
-    shortcut is theirs too.
+    A block counts only if its opening tag starts a line (or follows another block), and its closing tag ends a line or precedes the
+    first blank line. Text that merely mentions the tags therefore stays the user's. So does text that they typed into a slash
+    command or a memory shortcut.
     """
     text = text.strip()
     if not text:
@@ -61,7 +61,7 @@ def split_text(text: str) -> SplitText:
 
 
 def _split_interruptions(text: str) -> tuple[tuple[TextPart, ...], str]:
-    """Split off the client's notes that the user interrupted it, which may precede the user's words."""
+    """Split off the client's notes that the user interrupted it. They may precede the user's words."""
     words = text
     while words.startswith(_INTERRUPTION):
         words = words.partition("]")[2].lstrip()
@@ -76,7 +76,7 @@ def _split_words(text: str) -> SplitText:
     typed = _typed_parts(text, blocks)
     rest = _text_outside(text, blocks)
     if rest:
-        expanded = any(block.tag == "command-args" for block in blocks)  # text beside a command is the client's
+        expanded = any(block.tag == "command-args" for block in blocks)  # text beside a command is the client's expansion of it
         typed.append(TextPart(Author.INJECTED, "wrapper:command-args", rest) if expanded else TextPart(Author.HUMAN, "typed", rest))
     removed = Counter(f"removed:{block.tag}" for block in blocks)
     injected = "\n".join(text[block.start : block.end] for block in blocks if block.tag not in _TYPED)
@@ -105,7 +105,7 @@ def _text_outside(text: str, blocks: list[_Block]) -> str:
 
 
 def _find_blocks(text: str) -> list[_Block]:
-    """The outermost wrapper blocks of a text in order, found in one pass."""
+    """The outermost wrapper blocks of a text, in order. One pass over the text."""
     found: list[_Block] = []
     openers: dict[str, tuple[int, int]] = {}
     last_end = 0
@@ -117,7 +117,7 @@ def _find_blocks(text: str) -> list[_Block]:
             continue
         start, inner = openers.pop(_tag_family(closed), (-1, -1))
         if start < 0 and found and found[-1].tag == _tag_family(closed) and _is_line_end(text, match.end()):
-            # A second closing tag: the block quoted the first one, and ends here.
+            # a block quoted this closing tag before, so the block ends at this second one
             start, inner = found[-1].start, found[-1].start
         if start < 0 or not (_is_line_end(text, match.end()) or not _BLANK_LINE.search(text[start : match.end()])):
             continue
@@ -145,7 +145,8 @@ def _is_line_end(text: str, position: int) -> bool:
     return position == len(text) or text[position] == "\n"
 
 
-# Beginnings of sessions that another program started to process a session: a memory tool's observer, a summarizer, kept itself.
+# The first prompts of sessions that a program started to process another session: a memory tool's observer, a summarizer, kept
+# itself.
 _OBSERVER = ("Hello memory agent", "You are a Claude-Mem", "<observed_from_primary_session>", "<kept-task")
 _DIGEST = Pattern(
     r"(?i)^\W*(?:please |your task is to )?(?:summari[sz]e|condense|analy[sz]e|extract|title|name)\b[^\n]{0,100}"
@@ -155,8 +156,8 @@ _TURN = Pattern(r"(?m)^[ \t>#*_\[]*(?:User|Human|Agent|Assistant)\b[^\n:]{0,20}:
 
 
 def is_machine_session_start(text: str) -> bool:
-    """True if a program wrote a session's first prompt: a known observer, or one that orders the agent to process a transcript in
-    the prompt.
+    """True if a program wrote a session's first prompt: a known observer, or a program that orders the agent to process a
+    transcript in the prompt.
     """
     if text.lstrip().startswith(_OBSERVER) or "\n<observed_from_primary_session>" in text:
         return True

@@ -1,7 +1,7 @@
-"""Convert messages in the forms of model APIs to records of the generic format: one speaker, one text, and its calls.
+"""Convert messages in the forms of model APIs to records of the generic format. A record has one speaker, one text, and its calls.
 
-Handles Anthropic's blocks, OpenAI's chat messages and response items, LangChain's messages, and the objects of their SDKs.
-Reasoning and whatever has no words (images) are left out.
+Handles Anthropic's blocks, OpenAI's chat messages and response items, LangChain's messages, and the objects of their SDKs. Leaves
+out reasoning and everything without words, such as images.
 """
 
 import json
@@ -32,7 +32,7 @@ _TEXTS = frozenset({"text", "input_text", "output_text", "refusal"})
 
 
 def to_records(message: Message) -> Iterator[dict[str, object]]:
-    """Yield the records of a message, or of each message in a model's whole reply. A plain string is the user's message.
+    """Yield the records of a message, or of each message in a model's reply. A plain string is a user's message.
 
     Raises UsageError for a message without a known role.
     """
@@ -55,7 +55,7 @@ def to_records(message: Message) -> Iterator[dict[str, object]]:
             return
     role = _ROLES.get(str(fields.get("role") or fields.get("type")).removesuffix("MessageChunk").lower())
     if role is None and fields.get("type") and not any(fields.get(item) for item in ("role", "content", "text")):
-        return  # a response item without words: reasoning, a search, a reference
+        return  # a response item without words, such as reasoning, a search or a reference
     if role is None:
         raise UsageError("a message needs a role: user, assistant, tool or system")
     content, calls = fields.get("content"), [_chat_call(_to_fields(call)) for call in _to_items(fields.get("tool_calls"))]
@@ -85,7 +85,7 @@ def _to_items(value: object) -> Sequence[object]:
 
 
 def _content_text(content: object) -> str:
-    """The text of a string or of blocks; a tool's mapping as JSON."""
+    """The text of a string or of a list of blocks. A mapping that a tool returned becomes JSON."""
     match content:
         case None:
             return ""
@@ -99,7 +99,7 @@ def _content_text(content: object) -> str:
 
 
 def _chat_call(call: Mapping[str, object]) -> Mapping[str, object]:
-    """A call in the form of OpenAI's chat messages. LangChain's calls have their name and arguments beside the id."""
+    """A call in the form of OpenAI's chat messages. LangChain's calls have name and arguments beside the id."""
     return call if "function" in call else _make_call(call.get("id"), call.get("name"), call.get("args"))
 
 

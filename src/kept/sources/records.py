@@ -1,4 +1,4 @@
-"""Read JSON Lines in bounded memory. A broken record costs only itself; an incomplete last line is read when it is complete."""
+"""Read JSON Lines in bounded memory. A broken record affects no other. An incomplete last line is read once it is complete."""
 
 import json
 import math
@@ -17,21 +17,21 @@ from kept.core.event import Pointer
 from kept.core.pattern import compile_late
 
 HEAD_BYTES = 64 * 1024
-# The longest line that is parsed. One code point above U+FFFF makes Python use four bytes for every character of the line, twice
-# (the text and the parsed strings), so 16 MiB takes at most some 220 MB. Real records are below 8 MB.
+# The longest line that is parsed. If a line has a code point above U+FFFF, Python uses four bytes for each of its characters, both
+# in the text and in the parsed strings. So 16 MiB take at most about 220 MB. Real records are below 8 MB.
 LINE_LIMIT = 16 * 2**20
 SLICE_BYTES = 8 * 2**20
-# An event takes one or two kilobytes of memory even if its text is short: eight megabytes of short records would take fifty.
+# An event takes one or two kilobytes of memory even if its text is short. Eight megabytes of short records would take fifty.
 SLICE_EVENTS = 2_000
-# Real records nest about a dozen levels. An explicit limit gives the same result in every Python version.
+# Real records have about a dozen levels. The explicit limit gives the same result in every Python version.
 DEPTH_LIMIT = 100
-# A line of only small values takes twenty times its length in memory.
+# A line of nothing but small values takes twenty times its length in memory.
 VALUES_LIMIT = 2**20
 STRIDE = 2**20
 
 
 class RecordFault(StrEnum):
-    """Why a piece of a line is not a record. The value is the reason in the account."""
+    """The fault of a piece of a line that is not a record. The value is the reason in the account."""
 
     NOT_JSON = "not-json"
     NOT_AN_OBJECT = "not-an-object"
@@ -44,7 +44,7 @@ class RecordFault(StrEnum):
 
 
 class SourceLine(NamedTuple):
-    """A line, without its end if ``ended`` is False. ``data`` is None if the line is too long."""
+    """A line of a file. Its line end is missing if ``ended`` is False. ``data`` is None if the line is too long."""
 
     number: int
     start: int
@@ -54,7 +54,7 @@ class SourceLine(NamedTuple):
 
 
 class RecordPlace(NamedTuple):
-    """The place of a record: 1-based line, byte range [start, end)."""
+    """The place of a record: its line number, counted from 1, and its byte range [start, end)."""
 
     line: int
     start: int
@@ -66,9 +66,9 @@ class RecordPlace(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A JSON object of a file, with its 1-based line and byte range [start, end).
+    """A JSON object of a file, with its line number (from 1) and byte range [start, end).
 
-    The range starts with the line, or after the object before it in the line. It ends with the object's last brace, or with the
+    The range starts with the line, or after the previous object in the line. It ends with the object's last brace, or with the
     line.
     """
 
@@ -93,9 +93,9 @@ class Reject(NamedTuple):
 
 
 class ReadStop(NamedTuple):
-    """A place to continue from: everything before the byte ``end`` was yielded, and ``lines`` lines ended there.
+    """A place to continue from. Everything before byte ``end`` was yielded, and ``lines`` lines ended before it.
 
-    ``blank``: the last line was blank; ``pending`` is the number of incomplete bytes after it.
+    ``blank`` means that the last line was blank. ``pending`` is the number of bytes of an incomplete record after this place.
     """
 
     end: int
@@ -105,7 +105,7 @@ class ReadStop(NamedTuple):
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file for reading, without waiting for a FIFO's writer. Raises OSError, or SourceError for any other file."""
+    """Open a regular file for reading. Does not wait for the writer of a FIFO. Raises OSError, or SourceError for other files."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -129,7 +129,7 @@ def open_source(path: Path) -> Iterator[BinaryIO]:
 
 
 def read_beginning(path: Path, size: int) -> bytes:
-    """The first bytes of a file; empty if it cannot be read."""
+    """The first ``size`` bytes of a file; empty if it cannot be read."""
     try:
         with open_regular(path) as file:
             return file.read(size)
@@ -138,11 +138,11 @@ def read_beginning(path: Path, size: int) -> bytes:
 
 
 def read_records(file: BinaryIO, *, offset: int, lines: int) -> Iterator[Record | Reject | ReadStop]:
-    """Yield the records and rejects after a byte offset, before which ``lines`` lines ended; and a stop after each line and at the
-    end of the file.
+    """Yield the records and rejects after a byte offset, before which ``lines`` lines ended. Yields a stop after each line and at
+    the end of the file.
 
-    A complete object at the end of the file is yielded before its line ends, so a stop may be within a line. Continuing from any
-    stop gives the same result as reading at once. At most LINE_LIMIT bytes of the file are held.
+    A complete object at the end of the file is yielded before its line ends, so a stop may be within a line. Reading on from any
+    stop gives the same result as reading all at once. At most LINE_LIMIT bytes of the file are in memory.
     """
     within = offset > 0 and os.pread(file.fileno(), 1, offset - 1) != b"\n"
     file.seek(offset)
@@ -167,9 +167,9 @@ def read_records(file: BinaryIO, *, offset: int, lines: int) -> Iterator[Record 
         elif len(data) <= LINE_LIMIT:
             cut = data[offset - line.start :]
             yield ReadStop(end=offset, lines=lines, pending=len(cut) if cut.strip(_BLANKS.encode()) else 0)
-            return  # a writer may have continued meanwhile: the next reading begins at the stop
+            return  # a writer may have continued meanwhile, so the next reading begins at the stop
         elif offset > line.start:
-            # Complete objects in an endless line: the text after them gets the full length again.
+            # The line is endless but has complete objects. The text after them may have the full length again.
             file.seek(offset)
             within = True
             yield ReadStop(end=offset, lines=lines)
@@ -184,7 +184,7 @@ def read_records(file: BinaryIO, *, offset: int, lines: int) -> Iterator[Record 
 
 
 def _decode_plain_line(data: bytes) -> dict[str, Any] | None:
-    """The object of a line that is one object and its line end, as nearly all are; None for others, which are parsed in pieces."""
+    """Parse a line that is one object and its line end, as nearly all are. Returns None for others, which are parsed in pieces."""
     if data[:1] != b"{" or data[-2:] != b"}\n" or len(data) > VALUES_LIMIT:
         return None
     try:
@@ -196,7 +196,7 @@ def _decode_plain_line(data: bytes) -> dict[str, Any] | None:
 
 
 def _skip_line(file: BinaryIO, offset: int) -> tuple[int, bool]:
-    """Skip to the end of a line. Returns the byte after it, and whether the line ends with a newline."""
+    """Skip to the end of a line. Returns the offset after it, and whether the line ends with a newline."""
     while data := file.readline(STRIDE):
         offset += len(data)
         if data.endswith(b"\n"):
@@ -205,10 +205,10 @@ def _skip_line(file: BinaryIO, offset: int) -> tuple[int, bool]:
 
 
 def parse_line(line: SourceLine) -> Iterator[Record | Reject | None]:
-    """Yield the JSON objects and rejects of a line; None for a blank line. A fault whose end is unknown rejects the rest of the
+    """Yield the JSON objects and rejects of a line, or None for a blank line. A fault whose end is unknown rejects the rest of the
     line.
 
-    If the line has not ended, only the objects before its first fault are yielded, because they stay the same whatever follows.
+    If the line has not ended, only the objects before its first fault are yielded, because a continuation cannot change them.
     """
     if line.data is None:
         yield Reject(fault=RecordFault.LINE_TOO_LONG, line=line.number, start=line.start, end=line.end)
@@ -245,7 +245,7 @@ def _to_record(found: dict[str, Any] | RecordFault, line: SourceLine, start: int
 
 
 def _decode_text(data: bytes) -> tuple[str, RecordFault | None]:
-    """The text before the first invalid byte, or before the first value above the limit, and the fault that is there."""
+    """Return the text before the first invalid byte or the first value above the limit, and the fault there (or None)."""
     fault = None
     try:
         text = data.decode("utf-8")
@@ -257,7 +257,7 @@ def _decode_text(data: bytes) -> tuple[str, RecordFault | None]:
     return text, fault
 
 
-# A byte order mark may start the file; a crashed file system may leave zero bytes before the next record.
+# A file may start with a byte order mark. After a crash, a file system may leave zero bytes before the next record.
 _BLANKS = " \t\r\n\ufeff\0"
 _VALUES = compile_late(r"[\[{,]")
 _BLANK_RUN = compile_late(f"[{_BLANKS}]*")
@@ -269,10 +269,10 @@ def _skip_blanks(text: str, position: int) -> int:
 
 
 def _decode_value(text: str, position: int) -> tuple[dict[str, Any] | RecordFault, int]:
-    """One JSON value and the position after it; a fault whose end is unknown extends to the end of the text."""
+    """Return one JSON value and the position after it. A fault whose end is unknown extends to the end of the text."""
     try:
         value, after = _DECODER.raw_decode(text, position)
-        # A long text is not split: the pieces would be two more copies of it, up to 64 MB each.
+        # A long text is not split, because the pieces would be two more copies of up to 64 MB each.
         if (after - position > VALUES_LIMIT or _is_crowded(text[position:after])) and _is_too_deep(value):
             return RecordFault.NESTED_TOO_DEEP, after
     except RecursionError:
@@ -292,7 +292,7 @@ def _decode_value(text: str, position: int) -> tuple[dict[str, Any] | RecordFaul
 
 
 class _DuplicateKeyError(ValueError):
-    """An object with a duplicate key: readers would disagree about its value."""
+    """An object has a duplicate key, so that readers would disagree about its value."""
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -308,14 +308,14 @@ def _parse_finite(number: str) -> float | None:
 
 
 def _drop_constant(_constant: str) -> None:
-    """Read NaN and infinities, which are not JSON, as null."""
+    """Read NaN and infinities as null, because JSON does not have them."""
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_parse_finite, parse_constant=_drop_constant)
 
 
 def _is_crowded(text: str) -> bool:
-    """True if more than DEPTH_LIMIT lists and objects may begin in a text; splitting it takes a tenth of counting in it."""
+    """True if more than DEPTH_LIMIT lists and objects may begin in a text. Splitting is ten times as fast as counting."""
     return sum(len(text.split(mark, DEPTH_LIMIT + 1)) - 1 for mark in "[{") > DEPTH_LIMIT
 
 
@@ -334,7 +334,7 @@ def _is_too_deep(value: Any) -> bool:
 
 
 def _replace_surrogates(value: Any) -> Any:
-    """Replace every unpaired surrogate by U+FFFD; depth is bounded by DEPTH_LIMIT."""
+    """Replace every unpaired surrogate by U+FFFD. DEPTH_LIMIT bounds the recursion."""
     match value:
         case str():
             return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -359,7 +359,7 @@ _WIDE = (
 
 
 def wide_encoding(head: bytes) -> str:
-    """The UTF-16 or UTF-32 encoding with which a file begins; empty for UTF-8 and everything else."""
+    """UTF-16 or UTF-32 if a file begins with that encoding; empty for all other content."""
     return next((name for opening, name in _WIDE if head.startswith(opening)), "")
 
 
@@ -370,11 +370,11 @@ def refuse_wide_text(path: Path, head: bytes) -> None:
 
 
 def sample_records(head: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the complete records in the first bytes of a file, to recognize its format. Never raises."""
+    """The complete records in the first bytes of a file, to recognize its format. Never raises."""
     return iter(_parse_head(head))
 
 
-@lru_cache(maxsize=1)  # the formats ask one after the other about the same beginning
+@lru_cache(maxsize=1)  # all formats ask in turn about the same first bytes
 def _parse_head(head: bytes) -> tuple[dict[str, Any], ...]:
     if wide_encoding(head):
         head = head.replace(b"\0", b"").lstrip(b"\xff\xfe")

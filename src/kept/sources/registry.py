@@ -1,8 +1,8 @@
-"""The list of formats, in the order in which they are tried: kept's entries, saved screens, the tools', third parties', general
-ones.
+"""The list of formats, in the order in which kept tries them: its own entries, saved screens, formats of tools, third-party
+formats, general formats.
 
-Third parties add a format as an entry point of the group ``kept.sources``: a Source, or a class or function without arguments that
-returns one. A plugin that cannot be loaded is left out, and :data:`LEFT_OUT` says why.
+Third parties add a format as an entry point of the group ``kept.sources``. It names a Source, or a class or function without
+arguments that returns one. A plugin that cannot be loaded is left out, and :data:`LEFT_OUT` has the reason.
 """
 
 import sys
@@ -44,7 +44,7 @@ class LoadedPlugins(NamedTuple):
 
 
 def load_plugins(points: "Iterable[EntryPoint]") -> LoadedPlugins:
-    """Load the formats of these entry points, sorted by name."""
+    """Load the formats of these entry points, in the order of their names."""
     sources: list[Source] = []
     left_out: list[tuple[str, str]] = []
     for point in sorted(points, key=lambda point: (point.name, point.value)):
@@ -64,9 +64,9 @@ def load_plugins(points: "Iterable[EntryPoint]") -> LoadedPlugins:
 
 
 def find_plugins(folders: Iterable[str]) -> "tuple[EntryPoint, ...]":
-    """The entry points of the group in the packages that are installed in these folders.
+    """The entry points of the group ``kept.sources`` in the packages that are installed in these folders.
 
-    ``importlib.metadata`` parses e-mail headers and takes a tenth of a run that finds nothing new, so it is imported only if a file
+    ``importlib.metadata`` parses e-mail headers, which takes a tenth of a run that finds nothing new. It is imported only if a file
     names the group.
     """
     if not any(f"[{GROUP}]".encode() in text for folder in folders for text in _read_entry_points(Path(folder))):
@@ -90,12 +90,12 @@ _TOOLS: tuple[Source, ...] = (
 )
 _PLUGINS, LEFT_OUT = load_plugins(find_plugins(sys.path))
 PLUGINS = frozenset(source.name for source in _PLUGINS)
-# Console comes before the tools: a screen may show a record of a transcript, but stays a screen.
+# Console precedes the tools' formats, because a saved screen may show a record of a transcript.
 SOURCES: tuple[Source, ...] = (KeptEntries(), Console(), *_TOOLS, *_PLUGINS, Vault(), Journal(), Generic())
 
 
 def with_zone(zone: ZoneInfo) -> tuple[Source, ...]:
-    """The formats, with this time zone for files that name none."""
+    """All formats, with ``zone`` as the time zone of times that name none."""
     return tuple(
         replace(cast("Any", source), zone=zone) if "zone" in getattr(source, "__dataclass_fields__", ()) else source
         for source in SOURCES

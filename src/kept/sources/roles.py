@@ -1,7 +1,7 @@
-"""Parse conversations in Markdown: a heading or label names the speaker of the text below it.
+"""Parse conversations in Markdown, in which a heading or label names the speaker of the text below it.
 
-Examples are ``#### You:`` and ``#### ChatGPT:``, ``## [10:32] User``, ``**User:** …``, ``User: …``. A conversation uses one style
-of heading throughout; a heading in another style is part of what was said.
+Examples are ``#### You:`` and ``#### ChatGPT:``, ``## [10:32] User``, ``**User:** …``, ``User: …``. One conversation uses one style
+of heading. A heading in another style is part of what was said.
 """
 
 from bisect import bisect_right
@@ -31,7 +31,7 @@ class Role(StrEnum):
     SYSTEM = "system"
 
 
-# Exact labels, so that a heading that merely begins with such a word ("User interface") stays a heading.
+# Labels must match exactly, so that "User interface" is a heading and not a speaker.
 _LABELS: Mapping[str, Role] = {
     **dict.fromkeys((*plain_words("people"), "my prompt"), Role.HUMAN),
     **dict.fromkeys((*plain_words("assistants"), "ai assistant"), Role.ASSISTANT),
@@ -51,7 +51,7 @@ _MARKS = "*_`~#> \t"
 
 
 class TurnStyle(NamedTuple):
-    """How a conversation marks its speakers: kind of mark, heading level, whether a colon follows."""
+    """The style in which a conversation marks its speakers: the kind of mark, the heading level, and whether a colon follows."""
 
     mark: str
     level: int
@@ -59,7 +59,7 @@ class TurnStyle(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A speaker's line: its row, the role, its style, the line's title, and the words after it on the same line."""
+    """A line that names a speaker: its row, the role, its style, its title, and the words after the title on the same line."""
 
     row: int
     role: Role
@@ -70,14 +70,14 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConversationTime:
-    """The time zone of a conversation, and the time stamp of the whole."""
+    """The time zone of a conversation, and its date or time as a whole."""
 
     zone: ZoneInfo
     stamp: Stamp | None = None
 
 
 def draft_template(when: ConversationTime) -> EventDraft:
-    """A draft with the time of its whole conversation."""
+    """A draft with the time of its conversation."""
     at = stamp_instant(when.stamp, when.zone) if when.stamp else None
     stamp = str(when.stamp or "")
     return EventDraft(at=at, precision=Precision.SESSION, stamp=stamp)
@@ -85,7 +85,7 @@ def draft_template(when: ConversationTime) -> EventDraft:
 
 @lru_cache(maxsize=1024)
 def parse_role(title: str) -> tuple[Role, bool] | None:
-    """The speaker that a heading's title or a label names, and whether a colon follows; None if it names none."""
+    """The speaker that a heading's title or a label names, and whether a colon follows it; None if it names none."""
     if len(title) > _TITLE_CHARACTERS:
         return None
     label = _ASIDE.sub("", title).strip(_MARKS)
@@ -105,9 +105,10 @@ def parse_role(title: str) -> tuple[Role, bool] | None:
 
 
 def find_turns(rows: Sequence[Row], first: int = 0, *, plain: bool = False) -> tuple[list[Turn], list[int]]:
-    """The speakers' lines of a conversation from the row ``first`` on, and the rows of those in code blocks, which do not count.
+    """Return the speakers' lines of a conversation from row ``first`` on, and the rows of such lines in code blocks, which do not
+    count.
 
-    ``plain``: lines without markup (``User: …``) count too, if both sides speak.
+    If ``plain``, lines without markup (``User: …``) count too, provided that both sides speak.
     """
     outside = _possible_turns(rows, [False] * len(rows), first, plain=plain)
     inside = mark_fenced_in_turns(rows, [turn.row for turn in outside])
@@ -142,8 +143,8 @@ def _possible_turns(rows: Sequence[Row], inside: Sequence[bool], first: int, *, 
 
 
 def _find_style(turns: Sequence[Turn]) -> TurnStyle | None:
-    """The style of a conversation: that of the person's first line with the strongest mark. Lines without markup count only if an
-    assistant's have the same style.
+    """The style of a conversation: that of the person's first line with the strongest kind of mark. Lines without markup count only
+    if a line of an assistant has the same style.
     """
     for mark in ("#", "**", ":"):
         human = next((turn.style for turn in turns if turn.style.mark == mark and turn.role is Role.HUMAN), None)
@@ -172,14 +173,12 @@ def to_entries(rows: Sequence[Row], turns: Sequence[Turn], hidden: Sequence[int]
 
 
 def _fence_row(rows: Sequence[Row], first: int, cut: int) -> int:
-    """The row of the fence that contains a quoted speaker's line."""
+    """The row of the fence around a quoted speaker's line."""
     return next((row for row in range(cut, first, -1) if rows[row].text.lstrip().startswith(("```", "~~~"))), cut)
 
 
 def _turn_entry(rows: Sequence[Row], turn: Turn, until: int, end: int, template: EventDraft) -> DocumentEntry:
-    """The record of a turn, which ends before the row ``end``. In a person's turn it is uncertain who wrote the rows from ``until``
-    on.
-    """
+    """The record of a turn, which ends before row ``end``. From row ``until`` on, the author of a person's turn is uncertain."""
     parts = (turn.rest.strip(), strip_edges(rows, turn.row + 1, until))
     text, noted = strip_hidden("\n".join(filter(None, parts)).strip())
     template = replace(template, reason=f"role-heading:{turn.role}", text=text)
@@ -187,7 +186,7 @@ def _turn_entry(rows: Sequence[Row], turn: Turn, until: int, end: int, template:
     match turn.role:
         case Role.HUMAN:
             drafts = split_prompt(text, template, noted)
-            # A transcript quoted in a code block, or an unclosed block: the author of the rest is uncertain.
+            # The author of the rest is uncertain, because it is a transcript quoted in a code block, or the block has no end.
             if until < end and (quoted := strip_edges(rows, until, end)):
                 drafts.append(template.injected(quoted, "role-heading-in-code"))
         case _ if not text:
@@ -204,7 +203,7 @@ def _turn_entry(rows: Sequence[Row], turn: Turn, until: int, end: int, template:
 def _turn_time(
     turn: Turn, when: ConversationTime, previous: datetime | None
 ) -> tuple[datetime | None, Precision, str, datetime | None]:
-    """The instant of a turn, its precision, its time as written, and the earliest possible instant of the next turn."""
+    """Return a turn's instant, its precision, its time as written, and the earliest possible instant of the next turn."""
     stamp = find_stamp(turn.title)
     if stamp is not None:
         at = stamp_instant(stamp, when.zone)

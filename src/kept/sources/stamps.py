@@ -1,5 +1,5 @@
-"""Parse dates and times as people and tools write them in file names, front matter and headings. They rarely name a zone, so the
-caller supplies one.
+"""Parse dates and times as people and tools write them in file names, front matter and headings. Most name no time zone, so the
+caller gives one.
 """
 
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
@@ -11,7 +11,7 @@ from kept.core.value import dataclass
 
 _CHARACTERS = 200
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-# 2026-01-31T13:52:55Z · 2026-01-31_13-52-55 · 20260131T135255Z · 20260131135255 · 2026-01-31-1352 · 2026_01_31
+# Examples: 2026-01-31T13:52:55Z, 2026-01-31_13-52-55, 20260131T135255Z, 20260131135255, 2026-01-31-1352, 2026_01_31.
 _NUMERIC = Pattern(
     r"(?:^|[^0-9])(\d{4})[-/._]?(\d\d)[-/._]?(\d\d)"
     r"(?:(?:[Tt _-]| at |, )?(\d\d)[:.hH-]?(\d\d)(?:[:.-]?(\d\d)(?:[.,]\d{1,9})?)?[ ]?(Z|z|UTC|GMT|[+-]\d\d:?\d\d)?)?(?:[^0-9]|$)"
@@ -22,7 +22,7 @@ _CLOCK = Pattern(r"(?:^|[^0-9:])([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?:[^0-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stamp:
-    """A day, optionally with time and zone, as written."""
+    """A date as written, optionally with a time of day and a time zone."""
 
     day: date
     clock: time | None = None
@@ -34,7 +34,7 @@ class Stamp:
 
 
 def find_stamp(text: str) -> Stamp | None:
-    """The first date in the first 200 characters of a text, with the time after it; None if there is none."""
+    """The first date in the first 200 characters of a text, with the time of day after it; None if there is none."""
     text = text[:_CHARACTERS]
     for match in _NUMERIC.finditer(text):
         year, month, day, hour, minute, second, zone = match.groups()
@@ -54,7 +54,7 @@ def find_stamp(text: str) -> Stamp | None:
 
 
 def parse_stamp(text: str) -> Stamp | None:
-    """The date in a field: as in :func:`find_stamp`, or seconds or milliseconds since 1970."""
+    """The date in a field: a date as in :func:`find_stamp`, or seconds or milliseconds since 1970. None for other text."""
     if text.replace(".", "", 1).isdecimal() and text.isascii() and 9 <= len(text.partition(".")[0]) <= 13:
         instant = parse_instant(float(text))
         return Stamp(day=instant.date(), clock=instant.time(), zone=UTC) if instant else None
@@ -68,8 +68,8 @@ def find_clock(text: str) -> time | None:
 
 
 def stamp_instant(stamp: Stamp, zone: ZoneInfo) -> datetime | None:
-    """The instant of a stamp; None outside the supported years. Without a zone it is local time in ``zone``; without a time it is
-    noon, so that the day is right.
+    """The instant of a stamp; None outside the supported years. Without a zone, ``zone`` applies. Without a time, noon is taken, so
+    that the day is right.
     """
     try:
         local = datetime.combine(stamp.day, stamp.clock or time(12), tzinfo=stamp.zone or zone)
@@ -82,7 +82,7 @@ def stamp_instant(stamp: Stamp, zone: ZoneInfo) -> datetime | None:
 def next_instant(day: date, clock: time, previous: datetime, zone: ZoneInfo) -> datetime:
     """The first instant not before ``previous`` at which clocks show this time on that day or the next.
 
-    When clocks go back, an hour occurs twice: a time that seems to go backwards may be in the second one.
+    When clocks are set back, an hour occurs twice. A time that seems to go backwards may then be in the second one.
     """
     tries = [(day, 0), (day, 1), (day + timedelta(days=1), 0)]
     moments = [datetime.combine(day, clock.replace(fold=fold), tzinfo=zone).astimezone(UTC) for day, fold in tries]

@@ -1,4 +1,4 @@
-"""Tell from its inode, size and times that a file has not changed since it was read to the end, so that it need not be opened."""
+"""Skip files that have not changed since they were read to the end. Inode, size and times show that without opening them."""
 
 import os
 import stat
@@ -13,27 +13,27 @@ from kept.core.digest import digest
 from kept.sources.databases import BESIDE
 from kept.sources.registry import PLUGINS, SOURCES
 
-# Suffixes of files with all of their content, and of databases, part of which may be in files beside them. A third-party reader may
-# depend on anything, so its files are always opened.
+# Suffixes of files with all of their content in one file, and of databases, which may have content in files beside them. A
+# third-party reader may depend on anything, so its files are always opened.
 _SUFFIXES = frozenset({".jsonl", ".json", ".md", ".markdown", ".zst", ".zip"})
 _DATABASES = frozenset({".db", ".vscdb", ".sqlite", ".sqlite3"})
 _FOLLOWED, _FILED = "+", "/"
-_SETTLED = 2_000_000_000  # nanoseconds; on the coarsest clocks a file may change within two seconds and look the same
+_SETTLED = 2_000_000_000  # nanoseconds; on a coarse clock, a file may change within two seconds without a change of its times
 
 
 @cache
 def readers_version() -> str:
-    """A hash of kept's version and the set of formats: with another one, a file may be read differently."""
+    """A hash of kept's version and the set of formats. If it changes, files may be read differently."""
     return blake2b("\0".join((__version__, *(source.name for source in SOURCES))).encode(), digest_size=6).hexdigest()
 
 
 def make_stat_entry(path: Path | str, source: str, author: str = "") -> str:
-    """The state of a file, with the time of this call; empty if the state says nothing about its content.
+    """The state of a file and the current time, as one text. Empty if the state says nothing about the content.
 
-    ``author`` is what :func:`followed_as` returns, if the file is below a folder that the person named.
+    If the file is below a folder that the person named, ``author`` is the result of :func:`followed_as`.
     """
     plain = os.fspath(path)
-    suffix = plain[plain.rfind(".") :].lower()  # called for every file of a run, where Path takes as long as lstat
+    suffix = plain[plain.rfind(".") :].lower()  # this runs for every file, and Path takes as long as lstat
     try:
         info = os.lstat(plain)
         size, mtime, ctime = info.st_size, info.st_mtime_ns, info.st_ctime_ns
@@ -49,19 +49,19 @@ def make_stat_entry(path: Path | str, source: str, author: str = "") -> str:
 
 
 def followed_as(author: str, project: str) -> str:
-    """The part of an entry that says what the person set for a folder: the author of unsigned notes, and the project."""
+    """The part of an entry with the person's settings for a folder: the author of unsigned notes, and the project."""
     return f"{_FOLLOWED}{author}{_FILED}{digest(project, size=3)}" if project else f"{_FOLLOWED}{author}"
 
 
 def is_followed_anew(before: str, now: str) -> bool:
-    """True if the person named the folder of a file, or its project, after an entry of the file was made."""
+    """True if the person changed the settings of the file's folder after the entry ``before`` was made."""
     old, new = before.partition(" ")[0], now.partition(" ")[0]
     return (_FOLLOWED in new) > (_FOLLOWED in old) or new.partition(_FILED)[2] not in ("", old.partition(_FILED)[2])
 
 
 def is_unchanged(before: str, now: str) -> bool:
-    """True if a file certainly has not changed between two entries: they are equal, and the first was taken more than two seconds
-    after the last change, because a later change within that time may leave no trace.
+    """True if a file certainly did not change between two entries: they are equal, and the first was made more than two seconds
+    after the last change. A second change within two seconds of the first may leave the times as they are.
     """
     if not before or not now:
         return False

@@ -1,10 +1,10 @@
-"""Read Aider's chat history, ``.aider.chat.history.md``: one session after another in a file that only grows.
+"""Read Aider's chat history, ``.aider.chat.history.md``. It contains one session after another, and only grows.
 
-A record is a run of lines of one kind: what the person typed (``####`` with the line break that Aider adds to each line), what the
-client printed (``>``), or the answer. The only time is the start of a session, without a zone.
+A record is a run of lines of one kind: a prompt (lines with ``####`` and the line break that Aider adds), output of the client
+(``>``), or an answer. Only the start of a session has a time, without a zone.
 
-An answer may contain any of these lines. So below the first answer of a file a prompt counts as typed only if Aider's input history
-beside it, ``.aider.input.history``, which contains what was typed and nothing else, has its lines.
+An answer may contain lines of any kind. Below the first answer, a prompt therefore counts as typed only if its lines are in Aider's
+input history ``.aider.input.history``, which is in the same folder and contains only what was typed.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ _START = "# aider chat started at "
 _TYPED = "#### "
 _BREAK = "  "
 _INPUT = ".aider.input.history"
-_INPUT_LINE = "+"  # begins each line that was typed; a line with the time begins with #
+_INPUT_LINE = "+"  # begins a line that was typed; lines with a time begin with #
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,7 +55,7 @@ class Aider:
         return (named_folder(env, "AIDER_CHAT_HISTORY_FILE", home / ".aider.chat.history.md"),)
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """True if a file is named like a history and contains lines like one, or begins with the start of a session."""
+        """True if a file has the name of a history and contains lines of one, or if it begins with the start of a session."""
         if path.suffix != ".md" or not (b"\n" + _TYPED.encode() in head or _START.encode() in head):
             return False
         rows = sniff_rows(head, path)
@@ -72,7 +72,7 @@ class Aider:
 
 
 def _read_typed_lines(path: Path) -> frozenset[str]:
-    """The lines that were typed in the folder of a history, by the input history there; none if it cannot be read."""
+    """The lines that Aider's input history in the same folder records as typed; empty if it cannot be read."""
     with suppress(KeptError):
         lines = read_text(path.with_name(_INPUT)).splitlines()
         return frozenset(line.removeprefix(_INPUT_LINE).strip() for line in lines if line.startswith(_INPUT_LINE))
@@ -80,7 +80,7 @@ def _read_typed_lines(path: Path) -> frozenset[str]:
 
 
 def _is_typed_line(text: str) -> bool:
-    """True for a line of a prompt. An answer's own heading of that level has no line break after it."""
+    """True for a line of a prompt. A heading of this level in an answer lacks the line break at its end."""
     return text.startswith(_TYPED) and text.endswith(_BREAK)
 
 
@@ -117,7 +117,7 @@ def _parse_history(rows: list[Row], *, path: Path, zone: ZoneInfo, typed: Collec
 
 
 def _split_line_runs(rows: Sequence[Row]) -> Iterator[tuple[str, int]]:
-    """Yield the kind of each run of lines, with the row after it; a blank line belongs to the run before it."""
+    """Yield the kind of each run of lines, and the row after the run. A blank line belongs to the run before it."""
     current = ""
     for number, row in enumerate(rows):
         kind = _row_kind(row)

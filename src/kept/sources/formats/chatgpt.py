@@ -1,7 +1,7 @@
 """Translate the conversations of ChatGPT's data export to documents.
 
-Of a conversation's tree, the branch from the root to the node viewed last is read; regenerated answers and edited prompts are
-dropped as ``off-path``. A conversation that is not to be remembered is dropped whole.
+A conversation is a tree. Only the branch from the root to the node viewed last is read: regenerated answers and edited prompts are
+dropped as ``off-path``. A conversation that the person excluded from memory is dropped as a whole.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ def _off_path(node: Any) -> str:
 
 
 def _active_branch(nodes: Mapping[str, Any], current: Any) -> list[str]:
-    """The ids from the root to the current node; without one, to the youngest leaf. A cycle ends the branch."""
+    """The ids from the root to the current node, or to the youngest leaf if there is no current node. A cycle ends the branch."""
     if not isinstance(current, str) or current not in nodes:
         leaves = [node for node, value in nodes.items() if isinstance(value, dict) and not value.get("children")]
         current = max(leaves, key=lambda node: _creation_time(nodes[node]), default=None)
@@ -82,7 +82,7 @@ def _read_node(node: str, value: Any, place: RecordPlace, started: datetime | No
     elif role == "user":
         drafts = split_prompt(text, template, noted)
         if (name := author.get("name")) and (not isinstance(name, str) or parse_role(name) is None):
-            drafts = label_unconfirmed(drafts, noted, "named")  # one of several authors, perhaps a program
+            drafts = label_unconfirmed(drafts, noted, "named")  # the message names one of several authors, perhaps a program
     elif text and isinstance(recipient, str) and recipient not in ("all", ""):
         drafts = [answer.call(ToolUse(name=truncate_name(recipient), target=truncate_text(text)))]
     else:
@@ -91,8 +91,8 @@ def _read_node(node: str, value: Any, place: RecordPlace, started: datetime | No
 
 
 def _not_typed(message: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
-    """The mark of a message in the user's role that nobody typed: a scheduled task's prompt, a call, a message that the model did
-    not get; empty if there is none.
+    """Why nobody typed a message in the user's role: a scheduled task sent it, it is a call, or the model did not get it. Empty if
+    somebody may have typed it.
     """
     marks = {
         "automation": metadata.get("is_automation") or metadata.get("automation_id"),
@@ -103,7 +103,7 @@ def _not_typed(message: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
 
 
 def _read_parts(content: Mapping[str, Any]) -> tuple[str, dict[str, int]]:
-    """The words of a content, including transcribed speech, and the counts of its other parts, such as pictures."""
+    """The words of a message's content, including transcribed speech, and the counts of other parts such as pictures."""
     noted: dict[str, int] = {}
     parts = content.get("parts")
     if not isinstance(parts, list):

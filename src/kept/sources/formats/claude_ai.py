@@ -1,6 +1,6 @@
 """Translate the conversations of Claude.ai's data export to documents.
 
-Of a conversation's tree, the branch from the root to the youngest message is read; edited prompts are dropped as ``off-path``.
+A conversation is a tree. Only the branch from the root to the youngest message is read: edited prompts are dropped as ``off-path``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ def _active_messages(messages: Sequence[Mapping[str, Any]]) -> frozenset[int]:
 
 
 def _read_message(message: Mapping[str, Any], place: RecordPlace, started: datetime | None) -> DocumentEntry:
-    """Read a message. The text of an attached file does not count as the person's."""
+    """Read a message. Text of an attached file does not count as the person's words."""
     sender = message.get("sender")
     if sender not in ("human", "assistant"):
         return DocumentEntry(place=place, dropped=f"role:{safe_word(sender)}")

@@ -1,8 +1,8 @@
 """Read GitHub Copilot's conversations: the CLI agent's ``events.jsonl``, and VS Code's chat sessions.
 
-In the CLI's file, a record is an event of its log. A file of VS Code is a log of patches, which are applied first, or the whole
-state as one object; a record is a request with its answer, or a line that is not JSON. An answer that is still being written is
-read when it is complete.
+In the CLI's file, a record is an event of its log. A VS Code file is either a log of patches, which are applied first, or one
+object with the whole state. Its records are requests with their answers, and lines that are not JSON. An answer that is still being
+written is read when it is complete.
 """
 
 import json
@@ -81,7 +81,7 @@ class CopilotCli:
 
 @dataclass(kw_only=True, slots=True)
 class _State:
-    """The session's identity, and its open calls."""
+    """The session's identity and its open calls."""
 
     session: str = ""
     cwd: str = ""
@@ -113,7 +113,7 @@ def _read_workspace_cwd(path: Path) -> str:
 
 def _read_event(state: _State, record: Record, *, path: Path) -> Outcome:
     value, data = record.value, to_mapping(record.value.get("data"))
-    if agent := value.get("agentId"):  # beside the data, of an event of a sub-agent
+    if agent := value.get("agentId"):  # events of a sub-agent have this field beside their data
         data = {**data, "agentId": agent}
     context = to_mapping(data.get("context")) or data
     state.cwd = truncate_name(context.get("cwd"), PATH_LIMIT) or state.cwd
@@ -145,7 +145,7 @@ def _read_event(state: _State, record: Record, *, path: Path) -> Outcome:
 
 
 def _read_user(data: Mapping[str, Any], template: EventDraft, noted: dict[str, int]) -> list[EventDraft]:
-    """The drafts of a prompt; one that a skill or the client itself sent names its source."""
+    """The drafts of a prompt. If a skill or the client itself sent it, the reason names the sender."""
     if mark := _sub_agent_mark(data):  # an agent wrote it
         return [replace(template, author=Author.SUBAGENT, reason=mark)] if template.text else []
     source = data.get("source")
@@ -183,11 +183,11 @@ def _read_completion(state: _State, data: Mapping[str, Any], template: EventDraf
     return template.output(content_text(result) or content_text(error), done)
 
 
-# The whole state is built before any of it is read, so the whole file is limited, not only its lines.
+# The whole state is built before any of it is read, so this limits the file, not only its lines.
 _SESSION_LIMIT = 32 * 2**20
 _PATH_DEPTH = 20
 _FINISHED = (1, 2, 3)  # complete, cancelled, failed
-# Fields of a request that the client or an agent sent: the end of a terminal's command, a hidden request, a sub-agent's.
+# Fields of requests that a client or an agent sent: the end of a terminal's command, a hidden request, a request of a sub-agent.
 _NOT_TYPED = ("isSystemInitiated", "isHidden", "isHiddenFromUser", "subAgentInvocationId")
 
 
@@ -205,14 +205,14 @@ class CopilotChat:
         return tuple(user / folder for user in users for folder in ("workspaceStorage", "globalStorage/emptyWindowChatSessions"))
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """True if a file begins with a session's base state, or is a session in one object that no log beside it replaces."""
+        """True if a file begins with a session's base state, or is one object with a session and no log is beside it."""
         if any(value.get("kind") == 0 and isinstance(value.get("v"), dict) for value in sample_records(head)):
             return True
         whole = path.suffix == ".json" and b'"requests"' in head and b'"sessionId"' in head + _read_tail(path)
         return whole and head.lstrip()[:1] == b"{" and not path.with_suffix(".jsonl").exists()
 
     def owns(self, path: Path) -> bool:
-        """True for sessions, except one object that a log beside it replaces."""
+        """True for sessions. A session in one object does not count if a log is beside it."""
         if path.parent.name not in ("chatSessions", "emptyWindowChatSessions"):
             return False
         return path.suffix == ".jsonl" or (path.suffix == ".json" and not path.with_suffix(".jsonl").exists())
@@ -243,7 +243,7 @@ def _read_tail(path: Path) -> bytes:
 
 
 def _replay_patches(pieces: Iterable[Record | Reject | ReadStop | None]) -> tuple[Mapping[str, Any], list[Reject], int]:
-    """The state after a log of patches, the lines that are not JSON objects, and the number of bytes of an incomplete last line."""
+    """Apply a log of patches. Returns the state, the lines that are not JSON objects, and the bytes of an incomplete last line."""
     state: dict[str, Any] = {}
     rejects: list[Reject] = []
     pending = 0
@@ -261,7 +261,7 @@ def _replay_patches(pieces: Iterable[Record | Reject | ReadStop | None]) -> tupl
 
 
 def _apply_patch(state: dict[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
-    """Apply a patch: 0 the base, 1 sets a path, 2 appends to a list (from ``i`` on), 3 deletes a path."""
+    """Apply a patch. Kind 0 replaces the state, 1 sets a path, 2 appends to a list (from ``i`` on), 3 deletes a path."""
     kind, value, path = patch.get("kind"), patch.get("v"), patch.get("k")
     if "kind" not in patch and "requests" in patch:
         return dict(patch)
@@ -317,7 +317,7 @@ def _workspace_folder(path: Path) -> str:
 
 
 def _request_entry(request: Mapping[str, Any], number: int, *, last: bool) -> DocumentEntry:
-    """A prompt and its answer; the answer has no separate time."""
+    """The record of a prompt and its answer. The answer has no time of its own."""
     at = parse_instant(request.get("timestamp"))
     message = request.get("message")
     template = EventDraft(reason="request", at=at, precision=Precision.MESSAGE, native=truncate_name(request.get("requestId")))
@@ -335,7 +335,7 @@ def _request_entry(request: Mapping[str, Any], number: int, *, last: bool) -> Do
 
 
 def _response_drafts(parts: Any, template: EventDraft, noted: dict[str, int]) -> list[EventDraft]:
-    """The drafts of an answer's parts in order; adjacent texts are joined."""
+    """The drafts of an answer's parts, in order. Adjacent texts are joined."""
     answer = template.answer("", "response")
     drafts: list[EventDraft] = []
     words: list[str] = []

@@ -64,7 +64,7 @@ def _list_conversations(path: Path, connection: Connection) -> Iterator[Conversa
     if _TABLE not in ordinary_tables(connection):
         raise SourceError(f"has no table {_TABLE}", where=str(path))
     listed = []
-    # The prefix ends with a colon, and a semicolon is the next character: a range can use the index of the keys.
+    # The prefix ends with a colon, and a semicolon is the next character. The query can therefore use the index of the keys.
     bounds = (_COMPOSER, _COMPOSER[:-1] + ";")
     for (name,) in connection.execute(f"SELECT key FROM {_TABLE} WHERE key >= ? AND key < ?", bounds):  # noqa: S608 - a constant
         composer = _stored_object(connection, key := str(name))
@@ -87,7 +87,7 @@ def _stored_object(connection: Connection, key: str) -> Mapping[str, Any] | Reje
 
 
 def _read_conversation(connection: Connection, key: str) -> tuple[SourceDocument, list[Reject]]:
-    """Read a conversation with its bubbles in the order of its headers; older conversations contain the bubbles themselves."""
+    """Read a conversation, with its bubbles in the order of its headers. Older conversations contain the bubbles themselves."""
     session = key.removeprefix(_COMPOSER)
     composer = _stored_object(connection, key)
     if isinstance(composer, Reject):
@@ -104,7 +104,7 @@ def _read_conversation(connection: Connection, key: str) -> tuple[SourceDocument
         else:
             bubbles.append({**header, **bubble})
     if composer.get("status") == "generating" and bubbles and bubbles[-1].get("type") != 1:
-        bubbles.pop()  # still being written: it is read when it is complete
+        bubbles.pop()  # this bubble is still being written, and is read when it is complete
     for bubble in bubbles:
         written = bubble.get("createdAt")
         written = written if parse_instant(written) else to_mapping(bubble.get("timingInfo")).get("clientStartTime")
@@ -140,7 +140,7 @@ def _bubble_entry(bubble: Mapping[str, Any], template: EventDraft, place: Record
 
 
 def _tool_drafts(data: Mapping[str, Any], answer: EventDraft) -> Iterator[EventDraft]:
-    """Yield a tool call, and its output if there is one."""
+    """Yield a draft of a tool call, and one of its output if there is one."""
     tool = requested_tool(data.get("name"), data.get("toolCallId"), data.get("rawArgs") or data.get("params"))
     yield answer.call(tool)
     result, status = data.get("result"), data.get("status")
@@ -179,7 +179,7 @@ class CursorAgent:
 
 
 def _read_line(path: Path, record: Record) -> Outcome:
-    """Read a line. One without a time is identified by its place and its words together."""
+    """Read a line. A line without a time is identified by its place and its words."""
     value, role = record.value, record.value.get("role")
     at = parse_instant(value.get("timestamp"))
     template = EventDraft(

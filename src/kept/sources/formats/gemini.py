@@ -1,14 +1,14 @@
 """Read Gemini CLI's chats: JSON Lines (``tmp/<project>/chats/session-….jsonl``, a sub-agent's in a folder below), or the older JSON
-file, which is read whole whenever it has changed.
+file, which is read as a whole whenever it has changed.
 
 A line replaces the message with the same id. Each part of a message (its text, each call, each output) becomes an event at its
-first occurrence; a line without anything new is dropped as ``told-twice``. ``$set`` replaces the conversation after a compression.
-It changes nothing already read, and a message that occurs only there gets the author ``COMPACTION``.
+first occurrence. A line without anything new is dropped as ``told-twice``. After a compression, ``$set`` replaces the conversation.
+This does not affect events already read; a message that occurs only there gets the author ``COMPACTION``.
 
-``record`` is the message's id, ``parent`` the message before it. After a rewind, the next message gets the parent of the first
-removed one, and the rewind becomes a prompt without text, labelled abandoned (see ``kept.store.threads``). Messages that SpecStory
-converted from another tool's session get that session's id, the label injected and no time, because theirs is the time of the
-conversion.
+``record`` is the message's id, ``parent`` the message before it. A rewind becomes a prompt without text that is labelled abandoned,
+and the next message gets the parent of the first removed one (see ``kept.store.threads``). SpecStory can convert another tool's
+session to a chat. Such messages get the id of that session and the label injected. They get no time, because their time is that of
+the conversion.
 """
 
 import json
@@ -71,7 +71,7 @@ class Gemini:
         return (named_folder(env, "GEMINI_CLI_HOME", home) / ".gemini" / "tmp",)
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """True if the file begins with a chat's identity; a backup of an unreadable chat is not claimed."""
+        """True if the file begins with a chat's identity. A backup of a chat that the client could not read does not count."""
         if ".unreadable-" in path.name:
             return False
         values = list(sample_records(head))
@@ -94,12 +94,12 @@ class Gemini:
 
 @dataclass(kw_only=True, slots=True)
 class _State:
-    """The state after earlier records; all of it is bounded.
+    """The state after the records read so far. Its size is bounded.
 
-    ``source`` is the session this one was converted from and ``base`` the time when its conversion began. ``grid`` is the number of
-    converted messages so far, which are stamped one second apart; -1 after the last of them, or without any. ``order`` maps each
-    message of the present conversation to the one before it; ``cut``: older ones were dropped. ``seen`` are hashes of the parts of
-    messages that were already read.
+    ``source`` is the session from which this one was converted, ``base`` the time when its conversion began. ``grid`` counts the
+    converted messages so far, which are stamped one second apart; it is -1 after the last of them, or if there are none. ``order``
+    maps each message of the current conversation to the one before it. ``cut`` means that older ones were dropped. ``seen`` has
+    hashes of the message parts that were already read.
     """
 
     session: str = ""
@@ -128,7 +128,7 @@ def _dump_state(state: _State) -> str:
 
 
 def _read_project_folder(path: Path) -> str:
-    """The directory of the project according to ``.project_root`` in its folder; empty without that file."""
+    """The project's directory as ``.project_root`` in its folder names it; empty without that file."""
     chats = next((parent for parent in path.parents[:3] if parent.name == "chats"), None)
     noted = read_beginning(chats.parent / ".project_root", PATH_LIMIT) if chats is not None else b""
     return truncate_name(noted.decode("utf-8", "replace").strip(), PATH_LIMIT)
@@ -189,7 +189,7 @@ def _rewind(state: _State, native: str, pointer: Pointer) -> Outcome:
 
 
 def _replace_all(state: _State, messages: Any, pointer: Pointer, noted: dict[str, int]) -> tuple[Event, ...]:
-    """Replace the conversation after a compression or masking: only messages that were never in it are new."""
+    """Replace the conversation after a compression or masking. Only messages that were never in it are new."""
     if not isinstance(messages, list):
         return ()
     known, events = state.order.keys(), list[Event]()
@@ -205,7 +205,7 @@ def _replace_all(state: _State, messages: Any, pointer: Pointer, noted: dict[str
 
 
 def _read_message(state: _State, value: Mapping[str, Any], pointer: Pointer, noted: dict[str, int]) -> Outcome:
-    """The events of those parts of a message that are new, each with its code as part of its key."""
+    """The events of the new parts of a message. The code of a part belongs to the key of its event."""
     native, stamp = truncate_name(value.get("id")), value.get("timestamp")
     match value.get("type"):
         case "user":
@@ -246,7 +246,7 @@ def _read_message(state: _State, value: Mapping[str, Any], pointer: Pointer, not
 
 
 def _is_converted_copy(state: _State, stamp: Any) -> bool:
-    """True if a message belongs to a converted beginning: its turns are stamped one second apart, from the start on."""
+    """True if a message belongs to a converted beginning, whose messages are stamped one second apart from the start on."""
     if state.grid < 0:
         return False
     base = parse_instant(state.base)
@@ -262,7 +262,7 @@ _OWN = ("<session_context>", "<hook_context>")
 
 
 def _user_drafts(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> list[EventDraft]:
-    """The user's text, and the client's changes and additions."""
+    """The drafts of the user's text and of the client's changes and additions to it."""
     sent, hooks = strip_leading_blocks(list_texts(value.get("content")), "hook_context")
     shown, _ = strip_leading_blocks(list_texts(value.get("displayContent")), "hook_context")
     for part in list_parts(value.get("content")):
@@ -276,19 +276,19 @@ def _user_drafts(state: _State, value: Mapping[str, Any], noted: dict[str, int])
         typed, extra = shown, [injected_draft(sent, "expansion", 1)]
     extra += [injected_draft(hooks, "client-context", 2)] if hooks else []
     if any("functionResponse" in part for part in list_parts(value.get("content"))):
-        return [injected_draft(sent, "beside-tool-result")] if sent else []  # sent back to the model after a call
+        return [injected_draft(sent, "beside-tool-result")] if sent else []  # the client returned this to the model after a call
     typed = typed.strip()
     if not typed or _is_command(typed):
         return extra
     drafts = EventDraft(reason="user-message").typed(typed, noted) + extra
     if state.subagent:
         return relabel(drafts, Author.SUBAGENT, "subagent-session")
-    # The client does not record whether it ran in a terminal, so its folder decides if it is known.
+    # The client does not record whether it ran in a terminal, so the session's folder decides if it is known.
     return label_as_program(drafts, noted, "folder") if state.project and is_unattended(state.project) else drafts
 
 
 def _is_command(text: str) -> bool:
-    """True if a prompt is a command to the client (``/chat save x``, ``?``); a path is not."""
+    """True if a prompt is a command to the client (``/chat save x``, ``?``), but not a path."""
     word = text.partition("\n")[0].split(" ", 1)[0]
     return word[:1] in ("/", "?") and all(char.isalnum() or char in "-_:" for char in word[1:])
 
@@ -314,7 +314,7 @@ def _reply_parts(state: _State, value: Mapping[str, Any], noted: dict[str, int])
 
 
 def _call_output(call: Mapping[str, Any]) -> str | None:
-    """What a call returned; None until it has returned."""
+    """The output of a call, or None if it has not returned yet."""
     texts = []
     for part in list_parts(call.get("result")):
         inner = to_mapping(part.get("functionResponse")).get("response")
@@ -328,7 +328,7 @@ def _call_output(call: Mapping[str, Any]) -> str | None:
 
 
 def _shell_exit_code(output: str, name: str) -> int | None:
-    """The exit code that the client's shell tool writes below a command's output."""
+    """The exit code that the client's shell tool writes below a command's output; None if there is none."""
     if name != "run_shell_command":
         return None
     _, mark, rest = output[-500:].rpartition("\nExit Code: ")

@@ -1,18 +1,20 @@
-"""Read conversations in no tool's format: JSON Lines with common field names, and Markdown or plain text with speakers' names.
+"""Read conversations in no particular tool's format: JSON Lines with common field names, and Markdown or text with speakers' names.
 
-JSON Lines: one message per line, an object with
+JSON Lines contain one message per line, an object with
 
 * who: ``role`` (or ``sender``, ``speaker``, ``from``, ``author``): user, human, assistant, ai, a model's name, tool, system;
 * what: ``content`` (or ``text``, ``value``, ``body``): a string, or a list of strings and ``{"text": …}``;
 * when: ``timestamp`` (or ``time``, ``ts``, ``created_at``, ``date``): ISO 8601, or seconds or milliseconds since 1970;
 * and optionally ``id``, ``session_id`` (or ``conversation_id``), ``cwd``, ``tool_calls`` as OpenAI writes them, and for a tool's
-  message ``tool_call_id`` and ``is_error``;
+  message ``tool_call_id`` and ``is_error``.
 
-or one conversation per line, an object with a list of such messages in ``messages`` or ``conversations``. A record is a line.
+They may also contain one conversation per line: an object with a list of such messages in ``messages`` or ``conversations``. A
+record is a line.
 
-Or text: ``User: …`` and ``Assistant: …`` at the start of lines, or headings, see ``roles.py``. A record is a turn.
+In Markdown and text, lines begin with ``User: …`` and ``Assistant: …``, or headings name the speakers (see ``roles.py``). A record
+is a turn.
 
-This is the last of all readers: it never reads a file that another format claims.
+Formats are tried in order and this is the last, so it never reads a file that another format claims.
 """
 
 from collections.abc import Iterator, Mapping
@@ -70,11 +72,11 @@ class Generic:
     name: str = "generic"
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:  # noqa: ARG002 - the protocol's
-        """Empty: a person saves such a file anywhere."""
+        """Empty, because a person may save such a file anywhere."""
         return ()
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """True if one of the first records names a speaker and has words, or both sides speak in a text."""
+        """True if one of the first records names a speaker and has words, or if both sides speak in a text."""
         suffix = path.suffix.lower()
         if suffix in _LINES:
             opening = (message for value in sample_records(head) for message in _list_messages(value)[:1])
@@ -86,11 +88,11 @@ class Generic:
         return {Role.HUMAN, Role.ASSISTANT} <= {turn.role for turn in turns}
 
     def owns(self, path: Path) -> bool:
-        """True for JSON Lines: :class:`kept.Memory` writes what agents observe in that form."""
+        """True for JSON Lines, because :class:`kept.Memory` writes the messages it observes in that form."""
         return path.suffix in _LINES
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
-        """Yield the events after the cursor, or of a new or changed text. Raises SourceError."""
+        """Yield the events after the cursor in JSON Lines, or all events of a new or changed text. Raises SourceError."""
         if path.suffix.lower() in _LINES:
             return read_stateless(path, cursor, partial(_read_record, path, self.zone))
         return read_document(path, cursor, partial(_parse_text, path=path, zone=self.zone))
@@ -128,7 +130,7 @@ def _read_record(path: Path, zone: ZoneInfo, record: Record) -> Outcome:
 
 
 def _list_messages(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The messages of a line: those it lists, the one it wraps, or itself."""
+    """The messages of a line: those it lists, the one it wraps, or the line itself."""
     listed = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
     if listed is not None:
         return [message for message in listed if isinstance(message, dict)]
@@ -143,7 +145,7 @@ def _first_text(value: Mapping[str, Any], names: tuple[str, ...]) -> str:
 
 
 def _message_role(message: Mapping[str, Any]) -> Role | None:
-    """The speaker; if a message names two, the less trusted one."""
+    """The speaker of a message, or None if it names none. If it names two, the less trusted one counts."""
     named = [to_mapping(message.get(name)).get("role") or message.get(name) for name in _WHO]
     found = {_parse_role(name) for name in named if isinstance(name, str)} - {None}
     return next((role for role in (Role.TOOL, Role.SYSTEM, Role.ASSISTANT, Role.HUMAN) if role in found), None)
@@ -183,7 +185,7 @@ def _message_drafts(message: Mapping[str, Any], position: str, zone: ZoneInfo, n
         case Role.HUMAN:
             drafts = split_prompt(text, template, noted)
             if (name := message.get("name")) and (not isinstance(name, str) or parse_role(name) is None):
-                drafts = label_unconfirmed(drafts, noted, "named")  # one of several authors, perhaps a program
+                drafts = label_unconfirmed(drafts, noted, "named")  # the message names one of several authors, perhaps a program
         case Role.ASSISTANT:
             answer = template.answer(text, template.reason)
             drafts = [*([answer] if text else []), *_call_drafts(message.get("tool_calls"), answer)]

@@ -1,8 +1,8 @@
 """Read OpenCode's sessions from its SQLite database.
 
-A record is a part of a message, or a message without parts. Text in the user's name is the person's, unless the part is marked as
-synthetic (files that the client attached), the session was started by another one, or ``opencode run`` started it where no person
-works. Elsewhere, the prompts of ``opencode run`` are unconfirmed.
+A record is a part of a message, or a message without parts. Text in the user's name is the person's, with three exceptions: the
+part is marked as synthetic (files that the client attached), another session started this one, or ``opencode run`` started it in a
+folder where no person works. In other folders, prompts of ``opencode run`` are unconfirmed.
 """
 
 import json
@@ -25,7 +25,7 @@ from kept.sources.records import RecordPlace, Reject
 
 _TABLES = frozenset({"session", "message", "part"})
 
-# Parts without words.
+# Types of parts without words.
 _SILENT = word_set("step-start step-finish snapshot patch reasoning file agent retry subtask")
 
 
@@ -72,8 +72,8 @@ def _list_sessions(path: Path, connection: Connection) -> Iterator[Conversation]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _SessionOpener:
-    """Who started a session: another session (``spawned``), or ``opencode run`` (``printed``), perhaps in a folder where no person
-    works (``unattended``).
+    """Who started a session. ``spawned`` means another session, ``printed`` means ``opencode run``. ``unattended`` means that no
+    person works in the session's folder.
     """
 
     spawned: bool
@@ -82,7 +82,7 @@ class _SessionOpener:
 
 
 def _is_question_denied(permission: object) -> bool:
-    """True if a session's rules forbid questions, as in ``opencode run``: nobody is there to answer."""
+    """True if a session's rules forbid questions. ``opencode run`` sets such rules because nobody is there to answer."""
     try:
         rules = json.loads(permission) if isinstance(permission, str) else None
     except (ValueError, RecursionError):
@@ -110,7 +110,7 @@ def _read_session(connection: Connection, session: str, directory: str, who: _Se
             rejects.append(part)
             continue
         if message_id == last and _is_unfinished(message):
-            continue  # it is read when it is complete
+            continue  # this message is read when it is complete
         at = parse_instant(created) or parse_instant(to_mapping(message.get("time")).get("created"))
         template = EventDraft(
             reason="user-message",
@@ -169,7 +169,7 @@ def _read_part(
 
 
 def _tool_drafts(part: Mapping[str, Any], answer: EventDraft) -> Iterator[EventDraft]:
-    """Yield a call, and its output if it has ended."""
+    """Yield a draft of a call, and one of its output if the call has ended."""
     state = to_mapping(part.get("state"))
     status = state.get("status")
     tool = requested_tool(part.get("tool"), part.get("callID"), state.get("input"))

@@ -1,7 +1,7 @@
-"""Parse prompt logs: files in which an agent records each prompt it was given, with its time, and often what it then did.
+"""Parse prompt logs: files in which an agent records each prompt, with its time, and often what the agent then did.
 
-There is one file per prompt, or one file with a dated heading for each. The prompt's words are the person's; a retelling of them
-("User requested …", "Prompt summary") and the report of what was done are the agent's.
+A log has one file per prompt, or one file with a dated heading for each prompt. The words of a prompt are the person's. A
+paraphrase ("User requested …", "Prompt summary") and the report of the work are the agent's.
 """
 
 from bisect import bisect_left
@@ -32,7 +32,7 @@ class PromptLogPart(StrEnum):
 
 
 class _Section(NamedTuple):
-    """The rows [first, after) of a part. Its words begin with ``opening``, the text behind its label, and the row ``words``."""
+    """The rows [first, after) of a part. Its words are ``opening``, the text after its label, and the rows from ``words`` on."""
 
     part: PromptLogPart
     first: int
@@ -51,7 +51,7 @@ _PROMPT = Pattern(
 _RETOLD = Pattern(
     r"\b(?:prompt|request|user)\b.*\b(?:summary|overview|context|interpretation|intent)\b|\bsummary of\b.*\b(?:prompt|request)\b"
 )
-# How an agent retells a prompt; a person writes "the user should …" or "a user reported …" instead.
+# The forms in which an agent paraphrases a prompt. A person writes "the user should …" or "a user reported …" instead.
 _RETELLING = Pattern(
     r"(?i)^\W*(?:the )?users? (?:(?:has|have|had|also|then|now|again|still|only|additionally|explicitly) )*"
     r"(?:request|ask|report|want|need|said|say|see|wrote|was|were|is|provid|notic|complain|prefer|clarif|confirm|instruct|describ"
@@ -80,7 +80,8 @@ _MODEL_WORD = Pattern(
 def is_prompt_log(rows: Sequence[Row], *, named: bool) -> bool:
     """True if a text begins like a prompt log.
 
-    ``named``: its name says so, and a time in its first lines suffices. Otherwise these must contain a time, a model and a prompt.
+    If ``named``, its file name says that it is one, and a time in its first lines suffices. Otherwise its first lines must contain
+    a time, a model and a prompt.
     """
     opening = [row.text for row in rows[:40] if row.text.strip()][:_HEADER_ROWS]
     dated = any(_is_meta(text) and find_stamp(text) for text in opening)
@@ -93,7 +94,7 @@ def is_prompt_log(rows: Sequence[Row], *, named: bool) -> bool:
 
 
 def parse_entries(rows: Sequence[Row], first: int, when: ConversationTime) -> list[DocumentEntry]:
-    """The records of a log: for each prompt its header and its sections, such as its words and the parts of a report."""
+    """The records of a log. Each prompt has one for its header and one for each section (its words, a part of a report)."""
     inside = mark_fenced_rows(rows)
     found = find_headings(rows, inside, first)
     marks = _entry_rows(found)
@@ -113,7 +114,7 @@ def parse_entries(rows: Sequence[Row], first: int, when: ConversationTime) -> li
 
 
 def _entry_rows(found: Sequence[Heading]) -> list[int]:
-    """The rows of consecutive headings on one level that begin with a date: each opens a new entry."""
+    """The rows of consecutive headings on one level that begin with a date. Each opens an entry."""
     dated = [heading for heading in found if heading.title[:4].isdigit() and find_stamp(heading.title)]
     return [heading.row for heading in dated if heading.level == dated[0].level]
 
@@ -140,7 +141,7 @@ def _parse_entry(
 def _section_entry(text: str, section: _Section, template: EventDraft, rows: Sequence[Row]) -> DocumentEntry:
     place, part = rows_place(rows, section.first, section.after), section.part
     if part is PromptLogPart.REPORT:
-        text = strip_edges(rows, section.first, section.after)  # the heading is the subject of a section
+        text = strip_edges(rows, section.first, section.after)  # without the heading, which names the subject
     text, noted = strip_hidden(text)
     if not text:
         return DocumentEntry(place=place, noted=noted)
@@ -191,8 +192,8 @@ def _is_model(text: str) -> bool:
 def _split_sections(
     rows: Sequence[Row], begin: int, after: int, inside: Sequence[bool], found: Sequence[Heading]
 ) -> list[_Section]:
-    """The sections of an entry's body. Text before any heading or label is the prompt, unless a section below it is. A deeper
-    heading of a report belongs to the section that contains it.
+    """Split an entry's body into sections. Text before any heading or label is the prompt, unless a section below it is. A deeper
+    heading within a report belongs to the section around it.
     """
     levels = {heading.row: heading for heading in found}
     marks: list[tuple[int, PromptLogPart, int, str]] = [(begin, PromptLogPart.PROMPT, begin, "")]
@@ -227,7 +228,7 @@ def _title_part(title: str) -> PromptLogPart:
 
 
 def _label_part(text: str) -> PromptLogPart | None:
-    """The part that a label at the start of a line announces; None if it announces none."""
+    """The part that a label at the start of a line announces, or None."""
     found = _LABEL.match(text[:2000])
     if not found and text.startswith("#"):
         part = _title_part(text)
@@ -241,7 +242,7 @@ def _label_part(text: str) -> PromptLogPart | None:
 
 
 def _unwrap_prompt(text: str) -> str:
-    """A prompt without its wrapping: quotation marks, a quote's bars, a code fence around all of it."""
+    """A prompt without the quotation marks, block quote or code fence around all of it."""
     lines = text.split("\n")
     if (
         len(lines) > 2

@@ -1,8 +1,7 @@
 """Read conversations stored as Markdown in a vault: Memory Loop's chats, chats with role headings, prompt logs.
 
-A record is a turn (or a section of a prompt log), or the text before the first turn. Times rarely name a zone, so the reader is
-given one; a time of day that goes backwards belongs to the next day. In a chat, text without a role heading never counts as the
-person's.
+A record is a turn, a section of a prompt log, or the text before the first turn. Times rarely name a zone, so the caller gives one.
+If times of day go backwards, the next day has begun. In a chat, text without a role heading never counts as the person's.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -83,7 +82,7 @@ class Vault:
 
 
 def _is_conversation(turns: Sequence[Turn], front: FrontMatter) -> bool:
-    """True if turns are a conversation: two sides, or a user's words below front matter. Any page may have a heading "User"."""
+    """True if turns are a conversation: both sides speak, or the user does below front matter. A page may have a heading "User"."""
     named = any(turn.title.strip("*: ").casefold() in ("user", "human") for turn in turns)
     return len({turn.role for turn in turns}) > 1 or (named and front.rows > 0)
 
@@ -97,7 +96,7 @@ def _is_log_name(path: Path) -> bool:
 
 
 def chats_folder(vault: Path) -> Path:
-    """The folder of a Memory Loop vault's chats according to its ``.memory-loop.json``; never outside the vault."""
+    """The folder of a Memory Loop vault's chats according to its ``.memory-loop.json``. It is never outside the vault."""
     config = parse_object(read_beginning(vault / ".memory-loop.json", _CONFIG_BYTES).decode("utf-8", "replace"))
     names = (config.get("contentRoot"), config.get("inboxPath") or "00_Inbox")
     parts = [part for name in names if isinstance(name, str) for part in Path(name).parts if part not in ("/", ".")]
@@ -105,8 +104,8 @@ def chats_folder(vault: Path) -> Path:
 
 
 def find_project(path: Path) -> str:
-    """The vault or repository of a file: the nearest folder that is marked as one, else the folder that contains its folder of
-    chats, logs or notes; empty if there is none.
+    """The vault or repository of a file: the nearest folder that is marked as one, else the folder above its folder of chats, logs
+    or notes. Empty if there is neither.
     """
     ancestors = list(path.absolute().parents)[:_ANCESTORS]
     marked = next((ancestor for ancestor in ancestors if any((ancestor / marker).exists() for marker in _MARKERS)), None)
@@ -136,7 +135,7 @@ def _parse_note(rows: list[Row], *, path: Path, zone: ZoneInfo) -> SourceDocumen
 
 
 def _rows_of_person(rows: list[Row], turns: Sequence[Turn]) -> list[Row]:
-    """The rows before the first turn, and those of the person's turns."""
+    """The rows before the first turn and the rows of the person's turns."""
     if not turns:
         return rows
     ends = [*(turn.row for turn in turns[1:]), len(rows)]
@@ -153,7 +152,7 @@ def conversation_stamp(front: FrontMatter, path: Path) -> Stamp | None:
 
 
 def find_session_id(front: FrontMatter, entries: Sequence[DocumentEntry]) -> str:
-    """A conversation's own id, else one made from its title, date and first words, which its copies share."""
+    """A conversation's own id, or one made from its title, date and first words, which all copies share."""
     own = front.first(*_SESSION_FIELDS)
     if own:
         return own
@@ -163,7 +162,7 @@ def find_session_id(front: FrontMatter, entries: Sequence[DocumentEntry]) -> str
 
 
 def unsigned_entries(rows: Sequence[Row], first: int, when: ConversationTime) -> list[DocumentEntry]:
-    """A text without any speaker as one record, which is never the person's."""
+    """The record of a text without any speaker. It is never the person's."""
     text, noted = strip_hidden(strip_edges(rows, first, len(rows)))
     if not text:
         return []
@@ -173,7 +172,7 @@ def unsigned_entries(rows: Sequence[Row], first: int, when: ConversationTime) ->
 
 
 def preamble_entries(rows: Sequence[Row], first: int, until: int) -> list[DocumentEntry]:
-    """The record of the text before the first turn, which is dropped: a title, or unsigned text."""
+    """The record of the text before the first turn. It is dropped, because it is a title or unsigned."""
     if not strip_edges(rows, first, until):
         return []
     return [DocumentEntry(place=rows_place(rows, first, until), dropped="preamble")]
@@ -194,7 +193,7 @@ def _find_loop_turns(rows: Sequence[Row], first: int) -> list[Turn]:
 
 
 def _is_quoted_heading(rows: Sequence[Row], start: int, heading: int) -> bool:
-    """True if an assistant's turn introduces a heading as a quotation, or the heading is in its code block."""
+    """True if a heading is quoted: the text of an assistant's turn introduces it, or it is in a code block of the turn."""
     turn = [text for row in rows[start + 1 : heading] if (text := row.text.strip())]
     behind = takewhile(lambda row: not _LOOP_TURN.match(row.text.rstrip()), rows[heading + 1 :])
     fences = [sum(text.startswith("```") for text in part) % 2 for part in (turn, [row.text.strip() for row in behind])]
@@ -207,7 +206,7 @@ _RESULTS = {"✓": True, "✗": False, "✘": False, "❌": False, "…": None}
 
 
 def _split_entry_tools(entry: DocumentEntry) -> DocumentEntry:
-    """Split the tool calls that an assistant's turn quotes from its text, in the order of the text."""
+    """Turn the tool calls in an assistant's text into drafts of their own, in the order of the text."""
     parts = (_split_tools(draft) if draft.author is Author.ASSISTANT else [draft] for draft in entry.drafts)
     return replace(entry, drafts=tuple(chain.from_iterable(parts)))
 

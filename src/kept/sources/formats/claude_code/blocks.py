@@ -1,6 +1,6 @@
-"""Helpers for single records of Claude Code: their author, their blocks as drafts of events, and the reader's state.
+"""Parse single records of Claude Code: their author, the drafts of their blocks, and the reader's state.
 
-Knows the fields that the client and its hooks write, the client's tools and how it words a refused call.
+Knows the fields that the client and its hooks write, the client's tools, and the client's text for a refused call.
 """
 
 import json
@@ -31,9 +31,9 @@ from kept.sources.json_lines import Fetch
 
 
 def label_record(value: Mapping[str, Any], *, subagent_file: bool) -> tuple[Author, str] | None:
-    """The author of a user record according to its own fields; None if its text must be examined.
+    """The author of a user record according to its own fields, with the reason; None if its text must be examined.
 
-    The fields are checked from the least to the most trusted interpretation: a record with two claims gets the less trusted one.
+    If the fields name two authors, the less trusted one counts.
     """
     if subagent_file:
         return Author.SUBAGENT, "subagent-file"
@@ -56,7 +56,7 @@ def label_record(value: Mapping[str, Any], *, subagent_file: bool) -> tuple[Auth
     return (Author.INJECTED, "promptSource-machine") if source == "system" or (source == "sdk" and not printed) else None
 
 
-# Fields whose value, if true, says who the author is, with the reason: the least trusted first.
+# The author and the reason for each field that is true; the least trusted author comes first.
 _CLAIMS = (
     ("isSidechain", Author.SUBAGENT, "isSidechain"),
     ("agentId", Author.SUBAGENT, "agentId"),
@@ -74,9 +74,9 @@ _CLAIMS = (
 CALLS = ("tool_use", "server_tool_use")
 
 
-# The first of these inputs that a call has is its target.
+# The target of a call is the first of these inputs that the call has.
 _TARGETS = ("command", "file_path", "notebook_path", "pattern", "url", "query", "path", "description", "skill")
-# The first of these is what it writes: a new file, a cell of a notebook, the prompt of a sub-agent.
+# The text that a call writes is the first of these inputs: a new file, a notebook cell, a sub-agent's prompt.
 _WRITTEN = ("content", "new_source", "prompt")
 
 
@@ -88,8 +88,8 @@ def called_tool(block: Mapping[str, Any]) -> ToolUse:
 
 
 def to_result_draft(block: Mapping[str, Any], result: Any, tool: ToolUse, *, index: int, noted: dict[str, int]) -> EventDraft:
-    """Convert a tool_result block to an output of ``tool``; ``result``, the record's ``toolUseResult``, also tells how the call
-    ended.
+    """Convert a tool_result block to an output of ``tool``. ``result`` is the record's ``toolUseResult``, which also says how the
+    call ended.
     """
     content = block.get("content")
     for part in () if isinstance(content, str) else list_parts(content):
@@ -147,10 +147,9 @@ _NOTE = "\n\nNote: The user's next message may contain a correction or preferenc
 
 
 def denial_drafts(block: Mapping[str, Any], value: Mapping[str, Any], index: int) -> list[EventDraft]:
-    """Drafts of the text that the user typed while refusing a tool call, which the client puts into the tool's result.
+    """Drafts of the text that the user typed while refusing a tool call. The client puts this text into the tool's result.
 
-    A refusal is recognized by fields that a tool cannot write: the client records an error that a tool printed with ``Error:``
-    before it.
+    Fields that a tool cannot write mark a refusal: the client puts ``Error:`` before an error that a tool printed.
     """
     refused = value.get("toolDenialKind") == "user-rejected" or value.get("toolUseResult") == "User rejected tool use"
     text = content_text(block.get("content")) if refused and block.get("is_error") is True else ""
@@ -163,8 +162,8 @@ def denial_drafts(block: Mapping[str, Any], value: Mapping[str, Any], index: int
 
 
 def answer_drafts(tool: ToolUse, result: Any, index: int) -> list[EventDraft]:
-    """Drafts of the user's answers when the client asked them the assistant's questions; empty if the call already contained its
-    answers, for example from a hook.
+    """Drafts of the user's answers to questions that the assistant asked through the client. Empty if the call already contained
+    the answers, for example from a hook.
     """
     answers = to_mapping(result).get("answers") if tool.name == "AskUserQuestion" else None
     if not isinstance(answers, dict) or '"answers"' in tool.target:
@@ -178,7 +177,7 @@ def answer_drafts(tool: ToolUse, result: Any, index: int) -> list[EventDraft]:
 
 
 def _option_labels(target: str) -> list[str]:
-    """The labels of the options in the arguments of a call; empty if these were truncated."""
+    """The option labels in the arguments of a call; empty if the arguments were truncated."""
     try:
         asked = json.loads(target)["questions"]
         return [option["label"].strip(" .").casefold() for question in asked for option in question["options"]]
@@ -187,26 +186,26 @@ def _option_labels(target: str) -> list[str]:
 
 
 def message_blocks(value: Mapping[str, Any]) -> list[Mapping[str, Any]] | None:
-    """A message's content as blocks; a plain string is one text block. None if there is no message."""
+    """A message's content as a list of blocks, or None if there is no message. A plain string is one text block."""
     content = to_mapping(value.get("message")).get("content")
     return list_parts(content) if isinstance(content, str | list) else None
 
 
 _LINKS = 4096
 _QUEUED = 16
-_TELLING_WORDS = 4  # prompts with fewer words are often repeated
+_TELLING_WORDS = 4  # words; shorter prompts are often repeated
 Range = tuple[int, int]
 """The bytes [start, end) of a record in its file."""
 
 
 @dataclass(kw_only=True, slots=True)
 class State:
-    """The state after earlier records; all of it is bounded.
+    """The state after the records read so far. Its size is bounded.
 
-    ``links`` maps a record without event to its nearest ancestor with one. ``queue`` are prompts waiting to be sent, with place and
-    text; ``steered`` are hashes of texts that were already taken from the queue. ``opened`` is the session whose first prompt was
-    seen, ``machine`` the session that a program started, ``command`` the previous prompt's record if it was a slash command.
-    ``scheduled`` are hashes of the prompts that the agent told the client to send later.
+    ``links`` maps a record without events to its nearest ancestor with one. ``queue`` has the prompts waiting to be sent, with
+    place and text; ``steered`` has hashes of texts already taken from the queue. ``opened`` is the session whose first prompt was
+    read, ``machine`` the session that a program started, ``command`` the record of the previous prompt if it was a slash command.
+    ``scheduled`` has hashes of the prompts that the agent told the client to send later.
     """
 
     session: str = ""
@@ -226,7 +225,7 @@ _CARRIED = ("session", "cwd", "branch", "opened", "machine", "command", "links",
 
 
 def load_state(carry: str, fetch: Fetch) -> State:
-    """Load the result of :func:`dump_state`."""
+    """Restore a state from the result of :func:`dump_state`."""
     held = json.loads(carry)
     state = State(**{name: held[name] for name in _CARRIED if name in held})
     state.calls.load(held.get("calls", {}), fetch, _calls_in)
@@ -239,7 +238,7 @@ def _calls_in(value: Mapping[str, Any]) -> Iterator[ToolUse]:
 
 
 def dump_state(state: State) -> str:
-    """The stored form of a state: JSON with ids, hashes, folders, branches and places, but no words of the transcript."""
+    """The state as JSON: ids, hashes, folders, branches and places, but no words of the transcript."""
     held: dict[str, Any] = {name: getattr(state, name) for name in _CARRIED}
     held["calls"] = state.calls.dump()
     held["queue"] = [place for place, _ in state.queue]
@@ -247,7 +246,7 @@ def dump_state(state: State) -> str:
 
 
 def queued_text(value: Mapping[str, Any]) -> str:
-    """The text of a prompt that was put into the queue; empty if the record's own fields say that nobody typed it."""
+    """The text of a queued prompt; empty if the record's own fields say that nobody typed it."""
     return "" if label_record(value, subagent_file=False) else content_text(value.get("content"))
 
 
@@ -257,8 +256,8 @@ def queue_prompt(state: State, place: Range, text: str) -> None:
 
 
 def unqueue_prompt(state: State, text: str) -> tuple[str, bool]:
-    """Remove a prompt from the queue: the one with this text, or the first one if the text is empty. Returns its text, and whether
-    it was in the queue.
+    """Remove from the queue the prompt with this text, or the first one if the text is empty. Return its text, and whether it was
+    in the queue.
     """
     text = text or next((waiting for _, waiting in state.queue), "")
     found = next((index for index, (_, waiting) in enumerate(state.queue) if waiting == text), len(state.queue))
@@ -268,7 +267,7 @@ def unqueue_prompt(state: State, text: str) -> tuple[str, bool]:
 
 
 def sent_before(state: State, text: str) -> bool:
-    """True if a prompt repeats one that was taken from the queue. If it is still in the queue, it is marked as taken."""
+    """True if a prompt repeats one that was taken from the queue. A prompt that is still in the queue is marked as taken."""
     if len(text.split()) < _TELLING_WORDS:
         return False
     if any(waiting == text for _, waiting in state.queue) or hash_texts(text) in state.steered:
@@ -277,7 +276,7 @@ def sent_before(state: State, text: str) -> bool:
 
 
 def is_first_time(state: State, text: str) -> bool:
-    """True if a queued text was not taken before. The same text may occur twice: as an attachment, and when it leaves the queue."""
+    """True if a queued text was not taken before. A text may occur twice: as an attachment, and when it leaves the queue."""
     mark = hash_texts(text)
     if mark in state.steered:
         state.steered = [other for other in state.steered if other != mark]
@@ -286,15 +285,15 @@ def is_first_time(state: State, text: str) -> bool:
     return True
 
 
-_SCHEDULERS = ("CronCreate", "ScheduleWakeup")  # tools by which the agent has the client send a prompt later
+_SCHEDULERS = ("CronCreate", "ScheduleWakeup")  # tools by which the agent schedules a prompt that the client sends later
 
 
 def note_scheduled(state: State, block: Mapping[str, Any]) -> None:
-    """Remember the prompt that a call schedules."""
+    """Store the hash of the prompt that a call schedules."""
     if block.get("name") in _SCHEDULERS and (text := content_text(to_mapping(block.get("input")).get("prompt"))):
         state.scheduled = [*state.scheduled, hash_texts(text)][-_QUEUED:]
 
 
 def link_record(state: State, native: str, parent: str) -> None:
-    """Remember the parent of a record without events."""
+    """Store the parent of a record without events."""
     hold_newest(state.links, native, parent, _LINKS)

@@ -1,8 +1,8 @@
 """Read Claude Code's session files (``projects/<slug>/<session>.jsonl``, and sub-agents' files beside them).
 
-Every record is interpreted by its own fields and a small state: open tool calls, the links of records without events, queued
-prompts, the last working directory and branch. Copies are not removed here; an event has the same key in all copies. Which branches
-were abandoned is found later (``kept.store.threads``).
+Each record is interpreted by its own fields and a small state: open tool calls, the links of records without events, queued
+prompts, the last working directory and branch. Copied records are not removed, because an event has the same key in all copies.
+``kept.store.threads`` later finds the abandoned branches.
 """
 
 import os
@@ -53,7 +53,7 @@ from kept.sources.json_lines import Outcome, RecordReader, read_slices
 from kept.sources.message_parts import is_machine_session_start
 from kept.sources.records import Record, read_beginning, sample_records
 
-# Records without speech; each type is its own reason.
+# Types of records without speech. The type is also the reason for dropping the record.
 _SILENT = word_set(
     "summary ai-title custom-title agent-name agent-color agent-setting last-prompt mode permission-mode "
     "file-history-snapshot pr-link progress tag worktree-state content-replacement attribution-snapshot started result "
@@ -73,12 +73,12 @@ class ClaudeCode:
         return (claude_folder(home, env) / "projects",)
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """True if the first record that identifies a format identifies this one."""
+        """True if the first record that identifies any format is Claude Code's."""
         values = list(sample_records(head))
         if values:
             return next((verdict for verdict in (_recognize_record(value, path) for value in values) if verdict is not None), False)
-        # No record is complete and valid: the first may be longer than the head (a pasted image), or the only one damaged. The
-        # fields around a message are then searched as text.
+        # No record in the head is complete and valid: the first is longer (a pasted image), or the only one is damaged. The fields
+        # around the message are then searched as text.
         cues = ((b'"parentUuid"', b'"sessionId"'), (b'"type"', b'"message"', b'"role"'))
         return head.lstrip().startswith(b"{") and any(all(word in head for word in words) for words in cues)
 
@@ -93,7 +93,7 @@ class ClaudeCode:
 
 
 def _recognize_record(value: Mapping[str, Any], path: Path) -> bool | None:
-    """True if a record is Claude Code's, False if it is another format's, None if it may be either."""
+    """True if a record is Claude Code's, False if it has another format, None if it fits several formats."""
     kind, message = value.get("type"), value.get("message")
     if kind in ("started", "result"):
         return "workflows" in path.parts[-4:] or None
@@ -112,7 +112,7 @@ def _is_subagent(path: Path) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _FileInfo:
-    """What is known from a file's name."""
+    """The facts that a file's name and folder give."""
 
     path: str
     stem: str
@@ -183,7 +183,7 @@ def _read_user(state: State, value: Mapping[str, Any], file: _FileInfo, noted: d
 
 
 def _label_command_body(state: State, value: Mapping[str, Any], content: list[Mapping[str, Any]]) -> tuple[Author, str] | None:
-    """The label of the client's expansion of a slash command: the record after the command, with a list as its content."""
+    """The label of a record with the expansion of a slash command: it follows the command, and its content is a list."""
     command, state.command = state.command, ""
     if [block for block in content if block.get("type") == "text" and "<command-name>" in content_text(block.get("text"))]:
         state.command = truncate_name(value.get("uuid"))
@@ -191,7 +191,7 @@ def _label_command_body(state: State, value: Mapping[str, Any], content: list[Ma
     return (Author.INJECTED, "command-body") if command and is_list and value.get("parentUuid") == command else None
 
 
-# Reasons for treating a prompt as a program's; counted in the account, because it may have been a person's after all.
+# Reasons for treating a prompt as a program's. The account counts them, because a person may have typed it after all.
 _PROGRAMS = frozenset({"entrypoint-sdk", "promptSource-machine"})
 
 
@@ -284,8 +284,8 @@ def _read_attachment(state: State, value: Mapping[str, Any], file: _FileInfo, no
 
 
 def _read_queue_operation(state: State, record: Record, file: _FileInfo, noted: dict[str, int]) -> _Result:
-    """Read a change of the queue of prompts that were typed while the assistant worked. A prompt is later sent as a separate
-    record, unless it was removed from the queue into the current turn.
+    """Read a change of the queue of prompts that were typed while the assistant worked. A prompt that leaves the queue into the
+    current turn has no other record. All others are sent later as records of their own.
     """
     value = record.value
     operation = value.get("operation")
@@ -340,14 +340,14 @@ def _to_events(state: State, record: Record, drafts: list[EventDraft], parent: s
 
 
 def _nearest_parent(state: State, value: Mapping[str, Any]) -> str:
-    """The nearest ancestor with an event. A compaction's record has no parent, but a logical one."""
+    """The nearest ancestor with an event. For a compaction's record this is its logical parent, because it has no other."""
     native = truncate_name(value.get("parentUuid")) or truncate_name(value.get("logicalParentUuid"))
     return state.links.get(native, native)
 
 
 CLAUDE_CODE = "claude-code"
 _DEFAULT_DAYS = 30
-_WARNING_DAYS = 7  # days before the deletion of a transcript on which kept begins to warn
+_WARNING_DAYS = 7  # days before the deletion of a transcript when kept begins to warn
 _SETTINGS_BYTES = 2**20
 
 
@@ -357,7 +357,7 @@ def claude_folder(home: Path, env: Mapping[str, str]) -> Path:
 
 
 def deletion_time(info: os.stat_result, days: int | None, now: datetime) -> datetime | None:
-    """When a tool deletes a file that it keeps for ``days`` without a change, if that is within a week; else None."""
+    """The time when a tool deletes a file that it keeps for ``days`` after the last change; None if that is over a week away."""
     if days is None:
         return None
     end = datetime.fromtimestamp(info.st_mtime, UTC) + timedelta(days=days)
@@ -365,7 +365,7 @@ def deletion_time(info: os.stat_result, days: int | None, now: datetime) -> date
 
 
 def retention_days(source: str, home: Path, env: Mapping[str, str]) -> int | None:
-    """The days without a change after which a tool deletes a transcript; None if it never does."""
+    """The number of days after the last change when a tool deletes a transcript; None if it never does."""
     if source != CLAUDE_CODE:
         return None
     settings = read_beginning(claude_folder(home, env) / "settings.json", _SETTINGS_BYTES)

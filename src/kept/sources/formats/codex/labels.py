@@ -1,4 +1,4 @@
-"""Helpers for single items of Codex: which user text is the client's own, the target of a call, the exit status of an output, and
+"""Parse single items of Codex: which user text the client wrote, the target of a call, the exit status of an output. Also defines
 the reader's state.
 """
 
@@ -38,12 +38,12 @@ _IDE, _IDE_END = "# Context from my IDE setup:", "\n## My request for Codex:"
 
 
 def client_text_reason(text: str) -> str:
-    """The reason why a text of role user is the client's; empty if it may be the user's."""
+    """The reason why the client wrote a text of role user; empty if the user may have written it."""
     return match_opening("codex", text.lstrip())
 
 
 def strip_hook_blocks(text: str) -> tuple[str, str]:
-    """The text without the blocks that hooks added, and these blocks."""
+    """Return the text without the blocks that hooks added, and these blocks."""
     kept, hooks, position = [], [], 0
     while (start := text.find(_HOOK, position)) >= 0:
         end = text.find(_HOOK_END, start)
@@ -57,11 +57,11 @@ def strip_hook_blocks(text: str) -> tuple[str, str]:
 
 
 def prompt_drafts(text: str, noted: dict[str, int], *, reason: str) -> list[EventDraft]:
-    """The drafts of a prompt: the user's text, and additions by hooks and an editor's extension."""
+    """The drafts of a prompt: the user's text, and additions by hooks and by an editor's extension."""
     text, hooks = strip_hook_blocks(text)
     drafts = [injected_draft(hooks, "hook-prompt", 1)] if hooks else []
     if text.startswith(_IDE) and _IDE_END in text:
-        context, _, text = text.rpartition(_IDE_END)  # a selection may contain this heading; the request comes last
+        context, _, text = text.rpartition(_IDE_END)  # a selection may contain this heading, so the last one precedes the request
         drafts.append(injected_draft(context, "ide-context", 2))
     return EventDraft(reason=reason).typed(text, noted) + drafts
 
@@ -103,14 +103,14 @@ _PATCH_MARKS = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
 
 
 def _patched_files(text: str) -> list[str]:
-    """The files that a patch changes, in order."""
+    """The paths of the files that a patch changes, in the order of the patch."""
     if "*** Begin Patch" not in text:
         return []
     return [line.partition(": ")[2].strip() for line in text.splitlines() if line.startswith(_PATCH_MARKS)]
 
 
 def parse_output(output: Any, noted: dict[str, int]) -> tuple[str, bool | None, int | None]:
-    """An output's text, whether the tool succeeded, and its exit status; the last two are None if unknown."""
+    """An output's text, whether the tool succeeded, and its exit status. The last two are None if unknown."""
     success = None
     if isinstance(output, dict):
         success = output.get("success")
@@ -134,7 +134,7 @@ _STATED = ("Process exited with code ", "Exit code: ")
 
 
 def _header_exit_code(text: str) -> int | None:
-    """The status in the lines that the client adds above an output; what the tool printed below them does not count."""
+    """The exit status in the lines that the client adds above an output. Lines that the tool printed below them do not count."""
     for line in text[:_HEADER_CHARACTERS].splitlines():
         if line == "Output:":
             break
@@ -149,7 +149,7 @@ WAITING = 16
 
 
 class WaitingPrompt(NamedTuple):
-    """A prompt that was recorded once and waits for its second record: its place, its time as written, its text."""
+    """A prompt that waits for its second record: its place in the file, its time as written, and its text."""
 
     place: RecordPlace
     stamp: str
@@ -158,20 +158,20 @@ class WaitingPrompt(NamedTuple):
 
 @dataclass(kw_only=True, slots=True)
 class State:
-    """The state after earlier records; all of it is bounded.
+    """The state after the records read so far. Its size is bounded.
 
     ``session`` is the file's own id, ``source`` the id of the conversation from which it was converted, ``root`` the id of the
     session from which its beginning was copied. ``created``, ``written`` and ``began`` are the times of the session, of its first
-    line and of the root, as written. ``turn`` is the id of the current turn. ``grid`` counts the seconds of a converted beginning,
-    -1 after its end.
+    line and of the root, as written. ``turn`` is the id of the current turn. ``grid`` counts the seconds of a converted beginning;
+    it is -1 after its end.
 
-    ``machine`` names the purpose for which the client itself runs the session. ``subagent``: an agent started it. ``digest``: its
-    first prompt is a program's. ``unattended``: a program started it, or no person works in its folder. ``printed``: ``codex exec``
-    runs it. ``legacy``: the file is in the old form. ``opened``: its first prompt was seen. ``told``: the file has events that
-    confirm prompts.
+    ``machine`` names the purpose for which the client itself runs the session. The flags mean: ``subagent``, an agent started the
+    session; ``digest``, a program wrote its first prompt; ``unattended``, a program started it, or no person works in its folder;
+    ``printed``, ``codex exec`` runs it; ``legacy``, the file has the old form; ``opened``, the first prompt was read; ``told``, the
+    file has events that confirm prompts.
 
-    ``chain`` is a hash of the conversation so far, ``tip`` its last record, ``prompts`` the records that the last prompts follow.
-    ``held`` are prompts still without their event, ``early`` events still without their prompt.
+    ``chain`` is a hash of the conversation so far, ``tip`` its last record. ``prompts`` has the records that the last prompts
+    follow. ``held`` has prompts whose event is still missing, ``early`` events whose prompt is still missing.
     """
 
     session: str = ""
@@ -205,7 +205,7 @@ _CARRIED = tuple(name for name in State.__slots__ if name not in _PLACES)
 
 
 def load_state(carry: str, fetch: Fetch) -> State:
-    """Load the result of :func:`dump_state`."""
+    """Restore a state from the result of :func:`dump_state`."""
     stored = json.loads(carry)
     state = State(**{name: stored[name] for name in _CARRIED if name in stored})
     state.calls.load(stored.get("calls", {}), fetch, _calls_in)
@@ -222,7 +222,7 @@ def _calls_in(value: Mapping[str, Any]) -> list[ToolUse]:
 
 
 def dump_state(state: State) -> str:
-    """The stored form of a state: JSON with ids, hashes, folders, times and places, but no words of the transcript."""
+    """The state as JSON: ids, hashes, folders, times and places, but no words of the transcript."""
     stored: dict[str, Any] = {name: getattr(state, name) for name in _CARRIED}
     stored["calls"] = state.calls.dump()
     stored["held"] = [prompt.place for prompt in state.held]
@@ -231,7 +231,7 @@ def dump_state(state: State) -> str:
 
 
 def record_item(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The item in a record: its payload, or the record itself in the old form."""
+    """The item in a record: its payload, or in the old form the record itself."""
     payload = value.get("payload")
     return payload if isinstance(payload, dict) else value
 
@@ -242,7 +242,7 @@ def record_stamp(value: Mapping[str, Any]) -> str:
 
 
 def prompt_text(item: Mapping[str, Any]) -> str:
-    """What the user may have typed in a prompt: the message of its event, or the text of its item without the client's own."""
+    """The text of a prompt that the user may have typed: its event's message, or its item's text without the client's own texts."""
     if "message" in item:
         return content_text(item["message"])
     content = item.get("content")
@@ -251,7 +251,7 @@ def prompt_text(item: Mapping[str, Any]) -> str:
 
 
 def take_prompt(waiting: list[WaitingPrompt], text: str) -> bool:
-    """Remove the first waiting prompt that ends with this text, or with which this text ends; False if there is none."""
+    """Remove the first waiting prompt that ends with this text, or that is the end of this text. Returns False if there is none."""
     words = one_line(text)
     for index, prompt in enumerate(waiting):
         other = one_line(prompt.text)
@@ -262,22 +262,22 @@ def take_prompt(waiting: list[WaitingPrompt], text: str) -> bool:
 
 
 def next_message_key(state: State, *parts: str) -> str:
-    """The key of the next message: a hash of everything said before it and of itself.
+    """The key of the next message: a hash of all messages before it and of itself.
 
-    A fork's copy of the conversation's beginning has the same keys, whatever its time stamps; a text that is said twice has two
-    keys.
+    A fork copies the beginning of a conversation, and its copy has the same keys whatever its time stamps. A text that is said
+    twice has two keys.
     """
     state.chain = hash_texts(state.chain or state.root, *parts)
     return state.chain
 
 
 def open_turn(state: State) -> None:
-    """Begin the turn of a prompt, to which a rollback may go back."""
+    """Begin the turn of a prompt. A later rollback may return to this point."""
     state.prompts = [*state.prompts, state.tip][-_PROMPTS:]
 
 
 def roll_back(state: State, turns: int) -> None:
-    """Go back before the last ``turns`` prompts."""
+    """Return to the point before the last ``turns`` prompts."""
     first = max(0, len(state.prompts) - turns)
     state.tip = state.prompts[first]
     state.prompts = state.prompts[:first]

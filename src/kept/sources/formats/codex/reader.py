@@ -1,14 +1,17 @@
-"""Read Codex's rollouts (``sessions/YYYY/MM/DD/rollout-….jsonl``, plain or ``.zst``), also old ones, whose items have no wrapper.
+"""Read Codex's rollouts (``sessions/YYYY/MM/DD/rollout-….jsonl``, plain or ``.zst``), including old ones, whose items have no
+wrapper.
 
-The client records every prompt twice, as an item of the model's transcript and as an event; only the event proves that somebody
-typed it. The item waits for its event until the model continues. In files without such events, its text decides. The second record
-of a text is dropped as ``told-twice``.
+The client records each prompt twice: as an item of the model's transcript, and as an event. Only the event proves that somebody
+typed it. The item waits for its event until the model continues. If a file has no such events, the item's text decides. The second
+record of a text is dropped as ``told-twice``.
 
-The key of a message is a hash of the conversation up to it, so a fork's or subagent's copy of its parent's beginning has the
-parent's keys. Calls and outputs are identified by their call. ``record`` and ``parent`` are such keys too: each event follows the
-one before it. A rollback becomes a prompt without text, labelled abandoned, that follows what the first removed prompt followed
-(see ``kept.store.threads``). Records that SpecStory converted from another tool's session get that session's id, the label injected
-and no time, because theirs is the time of the conversion.
+The key of a message is a hash of the conversation up to it. If a fork or subagent copied the beginning of its parent, both have the
+same keys there. Calls and outputs are identified by the id of their call. ``record`` and ``parent`` are such keys too: each event
+follows the one before it.
+
+A rollback becomes a prompt without text that is labelled abandoned. Its parent is that of the first removed prompt (see
+``kept.store.threads``). SpecStory can convert another tool's session to a rollout. Such records get the id of that session and the
+label injected. They get no time, because their time is that of the conversion.
 """
 
 from collections.abc import Iterator, Mapping
@@ -67,7 +70,7 @@ _ITEMS = (*CALLS, *OUTPUTS, "message", "reasoning", "image_generation_call", "co
 _WRAPPED = ("response_item", "event_msg", "turn_context", "compacted")
 _SILENT = ("world_state", "token_usage_record", "retained_context", "inter_agent_communication")  # without words of a conversation
 _MACHINES = ("memory_consolidation", "review", "compact")
-_AGENT_NAMES = ("agent_nickname", "agent_role", "agent_path")  # the name that the agent which started a session gave it
+_AGENT_NAMES = ("agent_nickname", "agent_role", "agent_path")  # the name that an agent gave to the subagent it started
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,7 +85,7 @@ class Codex:
         return folder / "sessions", folder / "archived_sessions"
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """True if the first record is a rollout's; a compressed file is recognized by its name."""
+        """True if the first record is a rollout's. A compressed file is recognized by its name."""
         if head.startswith(MAGIC):
             return path.name.startswith("rollout-") and path.name.endswith(".jsonl.zst")
         values = list(sample_records(head))
@@ -91,7 +94,7 @@ class Codex:
                 _opens_rollout(value) or (value.get("type") in _WRAPPED and isinstance(value.get("payload"), dict))
                 for value in values
             )
-        # The first record may be longer than the head (base instructions); its own fields come before them.
+        # The first record may be longer than the head (base instructions). Its own fields come before the long ones.
         opening = head[:2048].replace(b" ", b"")
         return b"\n" not in head.rstrip() and b'"type":"session_meta"' in opening and b'"payload"' in opening
 
@@ -100,7 +103,7 @@ class Codex:
         return path.name.endswith((".jsonl", ".jsonl.zst"))
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
-        """Yield the events after the cursor. A compressed file beside its plain version is skipped. Raises SourceError."""
+        """Yield the events after the cursor. Skips a compressed file beside its plain version. Raises SourceError."""
         reader = RecordReader(start=load_state, step=partial(_read_record, path=str(path)), save=dump_state)
         if path.suffix != ".zst":
             return read_slices(path, cursor, reader)
@@ -151,9 +154,7 @@ _Result = list[EventDraft] | str
 
 
 def _begin_session(state: State, value: Mapping[str, Any], meta: Mapping[str, Any], *, legacy: bool = False) -> str:
-    """Read a session's identity. The first one is the file's own; the heads right after it belong to its ancestors, and were copied
-    with their turns.
-    """
+    """Read a session's identity. The first one is the file's own. Those right after it belong to its ancestors."""
     native = truncate_name(meta.get("id"))
     written = value.get("timestamp")
     began = meta.get("timestamp") or written
@@ -174,7 +175,7 @@ def _begin_session(state: State, value: Mapping[str, Any], meta: Mapping[str, An
 
 
 def _set_runner(state: State, source: Any) -> None:
-    """Set who started the session: a person, an agent (then it is a subagent's), or the client itself."""
+    """Set who started the session: a person, an agent (which makes it a subagent's session), or the client itself."""
     if isinstance(source, dict):
         inner = source.get("subagent", source.get("sub_agent", source.get("subAgent")))
         kind = inner if isinstance(inner, str) else next(iter(to_mapping(inner)), "")
@@ -199,7 +200,7 @@ def _read_compaction(item: Mapping[str, Any], noted: dict[str, int]) -> _Result:
 
 
 def _read_client_event(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Result:
-    """Read an event of the client; only prompts and rollbacks count."""
+    """Read an event of the client. Only prompts and rollbacks have results."""
     match item.get("type"):
         case "user_message":
             state.told = True
@@ -208,7 +209,7 @@ def _read_client_event(state: State, record: Record, item: Mapping[str, Any], no
                 count_note(noted, "block:image", len(item["images"]))
             if not text:
                 return "no-text"
-            if item.get("kind") not in (None, "", "plain"):  # the client's own: instructions, the environment
+            if item.get("kind") not in (None, "", "plain"):  # written by the client: instructions, the environment
                 return [injected_draft(text, f"user_message-event:{safe_word(item['kind'])}")]
             if not take_prompt(state.held, text):
                 state.early = [*state.early, WaitingPrompt(record.place, record_stamp(record.value), text)][-WAITING:]
@@ -292,7 +293,7 @@ def _parse_cwd(text: str) -> str:
 
 
 def _is_past_prompts(value: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
-    """True if no event will follow for the prompts before this record: the model continued, or the turn ended."""
+    """True if no event will follow for the held prompts, because the model continued or the turn ended."""
     match value.get("type"):
         case "response_item":
             return item.get("type") != "message" or item.get("role") == "assistant"
@@ -305,7 +306,7 @@ def _is_past_prompts(value: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
 
 
 def _release_held_prompts(state: State, noted: dict[str, int], path: str) -> Iterator[Event]:
-    """Yield the held prompts, which have no event: injected if the file has such events, else the user's."""
+    """Yield the held prompts, which got no event. They are injected if the file has events of prompts, else they are the user's."""
     held, state.held, state.early = state.held, [], []
     for place, stamp, text in held:
         if state.told:
@@ -317,7 +318,7 @@ def _release_held_prompts(state: State, noted: dict[str, int], path: str) -> Ite
 
 
 def _draft_prompt(state: State, text: str, reason: str, noted: dict[str, int]) -> list[EventDraft]:
-    """The drafts of a prompt; in a subagent's session it is an agent's, in a session that a program started the program's."""
+    """The drafts of a prompt. Its author is an agent in a subagent's session, and a program in a session that a program started."""
     open_turn(state)
     drafts = prompt_drafts(text, noted, reason=reason)
     if state.subagent:
@@ -358,7 +359,7 @@ def _to_events(state: State, place: RecordPlace, stamp: str, drafts: list[EventD
 
 
 def _is_converted_copy(state: State, stamp: str) -> bool:
-    """True if a record belongs to a converted beginning: its turns are stamped one second apart, from the first line on."""
+    """True if a record belongs to a converted beginning, whose turns are stamped one second apart from the first line on."""
     if state.grid < 0:
         return False
     base, at = parse_instant(state.written), parse_instant(stamp)
@@ -374,7 +375,7 @@ _BURST = timedelta(seconds=1)
 
 
 def _event_time(state: State, stamp: str) -> tuple[datetime | None, Precision]:
-    """The time of a record. The copied beginning of a fork has the time of the fork, so there the ids of its turns decide."""
+    """The time of a record and its precision. Turns that a fork copied have the fork's time, so the ids of the turns decide."""
     if state.legacy:
         return parse_instant(state.created), Precision.SESSION
     at = parse_instant(stamp)
@@ -388,7 +389,7 @@ def _event_time(state: State, stamp: str) -> tuple[datetime | None, Precision]:
 
 
 def _parse_uuid_time(native: str) -> datetime | None:
-    """The time in a UUID of version 7: its first 48 bits are milliseconds."""
+    """The time in a UUID of version 7, whose first 48 bits are milliseconds since 1970; None for other ids."""
     try:
         uuid = UUID(native)
     except ValueError:

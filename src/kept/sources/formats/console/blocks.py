@@ -23,7 +23,7 @@ class BlockForm(StrEnum):
     RESULT = "result"
     HEADING = "heading"
     UNLABELLED = "unlabelled"
-    # Furniture: rows without anything said.
+    # Rows of the client's interface, which nobody said.
     BANNER = "banner"
     BOX = "box"
     RULE = "rule"
@@ -48,7 +48,7 @@ class ScreenClient(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScreenBlock:
-    """The rows [first, after) of a screen. ``glyph`` identified its form; ``doubtful``: a prompt that may be a quotation."""
+    """The rows [first, after) of a screen. ``glyph`` identified their form. ``doubtful`` marks a prompt that may be a quotation."""
 
     form: BlockForm
     first: int
@@ -96,7 +96,7 @@ _NEAR = 20
 def split_blocks(rows: Sequence[Row], client: ScreenClient | None = None, glyph: str = "") -> list[ScreenBlock]:
     """Split a screen's rows into blocks without gaps.
 
-    ``client`` and ``glyph`` are the client and glyph of the rows before, if these rows continue a screen.
+    If the rows continue a screen, ``client`` and ``glyph`` are those of the rows before them.
     """
     blocks = list(_BlockScanner(rows, client or _first_client(rows), glyph).scan_blocks())
     return [_mark_doubtful(block, blocks, number) for number, block in enumerate(blocks)]
@@ -108,12 +108,12 @@ def is_blank(text: str) -> bool:
 
 
 def is_turn_start(text: str) -> bool:
-    """True for a row that certainly begins a block, so that a long screen may be cut before it."""
+    """True for a row that certainly begins a block. A long screen may be cut before such a row."""
     return text[:1] in ("⏺", "❯", "›") and text[1:2] in _SPACES
 
 
 def _first_client(rows: Sequence[Row]) -> ScreenClient:
-    """The client whose glyph comes first."""
+    """The client whose glyph comes first in the rows."""
     for row in rows:
         head = row.text.lstrip()[:1]
         if head in ("⏺", "❯", "⎿") or "Claude Code" in row.text[:200]:
@@ -124,7 +124,7 @@ def _first_client(rows: Sequence[Row]) -> ScreenClient:
 
 
 def _mark_doubtful(block: ScreenBlock, blocks: Sequence[ScreenBlock], number: int) -> ScreenBlock:
-    """Mark a prompt with ``>`` as doubtful if text without a glyph follows: a quotation looks the same."""
+    """Mark a prompt with ``>`` as doubtful if text without a glyph follows, because a quotation looks the same."""
     if block.form is not BlockForm.PROMPT or block.glyph != ">" or block.doubtful:
         return block
     after = next((later for later in blocks[number + 1 : number + _NEAR] if later.form is not BlockForm.RULE), None)
@@ -133,7 +133,7 @@ def _mark_doubtful(block: ScreenBlock, blocks: Sequence[ScreenBlock], number: in
 
 
 class _BlockScanner:
-    """Scans the rows once. ``client`` and ``glyph`` (of prompts) change with each banner and certain prompt."""
+    """Splits rows into blocks in one pass. Each banner and each certain prompt sets ``client`` and the ``glyph`` of prompts."""
 
     def __init__(self, rows: Sequence[Row], client: ScreenClient, glyph: str) -> None:
         self.texts = [row.text.replace("\u00a0", " ") for row in rows]
@@ -161,7 +161,7 @@ class _BlockScanner:
         return ScreenBlock(form=form, first=first, after=after, glyph=glyph, client=self.client, doubtful=doubtful)
 
     def _next_block(self, first: int, number: int) -> ScreenBlock:
-        """The block whose first row with text is ``number``."""
+        """The block that begins at row ``first`` and whose first row with text is ``number``."""
         text = self.texts[number]
         form, glyph = self._row_form(number)
         match form:
@@ -209,11 +209,11 @@ class _BlockScanner:
         return self._make_block(BlockForm.PROMPT, first, after, glyph, doubtful=doubtful)
 
     def _block_end(self, number: int, *, margin: int = 2, results: bool = False, spaced: bool = True, barred: bool = False) -> int:
-        """The row after the block that begins at row ``number``. It includes rows indented by ``margin``, and rows that follow
-        without a blank row.
+        """The row after the block that begins at row ``number``. The block includes rows indented by ``margin``, and rows that
+        follow without a blank row.
 
-        ``results`` includes results. Without ``spaced``, the first blank row ends the block. The rows of a ``barred`` block repeat
-        its glyph.
+        If ``results``, it also includes results. Unless ``spaced``, its first blank row ends it. If ``barred``, its rows repeat its
+        glyph.
         """
         after, blank = number + 1, False
         end = after
@@ -225,7 +225,7 @@ class _BlockScanner:
                     break
             elif barred and text.startswith("▌"):
                 if blank:
-                    break  # a blank row of a prompt has its bar, so the next block begins here
+                    break  # within a prompt even a blank row has a bar, so the next block begins here
                 end = after + 1
             else:
                 form, _ = self._row_form(after)
@@ -239,7 +239,7 @@ class _BlockScanner:
         return end
 
     def _row_form(self, number: int) -> tuple[BlockForm, str]:
-        """The form that a row opens, and its glyph; ``UNLABELLED`` without a glyph."""
+        """The form and the glyph of a row that opens a block. The form is ``UNLABELLED`` if the row has no glyph."""
         text = self.texts[number]
         head, space = text[:1], text[1:2] in ("", " ")
         match head:
@@ -323,7 +323,7 @@ class _BlockScanner:
 
 
 def _is_closed_at_end(text: str) -> bool:
-    """True if the first parenthesis of a call is closed at its end, or not at all because the call was truncated."""
+    """True if the first parenthesis of a call is closed at the end of the text, or never closed because the call was truncated."""
     depth = 0
     for number, character in enumerate(text):
         depth += (character == "(") - (character == ")")

@@ -1,6 +1,8 @@
-"""Make records of a screen's blocks: prompts, answers, calls and results with line wraps undone. Finds sessions, days and repaints.
+"""Make records from a screen's blocks: prompts, answers, calls and results, with line wraps undone. Finds sessions, days and
+repaints.
 
-A prompt that may be a quotation, and text without a glyph, never count as the person's; both are noted as doubts.
+A prompt that may be a quotation never counts as the person's, and neither does text without a glyph. The account notes both as
+doubts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,10 +26,10 @@ _SEEN = 100_000
 _REPEATED = 60  # characters; an answer this long does not follow the same prompt twice by chance
 _UNINDENTED = 0.5
 _WORDS = 1_000
-_NEAR = 200  # blocks of look-ahead; a prompt follows a banner, and an answer a prompt, much sooner
-# A call as it is drawn: ``Name(arguments)``, ``server - tool (MCP)(arguments)``.
+_NEAR = 200  # blocks to look ahead; a prompt follows a banner sooner than that, and so does an answer a prompt
+# A call as the client draws it: ``Name(arguments)``, ``server - tool (MCP)(arguments)``.
 _CALL = compile_late(r"(?s)^([A-Za-z][^()\n]{0,120}?)(?: \(MCP\))?\((.*?)\)?(?: (?:timeout: [\w. ]{1,40}|\(ctrl[^)\n]{0,40}\)))?$")
-# The names of these tools in the clients' transcripts.
+# The names that the clients' transcripts have for these tools.
 _TOOLS = {"Update": "Edit", "Create": "Write", "Search": "Grep", "Fetch": "WebFetch", "List": "LS", "Web Search": "WebSearch"}
 _CODEX_TOOLS = {
     **dict.fromkeys(("Ran ", "Running ", "You ran "), "shell"),
@@ -46,10 +48,10 @@ _ANSWERED = "User answered Claude's question"
 class ScreenState:
     """The reader's state at its position in a screen.
 
-    ``folder`` is the project of the file, ``project`` the project of the session. ``tool`` is that of the last call, ``answered``
-    if the person's answers to questions follow. ``repainting``: what follows was drawn before. ``last`` is the form of the last
-    block with words. ``edges`` are the right edges by form, ``all_edges`` the right edges of prompts and answers together. ``seen``
-    are hashes of blocks.
+    ``folder`` is the project of the file, ``project`` the project of the session. ``tool`` is the tool of the last call.
+    ``answered`` is true if the person's answers to questions follow, ``repainting`` if the following blocks were drawn before.
+    ``last`` is the form of the last block with words. ``edges`` are the right edges for each form, ``all_edges`` those of prompts
+    and answers together. ``seen`` has hashes of blocks.
     """
 
     zone: ZoneInfo
@@ -70,14 +72,14 @@ class ScreenState:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _BlockText:
-    """A block with its text; empty for furniture."""
+    """A block and its text, which is empty for rows of the client's interface."""
 
     block: ScreenBlock
     text: str
 
 
 def read_entries(rows: Sequence[Row], line: int, state: ScreenState) -> Iterator[DocumentEntry]:
-    """Yield the records of some rows, which follow ``line`` other rows of the screen. Updates the state."""
+    """Yield the records of some rows, before which the screen has ``line`` rows. Updates the state."""
     blocks = split_blocks(rows, state.client, state.glyph)
     if not blocks:
         return
@@ -105,7 +107,7 @@ def read_entries(rows: Sequence[Row], line: int, state: ScreenState) -> Iterator
 
 
 def _find_edges(blocks: Sequence[ScreenBlock], lines: Mapping[int, Sequence[WrappedLine]], state: ScreenState) -> None:
-    """Find where rows were wrapped. Edges that these rows do not show stay as they were."""
+    """Update the right edges at which rows were wrapped. An edge that these rows do not show keeps its value."""
     hyphenates = blocks[-1].client is ScreenClient.CODEX
     for form in (BlockForm.PROMPT, BlockForm.ANSWER, BlockForm.CALL, BlockForm.RESULT):
         found = find_edges((lines[block.first] for block in blocks if block.form is form), hyphenates=hyphenates)
@@ -146,7 +148,7 @@ def _strip_margins(rows: Sequence[Row], block: ScreenBlock) -> list[WrappedLine]
 
 
 def _is_unindented(rows: Sequence[Row], blocks: Sequence[ScreenBlock]) -> bool:
-    """True if most rows of answers have no margin: they lost it when the screen was copied."""
+    """True if most rows of answers have no margin, because copying the screen removed it."""
     following = [
         row.text
         for block in blocks
@@ -158,7 +160,7 @@ def _is_unindented(rows: Sequence[Row], blocks: Sequence[ScreenBlock]) -> bool:
 
 
 def _open_banner_session(rows: Sequence[Row], texts: Sequence[_BlockText], number: int, state: ScreenState) -> None:
-    """Open the session that a banner announces. If it begins with the same words as the previous one, the screen was redrawn."""
+    """Open the session that a banner announces. If it begins like the previous session, the screen was redrawn."""
     block = texts[number].block
     banner = "\n".join(row.text for row in rows[block.first : block.after])
     match = _DIRECTORY.search(banner)
@@ -170,7 +172,7 @@ def _open_banner_session(rows: Sequence[Row], texts: Sequence[_BlockText], numbe
 
 
 def _name_session(texts: Sequence[_BlockText], number: int, state: ScreenState) -> None:
-    """Name the session that begins at a block by its client, its day and its first words, unless a session is open."""
+    """Name the session that begins at a block by its client, its day and its first words. Does nothing if a session is open."""
     if state.session:
         return
     near = [text for text in texts[number : number + _NEAR] if text.text or text.block.form is BlockForm.BANNER]
@@ -198,7 +200,7 @@ def _block_entry(
 
 
 def _is_repaint(texts: Sequence[_BlockText], number: int, state: ScreenState) -> bool:
-    """True if a block was drawn before. A repaint starts with a prompt and an answer that occurred before; new text ends it."""
+    """True if a block was drawn before. A repaint begins with a prompt and an answer that occurred before, and ends at new text."""
     text = texts[number]
     mark = hash((text.block.form, text.text))
     if text.block.form is BlockForm.PROMPT:
@@ -220,7 +222,7 @@ def _is_repaint(texts: Sequence[_BlockText], number: int, state: ScreenState) ->
 def _block_drafts(
     block_text: _BlockText, template: EventDraft, state: ScreenState, noted: dict[str, int], *, unindented: bool
 ) -> list[EventDraft]:
-    """The drafts of a block."""
+    """The drafts of a block. ``noted`` counts doubts."""
     text, block = block_text.text, block_text.block
     answered, state.answered = state.answered, False
     match block.form:
@@ -253,8 +255,8 @@ def _block_drafts(
 def _unlabelled_draft(
     text: str, template: EventDraft, state: ScreenState, noted: dict[str, int], *, unindented: bool
 ) -> EventDraft:
-    """The draft of a text without a glyph. It belongs to an answer if answers lost their margin or the screen begins within an
-    answer; else it has no author.
+    """The draft of a text without a glyph. It continues an answer if answers lost their margin or if the screen begins within an
+    answer. Otherwise it has no author.
     """
     begun = state.last is None and all(line.startswith("  ") for line in text.split("\n") if line)
     if begun or (unindented and state.last in (BlockForm.ANSWER, BlockForm.UNLABELLED)):
@@ -272,7 +274,7 @@ def _output_draft(text: str, template: EventDraft, state: ScreenState) -> EventD
 
 
 def _chosen_answers(text: str) -> str:
-    """The person's choices: the words after the arrow of each question."""
+    """The person's choices: the words after the arrow in each line."""
     return "\n".join(answer.strip() for line in text.split("\n") if (answer := line.rpartition(" → ")[2]) != line)
 
 

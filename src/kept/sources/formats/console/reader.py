@@ -1,8 +1,8 @@
 """Read screens of Claude Code and Codex that were saved as text: copied from a terminal, exported, or captured by tmux.
 
-A record is a block of the screen: a prompt, an answer, a call, a result, or furniture, which is dropped with its form as the
-reason. Rows lose terminal colours, titles and modes. Only the glyphs of the two clients identify such a file, see ``blocks.py``. A
-screen of any length is read in bounded memory.
+A record is a block of the screen: a prompt, an answer, a call, a result, or a part of the client's interface. The last kind is
+dropped, with its form as the reason. Terminal colours, titles and modes are removed from rows. Only the glyphs of the two clients
+identify such a file (see ``blocks.py``). A screen of any length is read in bounded memory.
 """
 
 import codecs
@@ -29,9 +29,9 @@ from kept.sources.records import STRIDE, open_source, refuse_wide_text, wide_enc
 from kept.sources.roles import find_turns
 from kept.sources.stamps import Stamp, find_stamp
 
-# Sequences with which a program redraws rows above the cursor: the final screen is then not what the bytes contain.
+# Sequences with which a program redraws rows above the cursor. The bytes then do not contain the final screen.
 _REDRAWS = compile_late(rb"\x1b\[[0-9;]{0,20}[AFHLMSTdf]")
-ROW_BYTES = 2**18  # a longer line is split into several rows
+ROW_BYTES = 2**18  # bytes; a longer line is split into several rows
 _CONTROL = compile_late(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _ESCAPE = compile_late(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?|\x9b[0-?]*[ -/]*[@-~]"
@@ -40,7 +40,7 @@ _ESCAPE = compile_late(
 
 
 def snapshot_of(file: BinaryIO, path: Path) -> Snapshot:
-    """Identify the state of the file. Raises SourceError if it is not UTF-8 text, or is a recording."""
+    """The state of the file. Raises SourceError if the file is not UTF-8 text, or is a recording of a terminal."""
     info = os.fstat(file.fileno())
     file.seek(0)
     refuse_wide_text(path, file.read(4))
@@ -68,7 +68,7 @@ def screen_rows(file: BinaryIO) -> Iterator[Row]:
 
 
 def _split_bytes(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
-    """Yield the lines of a file, very long ones in pieces, each with its position."""
+    """Yield each line of a file with its position in bytes. A very long line comes in several pieces."""
     file.seek(0)
     position = 0
     while data := file.readline(ROW_BYTES):
@@ -80,8 +80,8 @@ def _split_bytes(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
 
 
 def head_rows(head: bytes) -> list[Row]:
-    """The rows of a file's first bytes, to recognize its format; empty if they are not text or have no glyph of a client. Text in
-    another encoding is refused only when it is read.
+    """The rows of a file's first bytes, to recognize its format. Empty if they are not text or have no client's glyph. Other
+    encodings are refused only when the file is read.
     """
     encoding = wide_encoding(head[:4])
     if encoding:
@@ -97,7 +97,7 @@ _GLYPHS = tuple(glyph.encode() for glyph in "⏺⎿❯●›▌└")
 
 
 def _complete_length(data: bytes) -> int:
-    """The length of the data without the incomplete character at its end."""
+    """The length of the data in bytes, without an incomplete character at its end."""
     end = len(data)
     while end > len(data) - 4 and data[end - 1] & 0xC0 == 0x80:
         end -= 1
@@ -105,7 +105,7 @@ def _complete_length(data: bytes) -> int:
 
 
 def _parse_rows(data: bytes, position: int) -> Iterator[Row]:
-    """Yield the rows of one line: one, or more if it contains single carriage returns."""
+    """Yield the rows of one line. A line that contains carriage returns has more than one row."""
     text = data.decode("utf-8", "replace").rstrip("\r\n")
     if position == 0:
         text = text.removeprefix("\ufeff")
@@ -118,9 +118,9 @@ def _parse_rows(data: bytes, position: int) -> Iterator[Row]:
 
 
 _SUFFIXES = word_set(".md .markdown .mdx .txt .text .log .out .ansi .console .term .typescript .capture") | {""}
-_OWNED = 0.5  # minimum share of rows that blocks with glyphs contain; a page that shows a screen as an example has fewer
+_OWNED = 0.5  # minimum share of rows within blocks with glyphs; a page that shows a screen as an example has less
 _STRETCH_ROWS, _STRETCH_CHARACTERS = 3_000, 2**20
-_LONGEST_STRETCH = 6  # a stretch may become this many times as long if no row begins a turn
+_LONGEST_STRETCH = 6  # maximum length in stretches if no row begins a turn
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,11 +131,11 @@ class Console:
     name: str = "console"
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:  # noqa: ARG002 - the protocol's
-        """Empty: a person saves such a file anywhere."""
+        """Empty, because a person may save a screen anywhere."""
         return ()
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """True if at least half of the rows of a text look like a client's screen, and no speaker's name stands before them."""
+        """True if at least half of a text's rows look like a client's screen, and no speaker's name precedes them."""
         if path.suffix.lower() not in _SUFFIXES or head.startswith(b"<!-- Generated by SpecStory"):
             return False
         rows = head_rows(head)
@@ -162,7 +162,7 @@ def _is_screen(rows: Sequence[Row]) -> bool:
 
 
 def _has_glyphs(blocks: Sequence[ScreenBlock], rows: Sequence[Row]) -> bool:
-    """True if glyphs occur together that only one of the clients draws together."""
+    """True if the rows have a combination of glyphs that only one of the clients draws."""
     shown = [block for block in blocks if block.form in SAID and block.glyph]
     glyphs = {block.glyph for block in shown}
     prompted = any(block.form is BlockForm.PROMPT for block in shown)
@@ -199,7 +199,7 @@ def _read_outcomes(rows: Iterator[Row], path: Path, zone: ZoneInfo) -> Iterator[
 
 
 def _file_stamp(front: FrontMatter, path: Path) -> Stamp | None:
-    """The day of a whole file: from its front matter, its name or its folder."""
+    """The day of a whole file, from its front matter, its name or its folder; None if none of them names a day."""
     return conversation_stamp(front, path) or find_stamp(path.parent.name)
 
 
@@ -210,7 +210,7 @@ def _front_entry(rows: Sequence[Row], front: FrontMatter) -> tuple[DocumentEntry
 
 
 def _split_stretches(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """Split the rows into stretches of bounded length, before a row that begins a turn if one comes in time."""
+    """Split the rows into stretches of bounded length. A stretch ends before a row that begins a turn, if one comes in time."""
     stretch: list[Row] = []
     size = 0
     for row in rows:

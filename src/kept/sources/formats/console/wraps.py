@@ -1,7 +1,7 @@
-"""Undo the line wraps of a terminal: find the right edge of the screen, and join the rows that were broken there.
+"""Undo the line wraps of a terminal: find the right edge of the screen, and join the rows that were wrapped there.
 
-A row was wrapped if the first word of the next row would not have fitted after it. The edge is not recorded. Each wrapped pair of
-rows limits it to a range of columns, so the column on which most pairs agree is taken as the edge.
+A row was wrapped if the first word of the next row would not have fitted after it. The screen does not record its right edge, but
+each wrapped pair of rows limits it to a range of columns. The column on which most pairs agree is taken as the edge.
 """
 
 from collections import Counter
@@ -12,13 +12,13 @@ from unicodedata import category, east_asian_width
 
 from kept.core.pattern import compile_late
 
-COLUMNS = 1_000  # wider screens do not exist; longer rows were not wrapped
+COLUMNS = 1_000  # no screen is wider, so longer rows were not wrapped
 _NARROW = 20
-_EDGES = 4  # a screen is resized at most a few times within one stretch of text
+_EDGES = 4  # within one stretch of text, a screen is resized at most this often
 _LEAST_PAIRS = 3
 _LEAST_SHARE = 0.3
-_FALLBACK = 50  # columns; without any evidence, shorter rows are not joined
-_TOLERANCE = 4  # prompts, answers and results may end this many columns before the screen does
+_FALLBACK = 50  # columns; rows shorter than this are not joined if nothing shows an edge
+_TOLERANCE = 4  # columns by which prompts, answers and results may end before the screen does
 _BREAK = compile_late(r"[^\s/-][/-](?=[^\s/-])")
 _ITEM = compile_late(r"^ *(?:[-*+•]|\d{1,3}[.)]) ")
 _CLOSING = ",;:!?)]}\"'"
@@ -26,7 +26,7 @@ _ENDS_IN_BREAK = compile_late(r"[^\s/-][/-]$")
 
 
 class WrappedLine(NamedTuple):
-    """A row of a block: its text without margin, the column where it begins, the one after its end, and the one after its
+    """A row of a block: its text without margin, and three columns: the text's first, the one after its end, the one after its
     padding.
     """
 
@@ -37,17 +37,17 @@ class WrappedLine(NamedTuple):
 
 
 def to_line(row: str, start: int) -> WrappedLine:
-    """The line of a row whose text begins at ``start``, after margin and glyphs of one column each."""
+    """The line of a row whose text begins at column ``start``, after a margin and glyphs that take one column each."""
     text = row[start:].rstrip()
     end = start + text_width(text)
     return WrappedLine(text, start, end, end + len(row) - start - len(text))
 
 
 class WrapEdges(NamedTuple):
-    """Where the rows of a stretch were wrapped.
+    """The columns at which the rows of a stretch were wrapped.
 
-    ``columns`` are the edges on which enough pairs of rows agree, in ascending order; ``widest`` is the end of the longest row;
-    ``breaks`` are the characters (of hyphen and slash) after which words are also broken.
+    ``columns`` are the edges on which enough pairs of rows agree, in ascending order. ``widest`` is the end of the longest row.
+    ``breaks`` has those of the characters hyphen and slash after which the client also breaks words.
     """
 
     columns: tuple[int, ...] = ()
@@ -56,14 +56,14 @@ class WrapEdges(NamedTuple):
 
 
 def text_width(text: str) -> int:
-    """The number of columns that a text takes on a screen."""
+    """The number of columns that a text takes on a screen. Characters of scripts without spaces take two."""
     if text.isascii():
         return len(text)
     return sum(0 if category(char) in ("Mn", "Me", "Cf") else 1 + (east_asian_width(char) in "WF") for char in text)
 
 
 def find_edges(blocks: Iterable[Sequence[WrappedLine]], *, hyphenates: bool) -> WrapEdges:
-    """The right edges of blocks of wrapped text; ``hyphenates``: the client is known to break words at hyphens."""
+    """The right edges of blocks of wrapped text. ``hyphenates`` means that the client is known to break words at hyphens."""
     pairs: list[tuple[WrappedLine, WrappedLine]] = []
     widest = 0
     for lines in blocks:
@@ -77,7 +77,7 @@ def find_edges(blocks: Iterable[Sequence[WrappedLine]], *, hyphenates: bool) -> 
 
 
 def _find_peaks(votes: Counter[tuple[int, int]]) -> list[int]:
-    """The columns that most intervals contain, each one found after the intervals of the previous one were removed."""
+    """The columns that most intervals contain. Each is found after the intervals of the previous one were removed."""
     found: list[int] = []
     remaining = Counter(votes)
     while len(found) < _EDGES:
@@ -101,7 +101,7 @@ def _find_peaks(votes: Counter[tuple[int, int]]) -> list[int]:
 def _has_breaks_after(
     mark: str, pairs: Sequence[tuple[WrappedLine, WrappedLine]], columns: Sequence[int], *, hyphenates: bool
 ) -> bool:
-    """True if rows end after this mark within a word more often than they skip an opportunity for that."""
+    """True if rows end within a word after this mark more often than they miss a chance to end there."""
     broken = kept = 0
     for line, after in pairs:
         edge = next((column for column in columns if column >= line.end), 0)
@@ -114,12 +114,12 @@ def _has_breaks_after(
 
 
 def _break_places(word: str, marks: str) -> list[int]:
-    """Where a word may be broken after one of these marks."""
+    """The positions in a word where it may be broken after one of these marks."""
     return [match.end() for match in _BREAK.finditer(word) if match.group()[-1] in marks]
 
 
 def join_lines(lines: Sequence[WrappedLine], own: WrapEdges, all_edges: WrapEdges) -> str:
-    """The text of a block's rows with wraps undone.
+    """Join the rows of a block to its text, with wraps undone.
 
     ``own`` are the edges of blocks of this form. If they are unknown, ``all_edges`` (of prompts and answers) are used.
     """
@@ -135,7 +135,7 @@ def join_lines(lines: Sequence[WrappedLine], own: WrapEdges, all_edges: WrapEdge
 
 
 def _find_edge(lines: Sequence[WrappedLine], own: WrapEdges, all_edges: WrapEdges) -> tuple[int, int]:
-    """The edge at which these rows were wrapped, and how many columns before it a row may have ended."""
+    """Return the edge at which these rows were wrapped, and how many columns before it a row may have ended."""
     widest = max(line.end for line in lines)
     edge = next((column for column in own.columns if column >= widest), 0)
     if edge:
@@ -150,7 +150,7 @@ def _find_edge(lines: Sequence[WrappedLine], own: WrapEdges, all_edges: WrapEdge
 
 
 def _separator(line: WrappedLine, after: WrappedLine, edge: int, tolerance: int, breaks: str) -> str:
-    """The separator of two rows: a line break, or what was there before the screen broke the line (nothing or a space)."""
+    """The text between two rows: a line break, or the space or nothing that was there before the terminal wrapped the line."""
     text, word = line.text.rstrip(), _first_word(after.text)
     if not text or not word or _ITEM.match(after.text):
         return "\n"
@@ -165,7 +165,7 @@ def _separator(line: WrappedLine, after: WrappedLine, edge: int, tolerance: int,
         return ""
     if _is_wide(text[-1]) and _is_wide(word[0]):
         return ""
-    # Only a word longer than a row is broken elsewhere; the row before it is then full.
+    # The terminal breaks a word elsewhere only if the word is longer than a row. The row before the break is then full.
     last = text.rpartition(" ")[2]
     too_long = text_width(last) + text_width(word) > edge - tolerance - line.column
     broken = too_long and line.end >= edge - tolerance and (last == text or last[-1] not in _CLOSING)

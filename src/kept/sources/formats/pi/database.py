@@ -1,8 +1,8 @@
 """Read the rows of OpenClaw's database of sessions (``agent/openclaw-agent.sqlite``) as records, which the format interprets.
 
-The cursor stores for each session the last row read and its hash. A session that has grown is processed again from its start, which
-rebuilds the state for its new rows; one whose last row has changed is read again. Pointers count rows: ``line`` is the row's number
-in its session, from 1, and the range is [number - 1, number).
+For each session, the cursor stores the last row read and its hash. If a session has grown, its rows are processed from the start to
+rebuild the state, but only the new ones are yielded. If the hash of the last row has changed, the session is read again. Pointers
+count rows: ``line`` is the row's number in its session, from 1, and the range is [number - 1, number).
 """
 
 import json
@@ -26,11 +26,11 @@ DATABASE = "openclaw-agent.sqlite"
 _TABLE = "transcript_events"
 _MARK = 16
 ReaderOf = Callable[[Path, str, str], RecordReader[Any]]
-"""The reader of one session, given the database's path, the session's id and its key."""
+"""A function that returns the reader of one session, given the database's path, the session's id and the session's key."""
 
 
 class _Row(NamedTuple):
-    """A row: its number, its length in bytes, and its text unless it is too long."""
+    """A row of the database: its number, its length in bytes, and its text, or None if it is too long."""
 
     seq: int
     length: int
@@ -50,7 +50,7 @@ def read_database(path: Path, cursor: Cursor, reader_of: ReaderOf) -> Iterator[S
     try:
         with open_copy(path) as database:
             yield from _read_database_slices(path, database, cursor, mark, reader_of)
-    except UnicodeDecodeError as error:  # a damaged schema, quoted in an error message
+    except UnicodeDecodeError as error:  # an error message quotes a damaged schema
         raise SourceError("is not a readable database", where=str(path)) from error
 
 
@@ -112,7 +112,7 @@ def _row_digest(database: sqlite3.Connection, session: str, seq: int) -> str:
 
 
 def _session_keys(database: sqlite3.Connection, tables: frozenset[str]) -> Mapping[str, str]:
-    """The key of each session by its id, from those tables that exist."""
+    """The key of each session by the session's id. Reads those of the known tables that exist."""
     keys: dict[str, str] = {}
     for table, query in (
         ("session_nodes", "SELECT current_session_id, session_key FROM session_nodes"),

@@ -1,9 +1,10 @@
 """Read sessions of pi and OpenClaw (``sessions/….jsonl``, versions 1 and 3, also compressed, and OpenClaw's database).
 
-Entries of version 3 have ids, which forks copy: ids and times form the events' keys, and the links form the tree. Version 1 has
-neither, so a message is identified by its kind, time, call and text, which a branch copies unchanged. OpenClaw's session index
-beside a file says who runs the session: sessions of its clock and hooks are dropped, and in those of several people the words are
-not the user's.
+Entries of version 3 have ids, which forks copy. Ids and times form the events' keys, and the links between entries form the tree.
+Version 1 has neither ids nor links, so a message is identified by its kind, time, call and text, which a branch copies unchanged.
+
+OpenClaw's session index beside a file says who runs the session. Sessions started by its clock or by hooks are dropped. In sessions
+with several people, the words are not the user's.
 """
 
 import json
@@ -79,29 +80,29 @@ _METADATA = Pattern(
     r"(?m)^[\w \t]{1,80}\(untrusted[^)\n]{0,60}\)[^\n]{0,200}\n```json[ \t]*\n(?s:.*?)^```[ \t]*$"
     r"|^\[message_id: [^\]\n]{1,200}\][ \t]*$"
 )
-# The gateway's data about a message's sender and chat.
+# The gateway adds this data about a message's sender and chat.
 _SENT = Pattern(
     r"(?m)^(?:Sender|Conversation info)[ \t]\(untrusted[^)\n]{0,60}\)[^\n]{0,200}\n```json[ \t]*\n((?s:.*?))^```[ \t]*$"
 )
 _NAME = Pattern(r'"(?:name|sender|username)"\s*:\s*"([^"\n]{1,80})"')
 _NUMBER = Pattern(r'"(?:sender_id|id)"\s*:\s*"?([^"\s,}]{1,80})')
 _SHARED = Pattern(r'"(?:is_group_chat|is_group)"\s*:\s*true|"(?:chat_type|chatType)"\s*:\s*"(?:group|channel)"|"group_subject"')
-# "github-bot", "GithubBot", "deploybot", "dependabot[bot]"; not "Jim Talbot".
+# Matches "github-bot", "GithubBot", "deploybot", "dependabot[bot]", but not "Jim Talbot".
 _BOT = Pattern(r"(?:(?i:[\s_.-]bot|\[bot\])|^(?i:bot)|[a-z]Bot|^[a-z0-9_]+bot)$")
 _APART = "\x1f"
 _ENVELOPE = Pattern(r"^\[[^\]\n]{0,160}\d{4}-\d\d-\d\d[T ]\d\d:\d\d[^\]\n]{0,40}\][ \t]*")
 _SYSTEM = Pattern(r"^(?:System: \[[^\n]*(?:\n|$))+")
-# Up to the last closing tag: a file may contain one itself.
+# The match extends to the last closing tag, because a file may contain one itself.
 _FILES = Pattern(r'(?s)^(?:\s*<(?:file|skill) name="[^"\n]{1,1000}"[^<>\n]{0,1000}>.*</(?:file|skill)>)', memory=LARGE)
 _REPLY = Pattern(r"^\s*\[\[\s*reply_to(?:_current|:[^\]\n]{1,200})\s*\]\]\s*")
 _SILENT = ("NO_REPLY", "HEARTBEAT_OK")
 
 
 def parse_sender(text: str, owner: str) -> tuple[str, Runner]:
-    """The owner of a chat (number and name of its first sender), with what this message adds, and whose message this is: one from a
-    group, a bot or anybody but the owner is not the person's.
+    """Return a chat's owner and who sent this message. The owner is the number and name of the first sender, completed by this
+    message. A message from a group, from a bot, or from anybody but the owner is not the person's.
 
-    If the owner and the sender both have a number, numbers are compared, because anybody may choose a name; else names are.
+    If the owner and the sender both have a number, numbers are compared, because anybody may choose a name. Otherwise names are.
     """
     metadata = [match[1] for match in _SENT.finditer(text)] if "(untrusted" in text else []
     number, name = (next((found[1] for item in metadata if (found := pattern.search(item))), "") for pattern in (_NUMBER, _NAME))
@@ -131,7 +132,7 @@ def prompt_drafts(text: str, runner: Runner, provenance: Any, noted: dict[str, i
 
 
 def _unwrap_message(text: str, noted: dict[str, int]) -> tuple[str, list[str]]:
-    """A message without the additions around it, and these additions."""
+    """Return a message without the additions around it, and these additions."""
     around = []
     if "(untrusted" in text or "[message_id: " in text:
         around = [match.group(0) for match in _METADATA.finditer(text)]
@@ -146,7 +147,7 @@ def _unwrap_message(text: str, noted: dict[str, int]) -> tuple[str, list[str]]:
 
 
 def strip_gateway_marks(text: str) -> str:
-    """An assistant's text without its markers for the gateway; empty if it tells the gateway to send nothing."""
+    """An assistant's text without its markers for the gateway. Empty if a marker tells the gateway to send nothing."""
     text = (_REPLY.sub("", text) if text.lstrip().startswith("[[") else text).strip()
     return "" if text in _SILENT else text
 
@@ -154,7 +155,7 @@ def strip_gateway_marks(text: str) -> str:
 _LINKS = 4096
 _INDEX_BYTES = 8 * 2**20
 _SILENT_KINDS = ("model_change", "thinking_level_change", "label", "session_info", "custom", "context_transform", "ephemeral")
-# Sessions that the user deleted, and those that a repair put aside, are not read.
+# Sessions that the user deleted, and sessions that a repair discarded, are not read.
 _DISCARDED = (".jsonl.deleted.", ".jsonl.bak")
 
 
@@ -171,7 +172,7 @@ class Pi:
         return (pi / "sessions", *dict.fromkeys(folder / "agents" for folder in folders))
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """True if the file begins with a session's header, or is an agent's database; discarded sessions are not claimed."""
+        """True if the file begins with a session's header or is an agent's database. Discarded sessions do not count."""
         if any(mark in path.name for mark in _DISCARDED):
             return False
         if head.startswith(MAGIC):
@@ -179,7 +180,7 @@ class Pi:
         return any(map(_opens_session, sample_records(head))) or claims_database(path, head)
 
     def owns(self, path: Path) -> bool:
-        """True for sessions, for those that a reset put aside, and for an agent's database; not for discarded sessions."""
+        """True for sessions, including those archived by a reset, and for an agent's database. Discarded sessions do not count."""
         kept = path.suffix == ".jsonl" or ".jsonl.reset." in path.name or path.name == DATABASE
         return kept and not any(mark in path.name for mark in _DISCARDED)
 
@@ -192,7 +193,7 @@ class Pi:
 
 
 def _opens_session(value: Mapping[str, Any]) -> bool:
-    """True if a record is a session's header, or a message if the header was lost."""
+    """True if a record is a session's header, or a message of a session whose header was lost."""
     if not isinstance(value.get("timestamp"), str):
         return False
     message = value.get("message")
@@ -202,10 +203,10 @@ def _opens_session(value: Mapping[str, Any]) -> bool:
 
 @dataclass(kw_only=True, slots=True)
 class _State:
-    """The state after earlier records; all of it is bounded.
+    """The state after the records read so far. Its size is bounded.
 
-    ``runner`` is who talks to the assistant, ``owner`` the number and name of the first sender. ``opened``: the first prompt was
-    seen; ``digest``: a program wrote it. ``links`` map an entry without event to its nearest ancestor with one.
+    ``runner`` is who talks to the assistant, ``owner`` the number and name of the first sender. ``opened`` means that the first
+    prompt was read, ``digest`` that a program wrote it. ``links`` maps an entry without events to its nearest ancestor with one.
     """
 
     session: str = ""
@@ -242,7 +243,7 @@ def _dump_state(state: _State) -> str:
 
 
 def _runner_beside(path: Path) -> Runner:
-    """The runner of this file's session, according to the session index in the same folder."""
+    """The runner of this file's session according to the session index in the same folder."""
     stem = path.name.partition(".jsonl")[0]
     index = read_beginning(path.parent / "sessions.json", _INDEX_BYTES)
     for key, entry in parse_object(index.decode("utf-8", "replace")).items():
@@ -371,13 +372,13 @@ def _read_result(state: _State, message: Mapping[str, Any], noted: dict[str, int
 
 
 def _trailing_exit_code(text: str) -> int | None:
-    """The exit code that pi's shell tool writes in the last line of an output."""
+    """The exit code in the last line of an output, where pi's shell tool writes it; None if there is none."""
     _, mark, rest = text[-100:].rpartition("Command exited with code ")
     return parse_exit_code(rest.strip(") \n")) if mark else None
 
 
 def _read_execution(message: Mapping[str, Any], noted: dict[str, int]) -> _Result:
-    """A command that the user ran themselves (``!ls``): the command and its output are a tool's."""
+    """The drafts of a shell command that the user ran in the client (``!ls``). Command and output count as a tool's."""
     tool = ToolUse(name="bash", target=truncate_text(content_text(message.get("command"))))
     code = exit_code_of(message.get("exitCode"))
     done = replace(tool, exit_code=code, ok=None if code is None or message.get("cancelled") else code == 0)

@@ -1,9 +1,9 @@
-"""Parse the lines of a SpecStory document: where turns begin, and which parts of a turn are text, thinking, a tool's call and
+"""Parse the lines of a SpecStory document: where turns begin, and which parts of a turn are text, thinking, a tool's call or its
 output.
 
-Older versions of SpecStory put a tool's output into a fence of three backticks whatever it contained, so fences alone do not show
-where a tool's block ends. Documents also quote other documents. So a line counts as a turn's header only with matching surroundings
-and a plausible time.
+Older versions of SpecStory put a tool's output into a fence of three backticks, even if the output contains fences. Fences alone
+therefore do not show where a tool's block ends. Documents also quote other documents. A line counts as a turn's header only if its
+surroundings match and its time is plausible.
 """
 
 from bisect import bisect_left, bisect_right
@@ -23,12 +23,12 @@ _STAMP = Pattern(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-
 _OPEN, _CLOSE = "<tool-use ", "</tool-use>"
 _THINK, _THINK_END = "<think>", "</think>"
 _RULE = "---"
-# Sidechains are written in between, slightly out of order; what is much older is quoted from another session.
+# SpecStory inserts sidechains slightly out of order. A turn much older than the one before it is quoted from another session.
 _DISORDER = timedelta(hours=1)
 
 
 class RowZone(NamedTuple):
-    """The block that contains a row: a tool's block, a fence."""
+    """Whether a row is inside a tool's block, and inside a fence."""
 
     tool: bool
     fenced: bool
@@ -53,7 +53,7 @@ def _parse_fence(text: str) -> Fence | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnHeader:
-    """A turn's first line: its row, the role it names, the model, the time as written and as an instant."""
+    """A turn's first line: its row, the role it names, the model, its time as written, and that time as an instant."""
 
     row: int
     human: bool
@@ -65,7 +65,7 @@ class TurnHeader:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
-    """A turn: its header, the row after its last one, and the first row that quotes another transcript (else ``after``)."""
+    """A turn: its header, the row after its last one, and the first row that quotes another transcript (or ``after``)."""
 
     header: TurnHeader
     after: int
@@ -74,7 +74,7 @@ class Turn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolBlock:
-    """A tool's block: its name and kind, its target, its change, its output (None: not yet), and what the user answered."""
+    """A tool's block: its name and kind, its target, its change, its output (None if missing), and the user's answer."""
 
     name: str
     kind: str
@@ -85,7 +85,7 @@ class ToolBlock:
 
 
 class _FenceLines:
-    """The lines of a document that open or close a fence, and those that may begin a turn."""
+    """The lines of a document that open or close a fence, and the lines that may begin a turn."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self.lines = {number: found for number, row in enumerate(rows) if (found := _parse_fence(row.text))}
@@ -100,7 +100,7 @@ class _FenceLines:
         return next((item for item in following if self.lines[item].mark.startswith(mark)), None)
 
     def is_unclosed_at(self, number: int, mark: str) -> bool:
-        """True if a fence that is open at a line has no end: the line that would close it belongs to a fence that opens later."""
+        """True if the fence that is open at line ``number`` has no end, because the next closing line belongs to a later fence."""
         closer = self.find_closer(number, mark)
         if closer is None:
             return len(mark) == len("```")
@@ -127,7 +127,7 @@ class _FenceLines:
 
 @dataclass(kw_only=True, slots=True)
 class _LineState:
-    """The blocks that contain the current line: a tool's block, a fence and the line that opened it, blocks quoted in the fence."""
+    """The blocks around the current line: a tool's block, a fence, the line that opened it, and the depth of quoted blocks."""
 
     tool: bool = False
     mark: str = ""
@@ -135,7 +135,7 @@ class _LineState:
     depth: int = 0
 
     def read_line(self, number: int, text: str, fences: _FenceLines) -> RowZone:
-        """Read a line; returns the block that contains it, and updates the state for the next one."""
+        """Return the blocks that contain a line, and update the state for the next line."""
         if not self.mark and text.startswith(_OPEN):
             self.tool = True
         zone = RowZone(self.tool, bool(self.mark))
@@ -152,11 +152,11 @@ class _LineState:
         return zone
 
     def _is_block_end(self, number: int, fences: _FenceLines) -> bool:
-        """True if the end of a tool's block is that of the current one."""
+        """True if the end tag of a tool's block ends the current block, and not one quoted in it."""
         if self.depth:
             self.depth -= 1
             return False
-        # A bare fence right before the end of the block closes it, even if an earlier one seemed to have done so.
+        # A bare fence on the last line of the block closes the fence, even if an earlier line seemed to close it.
         return not self.mark or self.opened == number - 1 or fences.is_unclosed_at(number, self.mark)
 
     def reset(self) -> None:
@@ -165,9 +165,9 @@ class _LineState:
 
 
 def parse_turns(rows: Sequence[Row], begun: datetime | None) -> tuple[list[Turn], list[RowZone]]:
-    """The turns of a document that began at ``begun``, and what contains each row (a tool's block, a fence).
+    """Return the turns of a document that began at ``begun``, and for each row whether it is in a tool's block or a fence.
 
-    A fence that is never closed ends with its tool's block or at the next turn.
+    A fence that is never closed ends with its tool's block, or at the next turn.
     """
     headers = {
         number: header
@@ -189,7 +189,7 @@ def parse_turns(rows: Sequence[Row], begun: datetime | None) -> tuple[list[Turn]
                 fits = fits and later and (not inside.mark or _is_fence_reopened(fences, inside, number))
             elif inside.mark:
                 unclosed = fences.is_unclosed_at(number, inside.mark)
-                # SpecStory's own fences, of three backticks, may lack their end; other fences are a reply's.
+                # SpecStory's own fences have three backticks and may lack their end. Other fences are part of a reply.
                 fits = fits and (unclosed if header.at is None or inside.mark != "```" else later) and (later or header.at is None)
             elif header.at is not None and latest is not None:
                 fits = fits and header.at >= latest - _DISORDER
@@ -210,7 +210,7 @@ def parse_turns(rows: Sequence[Row], begun: datetime | None) -> tuple[list[Turn]
 
 
 def _is_fence_reopened(fences: _FenceLines, inside: _LineState, number: int) -> bool:
-    """True if a tool's block without an end left its fence open at a turn."""
+    """True if a tool's block without an end left its fence open at this turn."""
     return not inside.depth and fences.find_closer(number, inside.mark) is not None and fences.is_unclosed_at(number, inside.mark)
 
 
@@ -238,7 +238,7 @@ def _is_after_rule(rows: Sequence[Row], number: int) -> bool:
 
 
 def split_turn_blocks(rows: Sequence[Row], zones: Sequence[RowZone], first: int, after: int) -> Iterator[str | ToolBlock]:
-    """Yield the pieces of a turn's rows [first, after) in order: text, and tools' blocks; thinking is left out."""
+    """Yield the parts of a turn's rows [first, after) in order: text and tools' blocks. Thinking is left out."""
     text: list[str] = []
     number = first
     while number < after:
@@ -261,7 +261,7 @@ def split_turn_blocks(rows: Sequence[Row], zones: Sequence[RowZone], first: int,
 
 
 def join_lines(lines: list[str]) -> str:
-    """Join the lines of a text without blank lines and rules at its end, which are removed from the list."""
+    """Join lines to a text. Blank lines and rules at the end are removed from ``lines`` first."""
     while lines and lines[-1].strip() in ("", _RULE):
         lines.pop()
     return "\n".join(lines).strip()
@@ -306,9 +306,9 @@ def _parse_answers(output: str) -> str:
 
 
 def _split_fences(lines: list[str]) -> tuple[str, str, str | None]:
-    """A block's prose, the content of a fence with a language (a command, a file's text), and the output.
+    """Return a block's prose, the content of a fence with a language (a command, a file's text), and the output.
 
-    The output extends to the last bare fence, because it may contain fences itself.
+    The output extends to the last bare fence, because the output may itself contain fences.
     """
     prose: list[str] = []
     given = ""

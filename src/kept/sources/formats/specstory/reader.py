@@ -1,12 +1,12 @@
 """Read SpecStory's documents (``.specstory/history/….md``, version 2 and before): other tools' sessions as Markdown.
 
-A record is a turn; the text before the first one is one more. A document is rewritten as its session grows, so it is read as a
-whole whenever it has changed. The keys of events are message ids if the document has them; else they are made from the session, the
-time as written and the words, so that a document under several names has the same keys. The session is the original tool's, so a
-conversation that is also read from that tool's own file is recognized by session, kind, second and words.
+A record is a turn, or the text before the first turn. SpecStory rewrites a document as its session grows, so a changed document is
+read as a whole. An event's key is its message id if the document has ids. Otherwise the key is made from the session, the time as
+written and the words, so two copies of a document have the same keys. The session is that of the original tool. If that tool's own
+file is also read, session, kind, second and words show that it is the same conversation.
 
-A tool's expansion of a command follows the command in the same second and has no human author. Text pasted from another transcript
-ends the user's words.
+A tool's expansion of a command follows the command within the same second, and has no human author. The user's words end before
+text pasted from another transcript.
 """
 
 from collections import Counter
@@ -44,12 +44,12 @@ class SpecStory:
     name: str = "specstory"
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
-        """``.specstory/history`` in the working directory, because every project has its own; without one, in the home."""
+        """``.specstory/history`` in the working directory, because each project has its own; else in the home."""
         here = env.get("PWD", "")
         return (Path(here) / ".specstory" / "history",) if here else (home / ".specstory" / "history",)
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """True if the document says that SpecStory made it, or names its session as SpecStory does."""
+        """True if the document says that SpecStory made it, or has a session id in SpecStory's form."""
         if path.suffix.lower() not in (".md", ".markdown"):
             return False
         lines = head.decode("utf-8", "replace").lstrip("\ufeff \r\n").splitlines()[:_HEAD_LINES]
@@ -66,7 +66,7 @@ class SpecStory:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Session:
-    """A document's session: its id and when it began."""
+    """A document's session: its id and its start."""
 
     native: str
     begun: datetime | None
@@ -97,8 +97,8 @@ def _project_folder(path: Path) -> str:
 
 @dataclass(kw_only=True, slots=True)
 class _State:
-    """The state after earlier turns: the number of equal calls, the time of the last command until an answer follows, the latest
-    time, whether the first prompt was seen, and whether a program wrote that prompt.
+    """The state after earlier turns: the number of equal calls, the time of the last command (until an answer follows), the latest
+    time, whether the first prompt was read, and whether a program wrote that prompt.
     """
 
     calls: Counter[str]
@@ -196,7 +196,7 @@ _TOOL_LINE = Pattern(r"^Tool use: \*\*([^*\n]{1,128})\*\*[ \t]*(.*)$")
 
 
 def _text_drafts(text: str, template: EventDraft, state: _State) -> list[EventDraft]:
-    """The drafts of an agent's text. Before version 2, a tool's call is a line in the text, and its output follows."""
+    """The drafts of an agent's text. Before version 2, a tool's call is a line of the text, followed by its output."""
     if "Tool use: **" not in text:
         return [replace(template, text=text)]
     drafts: list[EventDraft] = []
