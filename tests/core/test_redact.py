@@ -667,8 +667,12 @@ def in_lines(text: str, width: int) -> str:
         (f"{in_lines(web_token(90, 43), 36)}\nand done", "{}\nand done"),
         (f"id 7 {token()[:38]}\n{token()[38:]}", "id 7 {}"),
         (f"é {BARE[:20] * 4}AZDO{BARE[20:22]}\n7x é", "é {} é"),
+        (f"  12\t{token()[:24]}\n  13\t{token()[24:]}\n  14\tand done", "  12\t{}\n  14\tand done"),
     ],
-    ids=["below a word", "in many lines", "long", "broken behind a dot", "broken before a dot", "a short end", "known by its end"],
+    ids=[
+        *("below a word", "in many lines", "long", "broken behind a dot", "broken before a dot", "a short end"),
+        *("known by its end", "in numbered lines"),
+    ],
 )
 def test_a_token_that_lines_break_anywhere_is_gone_and_nothing_beside_it(text: str, left: str) -> None:
     done = redact(text, key=KEY)

@@ -19,6 +19,8 @@ def judged(name, *arguments):
         return values.is_secret_value(values.Setting[arguments[0]], arguments[1], found[2])
     if name == "looks_random":
         return shape.looks_random(found[0], least=found[1])
+    if name == "looks_token":
+        return shape.looks_token(found[0], named=found[1])
     if name == "is_grouped":
         return values.is_grouped(found[0], letters=found[1])
     if name == "find_cookie_values":

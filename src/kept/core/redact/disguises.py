@@ -147,7 +147,7 @@ def _find_broken_tokens(data: bytes, called: frozenset[int]) -> Iterator[SecretS
 
 def _broken_token_end(data: bytes, start: int, end: int) -> int:
     """The end of a broken token, without trailing lines that do not look like a part of it."""
-    while (last := data.rfind(b"\n", start, end)) >= 0 and not _ODD.search(data, last + 1, end):
+    while (last := data.rfind(b"\n", start, end)) >= 0 and not _ODD.search(data, _LINE_END.match(data, last).end(), end):
         end = last - (data.endswith(b"\r", start, last))
         border = _BORDER.search(data[start:end])
         end = start + border.start() if border else end

@@ -18,7 +18,6 @@ _COPY = compile_re2(rb"(?i)\bcopy\s+" + _TABLE + rb"\s*\(([^()]{1,1000})\)\s+fro
 _CELL = compile_re2(rb"\s*(?:N?'((?:[^'\\]|\\.|'')*)'|\"([^\"\n]*)\"|((?:[^,()']|\([^()']*\))*))\s*([,)])")
 _NEXT_ROW = compile_re2(rb"\s*,\s*\(")
 _LONGEST_COLUMN = 2_000
-_LEAST = 4  # bytes of a password
 
 
 def find_dumped_values(data: bytes) -> Iterator[tuple[int, int]]:
@@ -72,7 +71,7 @@ def _read_inserted(data: bytes, at: int, columns: Mapping[int, int]) -> Iterator
     while columns and (cell := _CELL.match(data, at)):
         at = cell.end()
         group = next((number for number in (1, 2) if cell.group(number) is not None), 0)
-        if group and place in columns and _is_secret(columns[place], cell.group(group)):
+        if group and place in columns and is_secret_value(Setting.QUOTED, columns[place], cell.group(group)):
             yield cell.span(group)
         place += 1
         if cell.group(4) == b")":
@@ -90,11 +89,7 @@ def _read_copied(data: bytes, at: int, stop: int, columns: Mapping[int, int]) ->
         start = at
         for place, cell in enumerate(data[at:end].split(b"\t")):
             value = cell.rstrip(b"\r")
-            if place in columns and _is_secret(columns[place], value):
+            if place in columns and is_secret_value(Setting.QUOTED, columns[place], value):
                 yield start, start + len(value)
             start += len(cell) + 1
         at = end + 1
-
-
-def _is_secret(rank: int, value: bytes) -> bool:
-    return len(value) >= _LEAST and is_secret_value(Setting.QUOTED, rank, value)
