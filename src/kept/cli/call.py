@@ -1,4 +1,4 @@
-"""Parse the global options, which may be anywhere in a call, and refuse an agent's call that only a person may make.
+"""Parse the global options, which may be anywhere in a call. Refuse calls by an agent that only a person may make.
 
 This module knows commands only by name.
 """
@@ -35,7 +35,7 @@ class GlobalOptions:
 
 
 def split_global_options(arguments: Sequence[str]) -> tuple[GlobalOptions, list[str]]:
-    """Separate the global options from the other arguments; nothing after ``--`` is changed. Raises UsageError."""
+    """Separate the global options from the other arguments. Arguments after ``--`` stay as they are. Raises UsageError."""
     chosen: dict[str, str | bool] = {}
     rest: list[str] = []
     waiting = list(arguments)
@@ -50,7 +50,7 @@ def split_global_options(arguments: Sequence[str]) -> tuple[GlobalOptions, list[
         elif name in _VALUES:
             if not equals and waiting:
                 value = waiting.pop(0)
-            # An empty value is probably an unset shell variable; falling back to the person's own home would do harm.
+            # An empty value is probably an unset shell variable. Falling back to the person's own home would do harm.
             if not value:
                 raise UsageError(f"{name} needs a value", hint=f"write {name} {_EXAMPLES[name]}")
             chosen[_VALUES[name]] = value
@@ -59,7 +59,7 @@ def split_global_options(arguments: Sequence[str]) -> tuple[GlobalOptions, list[
     return GlobalOptions(**chosen), rest  # type: ignore[arg-type]  # the tables above pair each option with a field of its type
 
 
-# Commands by which a person decides: each call of some is a decision, of the others a call with one of these words.
+# Commands by which a person decides. For some, every call is a decision; for others, only a call with one of these words.
 _DECIDE_ALWAYS = frozenset(
     ("edit", "merge", "resolve", "retire", "forget", "pin", "undo", "redo", "import", "restore", "migrate", "web")
 )
@@ -79,7 +79,7 @@ _DECIDE_BY_WORD: Mapping[str, frozenset[str]] = {
 
 
 def refuse_agents(name: str, arguments: Sequence[str], variables: Mapping[str, str]) -> None:
-    """Raise UsageError if the shell of an agent makes a call that only a person may make."""
+    """Raise UsageError if an agent's shell makes a call that only a person may make."""
     words = {argument.partition("=")[0] for argument in arguments}
     decides = name in _DECIDE_ALWAYS or not words.isdisjoint(_DECIDE_BY_WORD.get(name, ()))
     sign = agent_variable(variables) if decides and list(arguments) not in (["--help"], ["-h"]) else ""

@@ -1,4 +1,4 @@
-"""What commands share: opening the workspace that the global options name, asking a person, and showing progress."""
+"""Functions that commands share: open the workspace that the global options name, ask a person, show progress."""
 
 import os
 import select
@@ -29,14 +29,14 @@ def global_options(context: typer.Context) -> GlobalOptions:
 
 _END_OF_INPUT = "\x04"  # Ctrl-D
 _ESCAPE = b"\x1b"
-_KEY_SECONDS = 0.05  # the bytes of an arrow key follow Escape at once
+_KEY_SECONDS = 0.05  # the other bytes of an arrow key follow Escape within this time
 
 
 @contextmanager
 def command_workspace(context: typer.Context, also: Sequence[str] = (), *, dry: bool = False) -> Iterator[Workspace]:
-    """Open the workspace that the global options name; the profiles ``also`` are active too. Raises KeptError.
+    """Open the workspace that the global options name. The profiles ``also`` are active too. Raises KeptError.
 
-    Unfinished files of a killed command are deleted. ``dry`` deletes nothing and creates no store.
+    Deletes unfinished files of a killed command. If ``dry``, it deletes nothing and creates no store.
     """
     call = global_options(context)
     with open_workspace(
@@ -48,17 +48,17 @@ def command_workspace(context: typer.Context, also: Sequence[str] = (), *, dry: 
 
 
 def command_home(context: typer.Context) -> Paths:
-    """The home that the global options name. Raises ConfigError."""
+    """The paths of the home that the global options name. Raises ConfigError."""
     return find_paths(global_options(context).home, os.environ)
 
 
 def is_interactive() -> bool:
-    """True if stdin and stdout are terminals and no agent runs the command: an agent may give its commands a terminal too."""
+    """True if stdin and stdout are terminals and no agent runs the command. An agent may give its commands a terminal too."""
     return sys.stdin.isatty() and sys.stdout.isatty() and not agent_variable(os.environ)
 
 
 def read_choice(choices: str, hint: Line | None = None) -> str:
-    """Read keys until one is in ``choices``, and return it; at the end of the input, the last choice. Other keys show ``hint``."""
+    """Read keys until one is in ``choices``, and return it. Other keys show ``hint``. The end of input gives the last choice."""
     while True:
         pressed = read_key().lower()
         if pressed in ("", _END_OF_INPUT):
@@ -70,15 +70,15 @@ def read_choice(choices: str, hint: Line | None = None) -> str:
 
 
 def confirm(*question: Span | str) -> bool:
-    """Ask a question that one key answers, y or n; False at the end of the input. Needs a terminal."""
+    """Ask a yes-or-no question that one key answers. Returns False at the end of the input. Needs a terminal."""
     write_line(*question, ("  y/n", "dim"))
     return read_choice("yn") == "y"
 
 
 def read_key() -> str:
-    """Read one key without waiting for Enter and without echo; empty at the end of the input.
+    """Read one key without waiting for Enter and without echo. Returns an empty text at the end of the input.
 
-    A key that was typed before the question answers it, because the input is not flushed. Ctrl-C raises KeyboardInterrupt.
+    The input is not flushed, so a key that was typed before the question answers it. Ctrl-C raises KeyboardInterrupt.
     """
     with _single_keys() as terminal:
         return os.read(terminal, 1).decode("ascii", "replace")
@@ -86,7 +86,7 @@ def read_key() -> str:
 
 @contextmanager
 def _single_keys() -> Iterator[int]:
-    """Switch the terminal so that each key is read as soon as it is pressed, without echo. Yields its file descriptor."""
+    """Switch the terminal to read each key at once and without echo. Yields the terminal's file descriptor."""
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
     try:
@@ -97,12 +97,12 @@ def _single_keys() -> Iterator[int]:
 
 
 def read_answer() -> str | None:
-    """Read a short line that Enter ends; None if the person presses Escape, or the input ends.
+    """Read a short line that Enter ends. Returns None if the person presses Escape, or if the input ends.
 
-    The line editor (:func:`edit_line`) would wait for what follows Escape, because the arrow keys begin with it; here they do
+    Arrow keys begin with Escape, so the line editor (:func:`edit_line`) would wait for the rest of the key. Here arrow keys do
     nothing.
     """
-    with _single_keys() as terminal:  # before the prompt, so that the terminal's line editor gets no keys typed after it
+    with _single_keys() as terminal:  # starts before the prompt is shown, so that the line editor gets no keys typed after it
         write_text("  › ")
         typed = _read_line_of_keys(terminal)
         write_text("\n")
@@ -125,22 +125,22 @@ def _read_line_of_keys(terminal: int) -> str | None:
 
 
 def _is_escape_alone(terminal: int) -> bool:
-    """True if Escape is followed by nothing or Enter. Otherwise reads the rest of the key that begins with Escape."""
+    """True if nothing or Enter follows Escape. Otherwise reads the rest of the key that begins with Escape."""
     if not select.select([terminal], [], [], _KEY_SECONDS)[0]:
         return True
     key = os.read(terminal, 1)
-    if key in (b"[", b"O"):  # an arrow key and the like ends with a byte from @ to ~
+    if key in (b"[", b"O"):  # arrow keys and similar keys end with a byte from @ to ~
         while (key := os.read(terminal, 1)) and not b"@" <= key <= b"~":
             pass
     return key in (b"", b"\r", b"\n")
 
 
 def edit_line(text: str) -> str:
-    """Let the person edit a line of text, in place if the terminal can; returns the old text if nothing is entered."""
+    """Let the person edit a line of text, in place if the terminal can. Returns the old text if they enter nothing."""
     try:
         import readline  # noqa: PLC0415 - missing on some platforms, and needed only here
 
-        # The line editor waits for what follows Escape, which begins the arrow keys too, and Escape Enter would switch to vi mode.
+        # Arrow keys begin with Escape, so the line editor waits for the rest of the key. Escape Enter would switch it to vi mode.
         readline.parse_and_bind(r'"\e\C-m": "\C-a\C-k\C-m"')
         readline.set_startup_hook(lambda: readline.insert_text(to_safe_line(text)))
     except ImportError:
@@ -155,7 +155,7 @@ def edit_line(text: str) -> str:
 
 
 def check_choice(value: str, allowed: tuple[str, ...], option: str) -> str:
-    """Return the value if it is allowed; else raise UsageError with the allowed values."""
+    """Return a value of ``option`` if it is allowed. Otherwise raise UsageError with the allowed values."""
     if value not in allowed:
         raise UsageError(f"{option} cannot be {value!r}", hint=f"one of: {', '.join(allowed)}")
     return value
@@ -163,7 +163,7 @@ def check_choice(value: str, allowed: tuple[str, ...], option: str) -> str:
 
 @contextmanager
 def progress_if_shown(*, shown: bool) -> Iterator[Progress]:
-    """A progress function that shows a bar for each stage on stderr during the block; it does nothing unless ``shown``."""
+    """Yield a progress function, which shows a bar for each stage on stderr. It does nothing unless ``shown``."""
     if not shown:
         yield ignore_progress
         return
@@ -189,7 +189,7 @@ def progress_if_shown(*, shown: bool) -> Iterator[Progress]:
 
 
 def delete_leftovers(workspace: Workspace) -> None:
-    """Delete unfinished files that a killed command left beside kept's own files and beside its output files."""
+    """Delete the unfinished files that a killed command left beside kept's own files and its output files."""
     folders = {
         workspace.paths.state,
         workspace.paths.settings.parent,

@@ -44,7 +44,7 @@ def line(*spans: Span | str) -> Line:
 
 
 def hanging_line(head: Iterable[Span], *body: Span | str) -> Line:
-    """Build a line with a head, to the right of which the body wraps."""
+    """Build a line with a head. A body that wraps stays to the right of it."""
     return Line(head=tuple(head), body=line(*body).body)
 
 
@@ -103,7 +103,7 @@ def _print_styled(lines: Iterable[Line], console: "Console") -> None:
 
 
 # Characters that are harmless to a program in a JSON string but not to a terminal: C1 controls, bidirectional marks and line
-# separators; also surrogates, which cannot be encoded.
+# separators. Also surrogates, which cannot be encoded.
 _HIDDEN = ((0x7F, 0xA0), (0x200B, 0x2010), (0x2028, 0x202F), (0x2066, 0x206A), (0xD800, 0xE000))
 _UNSEEN = {code: f"\\u{code:04x}" for start, stop in _HIDDEN for code in range(start, stop)}
 
@@ -115,12 +115,12 @@ def json_text(value: Any, *, indent: int | None = 2) -> str:
 
 
 def write_json(value: Any) -> None:
-    """Write a JSON document, the whole output of a command."""
+    """Write a JSON document as the whole output of a command."""
     write_text(f"{json_text(value)}\n")
 
 
 def write_answer(body: Callable[[], Any], lines: Iterable[Line], *, as_json: bool) -> None:
-    """Write a command's result as JSON or as lines. Only the chosen form is computed."""
+    """Write a command's result as JSON or as lines. Computes only the chosen form."""
     write_json(body()) if as_json else write_lines(lines)
 
 
@@ -130,7 +130,7 @@ def diff_lines(lines: Iterable[str], indent: str = "  ") -> Iterator[Line]:
 
 
 def more_lines(count: int, shown: int, rest: str, *, indent: int = 2) -> Iterator[Line]:
-    """A line that says how many results are not shown, and that ``rest`` shows them; nothing if all are shown."""
+    """A line that says how many results are not shown, and that ``rest`` shows them. Yields nothing if all are shown."""
     if count > shown:
         yield line((f"{' ' * indent}… and {count - shown:,} more → {rest}", "dim"))
 
@@ -142,7 +142,7 @@ def write_text(text: str) -> None:
 
 
 def format_id(number: str) -> str:
-    """The beginning of an id, as lists show it; every command accepts it."""
+    """The beginning of an id. Lists show it, and every command accepts it."""
     return number[:10]
 
 
@@ -150,7 +150,7 @@ format_count = core_text.format_count
 
 
 def format_size(bytes_: int) -> str:
-    """``412 B``, ``4.1 KB``, ``2.0 GB``."""
+    """A size in words: ``412 B``, ``4.1 KB``, ``2.0 GB``."""
     amount = float(bytes_)
     for unit in ("B", "KB", "MB"):
         if amount < 1000:
@@ -160,12 +160,12 @@ def format_size(bytes_: int) -> str:
 
 
 def format_weekday(which: date) -> str:
-    """``Friday 2026-02-13``."""
+    """A date with its weekday: ``Friday 2026-02-13``."""
     return f"{which:%A} {which.isoformat()}"
 
 
 def format_path(path: str | Path) -> str:
-    """A path with ``~`` for the user's home if stdout is a terminal, else in full."""
+    """A path with ``~`` for the user's home if stdout is a terminal, else the full path."""
     text, user = str(path), os.environ.get("HOME", "")
     inside = len(user) > 1 and text.startswith(f"{user.rstrip('/')}/")
     return f"~{text[len(user.rstrip('/')) :]}" if inside and sys.stdout.isatty() else text

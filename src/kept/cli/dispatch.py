@@ -1,4 +1,4 @@
-"""Run a command: arguments in, exit code out. Errors of all commands become one line and an exit code here.
+"""Run a command: arguments in, exit code out. The error of any command becomes one line and an exit code here.
 
 Only the module of the command is imported.
 """
@@ -19,11 +19,11 @@ _INTERRUPTED = 130
 
 
 def main(words: Sequence[str]) -> NoReturn:
-    """Run a command and exit with 0 (done, or another run does the work), 1 (partly done, or something to report), 2 (nothing done)
-    or 130 (interrupted).
+    """Run a command and exit. The code is 0 (done, or another run does the work), 1 (partly done, or something to report), 2
+    (nothing done) or 130 (interrupted).
     """
     for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError):  # a stream set by a test or a host program may have no such method
+        with suppress(AttributeError):  # tests and host programs may replace the streams with objects that lack this method
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         code = _dispatch(words)
@@ -33,7 +33,7 @@ def main(words: Sequence[str]) -> NoReturn:
     except KeyboardInterrupt:
         code = _report_error(_INTERRUPTED, "stopped; nothing is lost, the next run continues")
     except BrokenPipeError:
-        _silence_output()  # the reader of our output has closed it
+        _silence_output()  # the program that reads our output has closed the pipe
         code = 0
     except UnicodeEncodeError as error:
         if all(_is_utf8(word) for word in words):
@@ -59,7 +59,7 @@ def _advise(error: OSError) -> str:
 
 
 def _is_utf8(word: str) -> bool:
-    """False for an argument in another encoding, whose bytes the interpreter decoded to lone surrogates."""
+    """False for an argument in another encoding, which the interpreter decoded with lone surrogates."""
     return not any("\ud800" <= char <= "\udfff" for char in word)
 
 
@@ -107,15 +107,15 @@ def _invoke_command(command: Command, arguments: list[str], call: GlobalOptions)
     name = f"kept {command.name}"
     try:
         if arguments[-1:] in (["--help"], ["-h"]) and "--" not in arguments:
-            create_help_parser(command).make_context(name, [*arguments], obj=call)  # exits, unless the word is an option's value
+            create_help_parser(command).make_context(name, [*arguments], obj=call)  # exits, unless it is an option's value
         made = create_parser(command)
-        # Not through its main(), which handles interrupts, broken pipes and exit codes in its own way.
+        # Its main() is not used, because that handles interrupts, broken pipes and exit codes in its own way.
         with made.make_context(name, arguments, obj=call) as context:
             code = made.invoke(context)
     except typer.Exit as ended:
         return ended.exit_code
     except Exception as error:
-        # Typer's usage errors have different classes in different versions, but all have format_message.
+        # Versions of Typer raise usage errors of different classes, but all have format_message.
         if not hasattr(error, "format_message"):
             raise
         what = " ".join(str(error.format_message()).split()).rstrip(".")
@@ -152,7 +152,7 @@ def _silence_output() -> None:
 
 
 def _log_unexpected_error(message: str, error: Exception, words: Sequence[str]) -> str:
-    """Log an unexpected error below the state folder; returns the message with the path of its trace."""
+    """Log an unexpected error below the state folder. Returns the message with the path of the logged traceback."""
     from kept.local.error_log import log_error  # noqa: PLC0415 - only for errors
     from kept.paths import find_paths  # noqa: PLC0415
 

@@ -1,8 +1,8 @@
 """``kept hook EVENT``: answer the hooks of coding agents, for example before a prompt (:data:`EVENTS` lists the events).
 
 It reads the client's payload from stdin and answers in the client's format. An error never stops a session: the exit code is 0, and
-the error is a line in kept's own log. No language model is called. If kept itself started the agent (the guard variable is set),
-nothing is done. A module that takes time to import is imported only by the event that needs it.
+the error is a line in kept's own log. Hooks never call a language model. If kept itself started the agent (the guard variable is
+set), the hook does nothing. A module that takes long to import is imported only by the event that needs it.
 """
 
 import os
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
 _MOST = 8_000_000  # maximum size of a payload in bytes
-_SECONDS = 0.15  # time limit for reading the store before a prompt
-_WARM = 0.15  # time limit for the answer of the embedding server
-_BEGUN = "begun"  # stored with the keys of shown memories, once the session had its first prompt
+_SECONDS = 0.15  # seconds for reading the store before a prompt
+_WARM = 0.15  # seconds to wait for the answer of the embedding server
+_BEGUN = "begun"  # stored with the keys of shown memories after the session's first prompt
 _AFTER = "after:"  # prefix of the key of a fix that was shown after a failed command
 _CHARS = 9_500  # clients cut injected text at 10,000 characters
 _TOKENS = 1_200
-_AT_START = 2  # factor for the token budget at the start of a session, when the project's memories are shown once
-_FLUSHED = 8_000_000  # maximum bytes of new transcript that are read while the client waits
+_AT_START = 2  # factor of the token budget at the start of a session, when the memories of the project are shown once
+_FLUSHED = 8_000_000  # maximum bytes of new transcript to read while the client waits
 
 
 def answer_event(words: list[str]) -> int:
-    """Answer an event, given as its name followed by options. Always returns 0."""
+    """Answer an event, given by its name and options. Always returns 0."""
     if os.environ.get(GUARD):
         return 0
     root = _find_home(words)
@@ -73,7 +73,7 @@ def _detect_client(words: list[str], payload: Mapping[str, Any]) -> str:
 
 
 def _is_hooked_by_settings(client: str, event: str) -> bool:
-    """Whether the client's own settings also call kept for this event; then the plugin's hook does nothing."""
+    """True if the client's own settings also call kept for this event. The plugin's hook then does nothing."""
     name, variable, file = _SETTINGS.get(client, ("", "", ""))
     try:
         folder = os.environ.get(variable) or os.environ.get("HOME", "") + name
@@ -86,9 +86,7 @@ def _is_hooked_by_settings(client: str, event: str) -> bool:
 
 
 def _find_hook_command(settings: str, event: str) -> str:
-    """The text before ``hook EVENT`` in the first string of a client's settings that calls kept for this event; empty if there is
-    none.
-    """
+    """The text before ``hook EVENT`` in the first string of a client's settings that calls kept for this event; else empty."""
     for line in settings.split("\n") if f" hook {event}" in settings else ():
         for text in line.split('"')[1:]:
             called, _, rest = text.rpartition(f" hook {event}")
@@ -124,7 +122,7 @@ def _log_problem(root: str, event: str, what: str) -> None:
         if root and os.path.isdir(queue.state_folder(root)):  # noqa: PTH112 - as in local/queue.py
             queue.log_hook_problem(queue.state_folder(root), _format_now(), event[:40], what[:400])
     except OSError:
-        return  # the error cannot be logged
+        return  # an error in logging the error is ignored
 
 
 def _format_now() -> str:
@@ -135,8 +133,8 @@ def _format_now() -> str:
 
 
 def _session_start(root: str, payload: Mapping[str, Any], client: str) -> str:
-    """The context for the start of a session. What was shown before is still in the conversation after a resume, but not after a
-    compaction.
+    """The context for the start of a session. After a resume, the conversation still contains what was shown before; after a
+    compaction it does not.
     """
     session = _payload_text(payload, "session_id")
     state = queue.state_folder(root)
@@ -152,8 +150,8 @@ def _session_start(root: str, payload: Mapping[str, Any], client: str) -> str:
 
 
 def _plugin_start(root: str, payload: Mapping[str, Any], client: str) -> str:
-    """Session start with the plugin, which has no scheduled job: start the first run or a missed nightly run here. The first run is
-    announced.
+    """The context for the start of a session with the plugin. The plugin has no scheduled job, so this starts the first run or a
+    missed nightly run, and announces the first run.
     """
     from kept.install.background_run import start_missed_run  # noqa: PLC0415 - not needed for prompts
 
@@ -177,12 +175,12 @@ def _user_prompt(root: str, payload: Mapping[str, Any], client: str) -> str:
 
 
 def _subagent_start(root: str, payload: Mapping[str, Any], client: str) -> str:
-    """The context for the start of a subagent. It is not recorded as shown, because the session itself has not seen it."""
+    """The context for the start of a subagent. It is not recorded as shown, because the session itself does not see it."""
     return _inject_context(root, {**payload, "session_id": ""}, client, "SubagentStart", message="")
 
 
 def _tool_failure(root: str, payload: Mapping[str, Any], _: str) -> str:
-    """After a failed command: the fix that helped before, once per session. Some clients call this after every command."""
+    """After a failed command, add the fix that helped before, once per session. Some clients call this after every command."""
     state, session = queue.state_folder(root), _payload_text(payload, "session_id")
     marks = () if payload.get("is_interrupt") is True else failure_marks(_tool_output(payload))
     if not marks or not _has_store(state):
@@ -190,7 +188,7 @@ def _tool_failure(root: str, payload: Mapping[str, Any], _: str) -> str:
     keys = queue.load_shown(state, session) if session else None
     shown = frozenset(key.removeprefix(_AFTER) for key in keys or () if key.startswith(_AFTER))
     settings, directory = _load_settings(root), _payload_text(payload, "cwd")
-    # The fix is shown when it is needed, even if it is in a file that the session has read.
+    # A fix is shown when it is needed, even if it is in a file that the session has read.
     request = ContextRequest(
         directory=directory,
         session=session,
@@ -211,7 +209,7 @@ def _tool_failure(root: str, payload: Mapping[str, Any], _: str) -> str:
 
 
 def _tool_output(payload: Mapping[str, Any]) -> str:
-    """The output of a command: Claude Code's ``error``, Codex's response, or the parts of Gemini's."""
+    """The output of a command: the field ``error`` of Claude Code, the response of Codex, or the joined parts of Gemini."""
     response = payload.get("tool_response")
     parts = [response, *(response.get(name) for name in ("llmContent", "error"))] if isinstance(response, dict) else [response]
     parts += [part.get("message") for part in parts if isinstance(part, dict)]
@@ -219,8 +217,8 @@ def _tool_output(payload: Mapping[str, Any]) -> str:
 
 
 def _handover_notice(root: str, payload: Mapping[str, Any], make_notice: Callable[[], str]) -> str:
-    """The result of ``make_notice``, a notice that asks the agent to hand over the person's words. Empty if the settings turn that
-    off, the session is off the record, kept was never run, or the notice cannot be recorded.
+    """The result of ``make_notice``, which asks the agent to hand over the person's words. Empty if the settings turn that off, the
+    session is off the record, kept never ran, or the notice cannot be recorded.
     """
     if not _has_store(queue.state_folder(root)):
         return ""
@@ -260,14 +258,14 @@ def _count_added_text(state: str, text: str) -> None:
     try:
         queue.record_added_text(state, _format_now()[:10], text)
     except OSError:
-        return  # a session must not fail because of a count
+        return  # a failed count must not disturb the session
 
 
 def _find_context(root: str, payload: Mapping[str, Any], client: str, message: str) -> Context:
     state, session = queue.state_folder(root), _payload_text(payload, "session_id")
     settings = _load_settings(root)
     shown = queue.load_shown(state, session) if session else None
-    first = bool(message) and (shown is None or _BEGUN not in shown)  # recent work waits for the first prompt, to match it
+    first = bool(message) and (shown is None or _BEGUN not in shown)  # recent work must match the first prompt
     request = ContextRequest(
         message=message,
         directory=_payload_text(payload, "cwd"),
@@ -302,8 +300,8 @@ def _make_environment(root: str, settings: "_Settings") -> RecallEnvironment:
 def _find_by_meaning(
     state: str, settings: "_Settings", message: str, session: str
 ) -> tuple[NearnessLookup | None, TurnLookup | None]:
-    """The lookups of facts and turns by meaning: by the embedding server or, if the settings say so, in this process."""
-    # No pathlib, as in local/queue.py: it takes long to import.
+    """Start looking up facts and turns by meaning, in the embedding server or, if the settings say so, in this process."""
+    # Uses no pathlib, which takes long to import (see local/queue.py).
     if not message or settings.recall.get("embeddings") == "off" or not os.path.isfile(f"{state}/vectors.bin"):  # noqa: PTH113
         return None, None
     if os.path.exists(f"{state}/warm.sock"):  # noqa: PTH110 - as in local/queue.py
@@ -319,8 +317,8 @@ def _find_by_meaning(
 
 
 def _record_shown(state: str, session: str, context: Context, *, begun: bool) -> None:
-    """Record shown memories, so that they are not shown again. Facts and fixes also count as used; memories that are always shown
-    do not.
+    """Record memories as shown, so that they are not shown again. Facts and fixes also count as used, unlike memories that are
+    always shown.
     """
     queue.save_shown(state, session, [*([_BEGUN] if begun else []), *(piece.key for piece in context.pieces)])
     queue.log_used_memories(state, [piece.key for piece in context.pieces if piece.layer in (FACTS, FIXES)])
@@ -369,7 +367,7 @@ def _load_zone(name: str) -> "tzinfo | None":
 
 
 def _stop(root: str, payload: Mapping[str, Any], client: str) -> str:
-    """After an answer: queue the transcript for the next run. If the settings say so, ask once about an open reminder."""
+    """After an answer, queue the transcript for the next run. If the settings say so, ask once about an open reminder."""
     _enqueue_session(root, payload)
     from kept.intake.reminders import ASKING, stop_question  # noqa: PLC0415 - prompts have no such question
 
@@ -380,7 +378,7 @@ def _stop(root: str, payload: Mapping[str, Any], client: str) -> str:
 
 
 def _pre_compact(root: str, payload: Mapping[str, Any], _: str) -> str:
-    """Before compaction: archive the new part of the transcript, because the next run may read it too late."""
+    """Before a compaction, archive the new part of the transcript, because the next run may come too late."""
     _enqueue_session(root, payload)
     path, state = _payload_text(payload, "transcript_path"), queue.state_folder(root)
     if path and _has_store(state):
@@ -393,7 +391,7 @@ def _pre_compact(root: str, payload: Mapping[str, Any], _: str) -> str:
 
 
 def _session_end(root: str, payload: Mapping[str, Any], _: str, usual: str = "queue") -> str:
-    """At the end of a session: queue the transcript and, if settings and profile say so, start a background run for it alone."""
+    """At the end of a session, queue the transcript. If settings and profile say so, start a background run for this transcript."""
     _enqueue_session(root, payload)
     path = _payload_text(payload, "transcript_path")
     settings = _load_settings(root)
@@ -406,7 +404,7 @@ def _session_end(root: str, payload: Mapping[str, Any], _: str, usual: str = "qu
 
 
 def _allow_suggestion(root: str, payload: Mapping[str, Any], _: str) -> str:
-    """Allow the plugin's tool that hands over the person's words; the client decides about every other tool."""
+    """Allow the plugin's tool that hands over the person's words. The client decides about every other tool."""
     from kept.core.handover import is_suggestion_tool  # noqa: PLC0415 - only this hook needs it
 
     allowed = is_suggestion_tool(_payload_text(payload, "tool_name"))
@@ -423,7 +421,7 @@ def _enqueue_session(root: str, payload: Mapping[str, Any]) -> None:
         queue.enqueue_transcript(state, path, _format_now())
 
 
-_Answer = Callable[[str, Mapping[str, Any], str], str]  # takes home, payload and client; returns what the client reads
+_Answer = Callable[[str, Mapping[str, Any], str], str]  # takes home, payload and client; returns the text that the client reads
 EVENTS: Mapping[str, _Answer] = {
     "session-start": _session_start,
     "user-prompt": _user_prompt,
@@ -434,7 +432,7 @@ EVENTS: Mapping[str, _Answer] = {
     "subagent-start": _subagent_start,
     "tool-failure": _tool_failure,
 }
-# With the plugin the transcript of a session that ends is read at once, unless the settings say otherwise.
+# With the plugin, a transcript is read as soon as its session ends, unless the settings say otherwise.
 _PLUGIN_EVENTS: Mapping[str, _Answer] = {
     **EVENTS,
     "session-start": _plugin_start,

@@ -37,10 +37,10 @@ def grouped_lines(
     ordered: bool = False,
     then: Mapping[str, str] | None = None,
 ) -> Iterator[Line]:
-    """Memories as a list by project and category, each with its id and the day it was last seen.
+    """Format memories as a list by project and category, each with its id and the day it was last seen.
 
-    With ``moment``, a memory that was not active then is marked with its status. ``ordered`` memories are not sorted. ``then`` maps
-    ids to the text that a memory had at the time that the list shows.
+    If ``moment`` is given, a memory that was not active then is marked with its status. If ``ordered``, the order of memories is
+    kept. ``then`` maps ids to the text that a memory had at the moment shown.
     """
     placed = memories if ordered else sorted(memories, key=list_order(workspace))
     for scope, inside in groupby(placed, key=lambda memory: memory.scope):
@@ -58,7 +58,7 @@ BY = ("model", "agent", "person", "rules")
 
 
 def source_of(memory: Memory) -> str:
-    """The proposer of a memory, one of :data:`BY`. A memory without a candidate was written by a person."""
+    """Who proposed a memory, as one of :data:`BY`. A person wrote a memory without a candidate."""
     return proposer(memory) or ("rules" if memory.candidates else "person")
 
 
@@ -68,7 +68,7 @@ def proposer(memory: Memory) -> str:
 
 
 def memory_line(memory: Memory, zone: ZoneInfo, mark: str = "", then: str = "") -> Line:
-    """One memory in a list. ``then`` is the text that it had at the time shown, if that differs from its present text."""
+    """One memory in a list. ``then`` is the text it had at the time shown, if that differs from the current text."""
     mixed = f"mixes {' and '.join(scripts)} letters" if (scripts := mixed_scripts(memory.content)) else ""
     pinned = "pinned" if memory.pinned else ""
     marks = ", ".join(filter(None, (mark, proposer(memory), pinned, mixed, format_day(memory.last_seen, zone))))
@@ -78,7 +78,7 @@ def memory_line(memory: Memory, zone: ZoneInfo, mark: str = "", then: str = "") 
 
 
 def scope_name(scope: str, names: Mapping[str, str]) -> str:
-    """The display name of a scope."""
+    """The display name of a scope (a project, or everywhere)."""
     return EVERYWHERE if scope == USER_SCOPE else names.get(scope, scope.removeprefix(PROJECT))
 
 
@@ -93,8 +93,8 @@ History = Sequence[tuple[Pass, Operation]]
 
 
 def operation_lines(workspace: Workspace, history: History) -> Iterator[Line]:
-    """Each operation on a memory on one line: time, kind, reason, new text, actor, and whether it is undone; also each undo and
-    redo of these operations.
+    """One line for each operation on a memory: time, kind, reason, new text, actor, and whether it is undone. Each undo and redo of
+    these operations has a line too.
     """
     if history:
         yield line(("What happened to it", "bold"))
@@ -116,7 +116,7 @@ def operation_lines(workspace: Workspace, history: History) -> Iterator[Line]:
 
 
 def changed_line(workspace: Workspace, memory: Memory, mark: str = "") -> Line:
-    """A memory that was just changed, with the command that undoes the change."""
+    """The line for a memory that was just changed, with the command that undoes the change."""
     history = workspace.store.log.operations_on(memory.id)
     shown = memory_line(memory, workspace.zone, mark)
     return replace(shown, body=(*shown.body, (f" → kept undo r{history[-1][0].run}", "dim"))) if history else shown
@@ -159,7 +159,7 @@ def turn_line(workspace: Workspace, turn: Event, most: int = _SHOWN) -> Line:
 
 
 def turns_around(workspace: Workspace, memory: Memory) -> Iterator[Line]:
-    """The archived conversation around each piece of evidence."""
+    """The archived turns around each piece of a memory's evidence."""
     for evidence, events in trace_memory(workspace, memory, context=_AROUND).evidence:
         yield line()
         yield line(
@@ -172,7 +172,7 @@ def turns_around(workspace: Workspace, memory: Memory) -> Iterator[Line]:
 
 
 def turns_body(workspace: Workspace, memory: Memory) -> list[Any]:
-    """The conversation around each piece of evidence as JSON: its session, transcript path and turns."""
+    """The turns around each piece of evidence as JSON: session, path of the transcript, and turns."""
     pieces = trace_memory(workspace, memory, context=_AROUND).evidence
     return [{"session": evidence.session, "path": evidence.path, "turns": dump(events)} for evidence, events in pieces]
 
@@ -198,7 +198,7 @@ def step_line(name: str, detail: str, *, done: bool) -> Line:
 
 
 def pending_line(every: int, chosen: int) -> Line:
-    """The number of proposals that a person is asked about, counted as on the page, and the number of less likely ones."""
+    """How many proposals a person is asked about (the same number as on the page), and how many are less likely to be right."""
     if not chosen:
         text = format_count(every, "less likely proposal is held", "less likely proposals are held")
         return line((f"{text} for your decision", "yellow"), (" → kept review --all", "dim"))

@@ -1,4 +1,4 @@
-"""Format what language models cost, estimate what one would read, and ask the person whether one may be used."""
+"""Format the cost of language models, estimate how much text one would read, and ask the person whether kept may use one."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ def usage_text(usage: Usage) -> str:
 
 
 def question_lines(tally: Tally) -> Iterator[Line]:
-    """The questions that a run asked a model or, in a dry run, would ask."""
+    """The number of questions that a run asked a model or, in a dry run, would ask."""
     if tally.would.questions or tally.would.cached:
         would = tally.would
         cached = f"; {would.cached:,} are already answered" if would.cached else ""
@@ -62,7 +62,7 @@ def _format_estimate(usage: Usage) -> str:
 
 
 def unanswered_lines(tally: Tally, *, verbose: bool) -> Iterator[Line]:
-    """The questions without a usable reply: the reply was unreadable, the model unreachable, or the question unaffordable."""
+    """The number of questions without a usable reply, by cause: unreadable reply, unreachable model, budget used up."""
     for title, count, kinds, what in (
         ("Unreadable replies: ", sum(tally.unreadable.values()), tally.unreadable, "unreadable"),
         ("No reply: ", sum(tally.unreachable.values()), tally.unreachable, "unreachable"),
@@ -82,7 +82,7 @@ def unanswered_lines(tally: Tally, *, verbose: bool) -> Iterator[Line]:
 
 
 def model_lines(settings: LlmSettings, costs: Costs) -> Iterator[Line]:
-    """The configured model, and today's usage compared to its limits."""
+    """The configured model, and how much of its limits was used today."""
     if settings.adapter == "none" and not costs.ever:
         return
     name = " ".join(filter(None, (settings.adapter, settings.command, settings.model)))
@@ -107,7 +107,7 @@ def model_lines(settings: LlmSettings, costs: Costs) -> Iterator[Line]:
 
 
 def trial_lines(workspace: Workspace) -> Iterator[Line]:
-    """The result of kept's trial of the configured model, and its consequence."""
+    """The score of the configured model in kept's trial, and what follows from it."""
     if workspace.llm is None:
         return
     if not workspace.settings.llm.trial:
@@ -127,7 +127,7 @@ def trial_lines(workspace: Workspace) -> Iterator[Line]:
 
 
 def cost_lines(runs: Sequence[tuple[Run, str]], costs: Costs) -> Iterator[Line]:
-    """The cost of each run, given with its formatted time; and the total by purpose and model."""
+    """The cost of each run, and the total by purpose and model. Each run comes with its time as text."""
     for run, when in runs:
         body: Mapping[str, Any] = run.report.get("llm", {})
         if not body.get("questions"):
@@ -148,21 +148,20 @@ def _parse_usage(body: Mapping[str, Any]) -> Usage:
     return Usage(**{name: body[name] for name in ("calls", "input_tokens", "output_tokens", "cached_tokens", "cost")})
 
 
-_DECIDED = "llm.adapter"  # the person has decided if this is set, even to "none"
+_DECIDED = "llm.adapter"  # if this is set, even to "none", the person has decided
 
 
 def searchable_line(workspace: Workspace) -> Line | None:
-    """How many sessions can be searched now; None if there are none."""
+    """The number of sessions that can be searched now, as a line; None if there are none."""
     sessions = workspace.store.archive.count().threads
     text = f"All that was said in {format_count(sessions, 'session')} can be searched"
     return line(text, (" → kept search WORDS", "dim")) if sessions else None
 
 
 def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | None:
-    """The statements that are not extracted without a model, and the available models; None if the person has decided about a
-    model.
+    """Say what kept does not extract without a model, and which models are available. None if the person has decided about a model.
 
-    After the ``first`` run it includes the estimated amount, which takes a second to compute for many sessions.
+    After the ``first`` run, it includes an estimate of the amount of text, which takes a second for many sessions.
     """
     if _is_decided(workspace) or not (not_asked := workspace.store.archive.count().pending_llm):
         return None
@@ -174,7 +173,7 @@ def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | N
 
 
 def offer_model(workspace: Workspace) -> bool:
-    """Ask whether a model may be used, and return the answer. Returns False without asking if there is no terminal, no available
+    """Ask whether kept may use a model, and return the answer. Returns False without asking if there is no terminal, no available
     model or no question, or if the person has already decided.
     """
     if _is_decided(workspace) or not is_interactive():

@@ -1,7 +1,7 @@
-"""Build the help pages that list commands, and the parser of a command, either to run it or only for its help.
+"""Build the help pages that list commands, and the parser of a command, for running it or only for its help.
 
-Help needs only a function's signature and docstring, but importing the function's dependencies takes a second. For help,
-placeholders replace all other modules of kept, which takes milliseconds.
+Help needs only a function's signature and docstring, but importing what the function uses takes a second. For help, placeholders
+therefore replace all other modules of kept, so that the import takes milliseconds.
 """
 
 import importlib
@@ -28,7 +28,7 @@ STATES = (
     ("refused", "a proposal that kept itself did not accept (kept list --refused)"),
     ("forgotten", "erased: nothing but its id is left"),
 )
-"""The states of a proposal or a memory, each by the word that commands, the page and the documentation use, and its meaning."""
+"""The states of a proposal or a memory: for each, the word that commands, page and documentation use, and its meaning."""
 
 
 def create_parser(command: Command) -> Any:
@@ -38,7 +38,7 @@ def create_parser(command: Command) -> Any:
 
 
 def create_help_parser(command: Command) -> Any:
-    """The parser of a command for help and completion only, made without importing what the command uses.
+    """The parser of a command for help and completion, made without importing what the command uses.
 
     If the signature contains a value from another module, this is the parser that runs the command.
     """
@@ -69,9 +69,10 @@ def _build_parser(command: Command, function: Callable[..., object]) -> Any:
 
 
 class _TypedValue:
-    """Converts an option's value: texts, numbers, lists of texts or paths, and missing values directly, all others with Typer.
+    """Converts the value of an option. Converts texts, numbers, lists of texts or paths, and missing values itself, and other
+    values with Typer.
 
-    Typer imports pydantic for this, which takes longer than `kept list`.
+    Typer imports pydantic for a conversion, which takes longer than `kept list`.
     """
 
     def __init__(self, by_typer: Callable[[Any], Any], option: Any) -> None:
@@ -90,7 +91,7 @@ class _TypedValue:
 
 
 class _UnknownValueError(Exception):
-    """Raised if the value of a placeholder is needed."""
+    """The value of a placeholder is needed."""
 
 
 class _PlaceholderType(type):
@@ -109,14 +110,14 @@ class _PlaceholderType(type):
 
 
 class _Placeholder(metaclass=_PlaceholderType):
-    """A placeholder for anything defined in a module of kept; it can be called, subclassed and used in an annotation."""
+    """A placeholder for an object of a module of kept. It can be called, subclassed and used in an annotation."""
 
     def __new__(cls, *_: object, **__: object) -> Any:
         return super().__new__(cls)
 
 
 class _PlaceholderFinder:
-    """An import finder that replaces all modules of kept but one by placeholders."""
+    """An import finder that replaces all modules of kept except one by placeholders."""
 
     def __init__(self, wanted: str) -> None:
         self.wanted = wanted
@@ -140,7 +141,7 @@ class _PlaceholderFinder:
 
 @contextmanager
 def _load_for_help(name: str) -> Iterator[ModuleType]:
-    """Import a module only for its signatures and docstrings; it is removed again afterwards."""
+    """Import a module only for its signatures and docstrings. The module is removed again afterwards."""
     if name in sys.modules:
         yield sys.modules[name]
         return
@@ -189,7 +190,7 @@ def _format_row(command: Command) -> str:
 
 def _format_epilog(command: Command) -> str:
     """The end of a command's help: its examples, and related commands."""
-    examples = command.examples  # read from a file
+    examples = command.examples  # read from a file, so only once
     lines = ["\b", "Example:" if len(examples) == 1 else "Examples:", *(f"  {example}" for example in examples)]
     others = dict.fromkeys(name for item in TOGETHER if command.name in item for name in item if name != command.name)
     if others:

@@ -1,4 +1,4 @@
-"""The table of commands: name, location of the function, summary and examples. It imports none of them."""
+"""The table of commands: name, location of the function, summary and examples. It imports none of the functions."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ class Command:
 
     @property
     def examples(self) -> tuple[str, ...]:
-        """Calls of the command, from the lines ``name: call`` of ``examples.txt``."""
+        """Example calls of the command, from the lines ``name: call`` in ``examples.txt``."""
         rows = _EXAMPLES.read_text(encoding="utf-8").splitlines()
         return tuple(row.removeprefix(f"{self.name}: ") for row in rows if row.startswith(f"{self.name}: "))
 
@@ -116,4 +116,4 @@ TOGETHER = (
     ("setup", "schedule", "uninstall", "doctor"),
     ("edit", "retire", "merge", "pin", "forget"),
 )
-"""Groups of related commands: the help of each names the others of its groups."""
+"""Groups of related commands. The help of each command names the others of its groups."""

@@ -27,7 +27,7 @@ _PATHS_SHOWN = 10
 
 
 def report_lines(workspace: Workspace, report: RunReport, options: RunOptions, *, verbose: bool) -> Iterator[Line]:
-    """The report of a run, for a person. Only that of a dry run lists what is held: :func:`pending_lines` reads the store."""
+    """The report of a run, for a person. Only that of a dry run lists held proposals. Otherwise :func:`pending_lines` does."""
     if options.dry:
         yield line(("Dry run: nothing was changed. These changes would be made:", "yellow"))
     if report.resumed:
@@ -63,7 +63,7 @@ def report_lines(workspace: Workspace, report: RunReport, options: RunOptions, *
 
 
 def pending_lines(pool: Sequence[PendingProposal], new: Container[str] = ()) -> Iterator[Line]:
-    """The number of proposals held for the person, and the best of them; those of ``new`` first."""
+    """The number of proposals held for the person, and the best of them. Proposals in ``new`` come first."""
     if not pool:
         return
     chosen = best_of_each_scope(pool)
@@ -81,7 +81,7 @@ def outdated_lines(report: RunReport) -> Iterator[Line]:
 
 
 def is_idle(report: RunReport) -> bool:
-    """Whether a run found nothing to do."""
+    """True if a run found nothing to do."""
     busy = (
         report.reading.fresh
         or report.extracted.threads
@@ -94,7 +94,7 @@ def is_idle(report: RunReport) -> bool:
 
 
 def idle_line(report: RunReport, waiting: int) -> Line:
-    """The report of a run that found nothing new; ``waiting`` is the number of proposals that the person is asked about."""
+    """The report of a run that found nothing new. ``waiting`` is the number of proposals that the person is asked about."""
     if not report.sources and not report.active:
         left = report.reading.left
         skipped = f" {format_count(len(left), 'path was', 'paths were')} skipped: {left[0][1]}" if left else ""
@@ -156,7 +156,7 @@ def _format_reading(report: RunReport, *, verbose: bool, dry: bool) -> Iterator[
 
 
 def _curation_lines(report: RunReport) -> Iterator[Line]:
-    """The changes to memories that a language model proposed, the requests that it wrote, and the days that it summarised."""
+    """The changes to memories that a language model proposed, the requests that kept wrote for it, and the days it summarised."""
     llm_curation, requests, book = report.llm_curation, report.llm_requests, report.day_summaries
     if llm_curation.asked:
         done = ", ".join(f"{count} {kind}" for kind, count in sorted(llm_curation.operations.items())) or "no change"
@@ -176,7 +176,7 @@ def _curation_lines(report: RunReport) -> Iterator[Line]:
 
 
 def llm_extraction_lines(read: LlmExtractionReport) -> Iterator[Line]:
-    """What a language model read, the result, and the prompt if it is the user's own."""
+    """The text that a language model read, the number of its claims by outcome, and the prompt if it is the user's own."""
     if not read.threads:
         return
     if read.chunks:
@@ -202,7 +202,7 @@ def llm_extraction_lines(read: LlmExtractionReport) -> Iterator[Line]:
 
 
 def format_account(records: int, kept: int, dropped: Mapping[str, int]) -> str:
-    """The number of records read, kept, and set aside by reason, in words."""
+    """The number of records read, kept, and dropped for each reason, in words."""
     gone = ", ".join(f"{count:,} {reason}" for reason, count in sorted(dropped.items(), key=lambda item: (-item[1], item[0])))
     return f"{format_count(records, 'record')} = {kept:,} kept + {sum(dropped.values()):,} set aside" + (
         f" ({gone})" if gone else ""
@@ -224,7 +224,7 @@ def _new_memory_lines(workspace: Workspace, title: str, new: tuple[Memory, ...],
 def missed_lines(
     covered: CoverageReport, zone: ZoneInfo, *, whole: bool, hint: str = "kept run --force --dry-run --verbose"
 ) -> Iterator[Line]:
-    """The topics that look worth remembering but produced no memory: their number; with ``whole``, each of them and the totals."""
+    """The number of topics that look worth remembering but produced no memory. If ``whole``, each of them and the totals."""
     missed = covered.topics - covered.covered - covered.nothing
     if whole and covered.topics:
         text = (
@@ -249,7 +249,7 @@ def _hand_edit_lines(operations: Mapping[str, int]) -> Iterator[Line]:
 
 
 def problem_lines(report: RunReport, *, verbose: bool) -> Iterator[Line]:
-    """What could not be done, and what to do about it."""
+    """Each problem of a run, and what to do about it."""
     for stop in (*report.curated.stopped, *report.llm_curation.stopped):
         yield line(("Stopped by a guard: ", "red"), stop)
         yield line(("  the whole step was skipped, and nothing is lost; if the change is right: kept run --accept-loss", "dim"))
@@ -266,7 +266,7 @@ def problem_lines(report: RunReport, *, verbose: bool) -> Iterator[Line]:
 
 
 def unread_lines(skipped: Sequence[tuple[str, str]], *, verbose: bool, hint: str = "kept run --verbose") -> Iterator[Line]:
-    """The files that were not read, each with its reason; if there are many, grouped by reason."""
+    """The files that were not read, each with its reason. Many files are grouped by reason."""
     if verbose or len(skipped) <= _PATHS_SHOWN:
         yield from (line("  ", format_path(path), (f": {reason}", "dim")) for path, reason in skipped)
         return

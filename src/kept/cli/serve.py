@@ -1,7 +1,8 @@
-"""``kept mcp`` and ``kept web``: start these servers. They are imported by name: ``cli``, ``mcp`` and ``web`` are independent.
+"""``kept mcp`` and ``kept web``: start these servers. They are imported by name, because ``cli``, ``mcp`` and ``web`` are
+independent.
 
-The page's port is in a file in the state folder. Its key stays in the process's memory: any agent of the same user could read a
-file and approve memories with the key.
+A file in the state folder contains the page's port. The page's key is never in a file, because any agent of the same user could
+read the file and approve memories with the key.
 """
 
 import importlib
@@ -56,12 +57,12 @@ def web(
     no_open: Annotated[bool, typer.Option("--no-open", help="Print the address, and open no browser.")] = False,
 ) -> None:
     """See, edit, approve and undo memories in the browser of this machine; Ctrl-C ends it. The address ends with a key after #,
-    which is new with every start. Without it, no other user and no web page gets in.
+    which is new with every start. Without the key, no other user and no web page has access.
     """
     call, home = global_options(context), command_home(context)
     page = importlib.import_module("kept.web")
     running_port = find_running_page(home)
-    if running_port is not None:  # one server is enough: a signed-in browser can open it again
+    if running_port is not None:  # one server is enough, because a signed-in browser can open its page again
         _show_page(f"http://127.0.0.1:{running_port}/overview", "The page is served already.", no_open=no_open)
         write_line("To sign in a browser, open the address shown in the terminal where it was started.")
         return
@@ -69,7 +70,7 @@ def web(
     open_home = partial(open_workspace, home, profile=call.profile, zone=call.zone, new_store=call.new_store)
     with listener:
         with open_home():
-            pass  # report an error in the store or the settings before serving
+            pass  # reports an error in the store or the settings before the server starts
         actual_port = listener.getsockname()[1]
         with announce_page(home, actual_port) as key, run_embed_server(home, os.environ):
             page.serve(
@@ -88,7 +89,7 @@ def web(
 
 
 def _sample_opener(home: Paths, call: GlobalOptions) -> Callable[[], AbstractContextManager[Workspace]] | None:
-    """Return a function that opens the workspace of the bundled sample; None if the sample is not installed."""
+    """A function that opens the workspace of the bundled sample; None if the sample is not installed."""
     sample = sample_home(home)
     env = sample_env(sample, os.environ)
     return partial(open_workspace, sample, profile=call.profile, zone=call.zone, env=env) if sample_files() else None
@@ -97,14 +98,14 @@ def _sample_opener(home: Paths, call: GlobalOptions) -> Callable[[], AbstractCon
 def _show_page(address: str, what: str, *, no_open: bool) -> None:
     write_lines([line(what), line((address, "bold"))])
     if not no_open and (sys.platform == "darwin" or {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()):
-        Thread(target=webbrowser.open, args=[address], daemon=True).start()  # it may wait for the browser, which waits for the page
+        Thread(target=webbrowser.open, args=[address], daemon=True).start()  # opening the browser may block until the page answers
 
 
 _KEY_BYTES = 32
 
 
 def find_running_page(home: Paths) -> int | None:
-    """The port at which another process serves the page for this home; None if none does, or if its port cannot be read."""
+    """The port at which another process serves the page for this home. None if no process does, or if the port cannot be read."""
     if not _lock_path(home).exists():
         return None
     with suppress(BusyError), files.hold_lock(_lock_path(home)):
@@ -116,9 +117,9 @@ def find_running_page(home: Paths) -> int | None:
 
 @contextmanager
 def announce_page(home: Paths, port: int) -> Iterator[str]:
-    """Hold the page's lock and write the port to ``web.port`` during the block; yields a new key.
+    """Hold the page's lock and write the port to ``web.port`` during the block. Yields a new key.
 
-    Raises BusyError if the page is being served already.
+    Raises BusyError if another process already serves the page.
     """
     with files.hold_lock(_lock_path(home)):
         _write_private(home, _port_path(home), f"{port}\n")
@@ -130,7 +131,7 @@ def announce_page(home: Paths, port: int) -> Iterator[str]:
 
 
 def load_mcp_key(home: Paths) -> str:
-    """The key of ``kept mcp --http`` for clients' settings; created once, in ``mcp.key`` (mode 0600). Raises KeptError."""
+    """Return the key that clients of ``kept mcp --http`` need. It is created once, in ``mcp.key`` (mode 0600). Raises KeptError."""
     path = home.state / "mcp.key"
     key = files.read_file(path, at_most=1_000).data.decode("ascii", "replace").strip()
     if not key:
@@ -140,7 +141,7 @@ def load_mcp_key(home: Paths) -> str:
 
 
 def _write_private(home: Paths, path: Path, text: str) -> None:
-    """Replace a file with a new one, which does not inherit the old one's mode or links."""
+    """Replace a file by a new one, which does not inherit the mode or links of the old one."""
     files.delete_if_unchanged(path, expect=files.read_file(path).stamp, root=home.state)
     files.write_if_unchanged(path, text.encode(), expect=files.MISSING, root=home.state)
 

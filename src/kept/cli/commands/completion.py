@@ -31,7 +31,7 @@ def completion(shell: Annotated[str, typer.Argument(metavar="bash|zsh|fish|power
 
 
 def complete_words(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The completions for the last of the words after ``kept``, each with its meaning."""
+    """Complete the last of the words after ``kept``. Yields each completion with its meaning."""
     *before, last = words or [""]
     name = next((item for item in before if item in COMMANDS), "")
     yield from ((word, meaning) for word, meaning in _possible_completions(name, before[-2:], last) if word.startswith(last))

@@ -68,7 +68,7 @@ def config(
 
 
 def _try_model(context: typer.Context, *, yes: bool, as_json: bool) -> int:
-    """Show what would be sent to the language model, and where; send it after the person confirms."""
+    """Show the question for the language model and where it would go. Send it if the person confirms."""
     with command_workspace(context) as workspace:
         if not yes:
             if not is_interactive():

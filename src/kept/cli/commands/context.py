@@ -17,8 +17,8 @@ from kept.outputs.routing import preview_start
 from kept.recall.context_budget import SHOWN
 from kept.recall.preview import CLIENTS, preview_context
 
-_IN_FILE = "in the memory file that the agent reads"  # no session was shown anything, so this is what SHOWN means here
-# Written out, because help is built without importing the module that answers hooks.
+_IN_FILE = "in the memory file that the agent reads"  # no session began, so SHOWN can only mean this
+# The events are repeated here, because help must not import the module that answers hooks.
 _EVENTS = "session-start, user-prompt, stop, pre-compact, session-end, allow-suggest, subagent-start, tool-failure."
 
 

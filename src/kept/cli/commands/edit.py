@@ -84,7 +84,7 @@ def suggest(
 
     Exact words that the person typed in the session become active once its transcript is read; others are held for `kept review`.
     """
-    del replaces, lasts, alone  # these are read from the transcript, which identifies the session
+    del replaces, lasts, alone  # agents give these for the reader of the transcript, which identifies the session
 
     def apply(workspace: Workspace) -> list[Memory]:
         return [tools.add_suggestion(workspace, text, kind, browse.find_directory(workspace, project or "."))]
@@ -153,7 +153,7 @@ def retire(
 
 
 def _twin_lines(workspace: Workspace, memories: Sequence[Memory]) -> Iterator[Line]:
-    """The active memories with the same text as the retired ones, in other projects or from other sources."""
+    """The active memories with the same text as the retired ones, which have other projects or sources."""
     texts, retired = {normal_form(memory.content) for memory in memories}, {memory.id for memory in memories}
     for memory in workspace.store.log.memories():
         if memory.status is Status.ACTIVE and memory.id not in retired and normal_form(memory.content) in texts:
@@ -221,9 +221,7 @@ def _apply_change(
     after: Callable[[Workspace, Sequence[Memory]], Iterator[Line]] = lambda *_: iter(()),
     as_json: bool,
 ) -> int:
-    """Make a change and print its result. ``title`` is the headline, ``held_title`` the one for held memories; ``after`` adds
-    lines.
-    """
+    """Make a change and print the result. ``title`` is the headline, ``held_title`` that for held ones. ``after`` adds lines."""
     with command_workspace(context) as workspace:
         agents = bool(agent_variable(os.environ)) and not workspace.settings.trust_agents
         memories, written = apply_person_change(workspace, lambda: act(workspace), with_files=not agents)
@@ -244,13 +242,13 @@ def _apply_change(
 
 
 def print_problems(written: WriteReport) -> int:
-    """Print what could not be written to the files. Returns the exit code."""
+    """Print what could not be written to the output files. Returns the exit code."""
     write_lines([line(f"kept: {problem}") for problem in written.problems], sys.stderr)
     return int(bool(written.problems))
 
 
 def _resolve_ids(workspace: Workspace, numbers: list[str], if_match: str) -> list[str]:
-    """Resolve all ids before the first memory is changed. Raises UsageError, MissingError."""
+    """Resolve all ids, so that one wrong id stops the command before any change. Raises UsageError, MissingError."""
     if if_match and numbers[1:]:
         raise UsageError("--if-match works with one memory only", hint="change them one by one")
     return [person.find_memory(workspace, number).id for number in numbers]

@@ -84,8 +84,8 @@ def eval_(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the measures as JSON.")] = False,
 ) -> None:
-    """Run kept's own archive and search (or extraction) over a public set, with a fresh store for each namespace; or extraction
-    over annotated transcripts, one fresh store for each set of them.
+    """Score kept's archive and search, or its extraction, on a public set, with a fresh store for each namespace. Or score
+    extraction on annotated transcripts, with a fresh store for each set of them.
     """
     call = global_options(context)
 
@@ -284,7 +284,7 @@ def _comparison_body(result: GoldResult) -> dict[str, Any]:
 
 
 def _comparison_lines(result: GoldResult, *, misses: bool) -> Iterator[Line]:
-    """The result for one set of annotations: what was read, the state of the memories, and the recall for each kind of item."""
+    """The result for one set of annotations: what was read, the memories by status, and the recall for each kind of item."""
     comparison, megabytes = result.comparison, result.size / 1e6
     speed = f"{megabytes:.1f} MB in {result.seconds:.1f} s of processor time ({megabytes / max(result.seconds, 1e-9):.1f} MB/s)"
     yield line((result.name, "bold"), (f"  {format_count(result.files, 'transcript')}, {speed}", "dim"))

@@ -22,7 +22,7 @@ def files(
 ) -> None:
     """List the files that kept writes, show kept's part of one, or preview what the next run would change (your edits included).
 
-    Edit them in any editor: the next run takes over what you change or delete, and holds a line that you add for your review.
+    Edit the files in any editor. The next run takes over what you change or delete, and holds a line that you add for your review.
     """
     with command_workspace(context) as workspace:
         match action:

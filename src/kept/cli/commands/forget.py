@@ -113,14 +113,14 @@ def forget(
 
 
 def _advise(workspace: Workspace, place: str) -> str:
-    """The advice for words that remain in a place. It never says to delete one of kept's own files, such as the store."""
+    """Advise what to do about words that remain in a place. Never advises to delete one of kept's own files, such as the store."""
     if place.startswith(str(workspace.paths.state)):
         return "kept forget --words erases them, unless a project's folder has that name"
     return "forget them by --words, or delete the file"
 
 
 def _erasure_body(gone: ErasureReport) -> dict[str, Any]:
-    """What was forgotten, as JSON."""
+    """The result of erasing as JSON."""
     names = {"forgotten": "memories", "sessions": "sessions", "items": "items", "outside": "outside"}
     places = {name: count for name, count in gone.places.items() if count}
     near = [json_fields(place, "id", "where", "text") for place in gone.near]
@@ -192,7 +192,7 @@ def _show_places(workspace: Workspace, request: ErasureRequest, matches: Sequenc
 
 
 def _confirm_erasure(erasure_matches: Sequence[ErasureMatch]) -> list[str]:
-    """Ask whether to erase what was shown. Returns the chosen near copies. Raises UsageError if the answer is no."""
+    """Ask whether to erase the words shown. Returns the chosen near copies. Raises UsageError if the answer is no."""
     if not is_interactive():
         raise UsageError("forgetting cannot be undone, so it needs a yes; nothing was erased", hint="add --yes")
     count = len([place for place in erasure_matches if not place.near])

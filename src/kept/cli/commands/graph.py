@@ -14,7 +14,7 @@ from kept.outputs.compose.graph import EdgeKind, Graph, NodeKind
 from kept.outputs.graph import build_knowledge_graph
 
 _SHAPES = {NodeKind.YOU: "doublecircle", NodeKind.PROJECT: "box", NodeKind.ENTITY: "ellipse", NodeKind.RESOURCE: "note"}
-_SHOWN = 40  # maximum things in a list; --json has all
+_SHOWN = 40  # maximum nodes in a printed list; --json has all
 _TIES = 5
 _PLURALS = {
     NodeKind.YOU: ("you", "you"),

@@ -101,7 +101,7 @@ def _entry_changes(workspace: Workspace, entry: HistoryEntry, scopes: frozenset[
 
 
 def _changes_in(changes: Changes, scopes: frozenset[str]) -> Changes:
-    """The changes of memories in these scopes; all changes if there are no scopes."""
+    """The changes of memories whose scope is in ``scopes``. All changes if ``scopes`` is empty."""
     named = {number: sides for number, sides in changes.items() if any(memory and memory.scope in scopes for memory in sides)}
     return named if scopes else changes
 
@@ -127,7 +127,7 @@ def _entry_lines(workspace: Workspace, entry: HistoryEntry, most: int | None, sc
 
 
 def _account_lines(entry: HistoryEntry, most: int | None) -> Iterator[Line]:
-    """The result of each step of a nightly job; in a list (``most``) only failed steps and those of ``_NIGHT_SHOWN``."""
+    """The result of each step of a nightly job. In a list (``most`` is set), only failed steps and those of ``_NIGHT_SHOWN``."""
     steps = [step for step in entry.account if most is None or not step["done"] or step["name"] in _NIGHT_SHOWN]
     yield from (step_line(step["name"], step["detail"], done=step["done"]) for step in steps)
     if len(steps) < len(entry.account):
@@ -135,7 +135,7 @@ def _account_lines(entry: HistoryEntry, most: int | None) -> Iterator[Line]:
 
 
 def _describe_report(run: Run) -> str:
-    """The refusals and model requests of a run, in words; empty if there are none."""
+    """The numbers of refusals and model requests of a run, in words; empty if there are none."""
     asked = run.report.get("llm") or {}
     parts = list(filter(None, [describe_set_aside(run.report.get("refused") or {})]))
     if asked.get("questions"):
@@ -179,7 +179,7 @@ def undo(
     model: Annotated[str, typer.Option(metavar="NAME", help="All runs in which this model proposed something.")] = "",
     as_json: AsJson = False,
 ) -> int:
-    """Take back the last run, or a run or pass (one step of a run) of your choice. `kept redo` brings it back."""
+    """Take back the last run, or the run or pass (one step of a run) that you name. `kept redo` brings it back."""
     if model and what:
         raise UsageError("--model does not go together with a pass or run", hint=f"kept undo --model {model}")
     if model:
@@ -190,7 +190,7 @@ def undo(
 
 
 def redo(context: typer.Context, what: Which = None, *, as_json: AsJson = False) -> int:
-    """Bring back what the last undo took back, or a run or pass of your choice."""
+    """Bring back what the last undo took back, or the run or pass that you name."""
 
     def choose(workspace: Workspace) -> str:
         if not what:
@@ -201,7 +201,7 @@ def redo(context: typer.Context, what: Which = None, *, as_json: AsJson = False)
 
 
 def _refuse_late_redo(workspace: Workspace) -> None:
-    """Raise UsageError if the person made other changes since the last undo."""
+    """Raise UsageError if the person changed anything since the last undo."""
     heads = tuple(workspace.store.log.pass_heads())
     off = find_undone_passes(heads)
     last = next((made for made in reversed(heads) if made.stage == "undo" and not off.isdisjoint(made.undoes)), None)
@@ -222,7 +222,7 @@ def _apply_undo_redo(
     as_json: bool,
 ) -> int:
     with command_workspace(context) as workspace:
-        chosen = what(workspace)  # before hand edits are merged: "last" means the run before that merge
+        chosen = what(workspace)  # choose before merging hand edits, so that "last" is not the run that merges them
         done, written = apply_person_change(workspace, lambda: act(workspace, chosen))
         if as_json:
             later = [_later_body(operation) for operation in done.later]
@@ -237,14 +237,14 @@ def _apply_undo_redo(
 
 
 def _describe_passes(workspace: Workspace, passes: Sequence[int]) -> str:
-    """What passes did, in words: ``1 retired, 2 added``; the names of their stages if they changed no memory."""
+    """The effect of passes in words, for example ``1 retired, 2 added``; the names of their stages if they changed no memory."""
     made = tuple(workspace.store.log.passes(passes))
     kinds = Counter(operation_kind(operation) for pass_ in made for operation in pass_.operations)
     return describe_counts(kinds) or ", ".join(sorted({pass_.stage for pass_ in made}))
 
 
 def _later_lines(later: Sequence[LaterOperation]) -> Iterator[Line]:
-    """The later operations on the same memories: those that have no effect any more, and those that still apply."""
+    """The later operations on the same memories: first those without effect now, then those that still apply."""
     for idle, effect in ((True, "no longer have any effect"), (False, "still apply")):
         later_operations = [operation for operation in later if operation.idle is idle]
         if later_operations:
@@ -283,7 +283,7 @@ def diff(
 
 
 def changes_lines(changed: Changes, most: int | None = None, rest: str = "kept list") -> Iterator[Line]:
-    """The change of each memory: + entered, ~ changed, - left, ? held. Those that only gained evidence are counted."""
+    """The change of each memory: + added, ~ changed, - removed, ? held. Memories that only gained evidence are counted."""
     every = list_differences(changed)
     memory_differences = [difference for difference in every if difference.what is not DifferenceKind.CONFIRMED]
     for item in memory_differences[:most]:

@@ -328,7 +328,7 @@ def _month_lines(calendar: CalendarMonth) -> Iterator[Line]:
 def _routing_lines(
     workspace: Workspace, view: DayView, whole: ExtractedMemories, routes: Mapping[str, Sequence[OutputRoute]]
 ) -> Iterator[Line]:
-    """Where everything extracted from a day went: each memory with its outputs, and refused proposals by reason."""
+    """All memories extracted from a day, each with the outputs that show it, and the refused proposals by reason."""
     what = f"{format_count(len(whole.memories), 'memory', 'memories')}, {len(whole.refused):,} refused"
     yield line((format_weekday(view.day), "bold"), (f"  {what}", "dim"))
     for memory in whole.memories:
@@ -385,7 +385,7 @@ _PARTS = {SummaryPart.WORKED: "Worked on", SummaryPart.DECIDED: "Decided", Summa
 
 
 def _work_lines(workspace: Workspace, view: DayView, *, detailed: bool) -> Iterator[Line]:
-    """The work, decisions and open questions of a day, by project; shortened unless ``detailed``. Memories are not included."""
+    """The work, decisions and open questions of a day, by project. Shortened unless ``detailed``. Memories are not included."""
     whole = [bullet for bullet in view.summary.detailed if not bullet.remembered]
     short = [bullet for bullet in view.summary.condensed if not bullet.remembered]
     for part, title in _PARTS.items():

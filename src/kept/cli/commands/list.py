@@ -84,8 +84,8 @@ def list_(
 
 
 def _past_line(workspace: Workspace, moment: datetime, *, recorded: bool) -> list[Line]:
-    """Say whether the list shows what kept knew at a time, or what was true then."""
-    local = moment.astimezone(workspace.zone)  # midnight means the end of the previous day
+    """Say whether the list shows what kept knew at ``moment``, or what was true then. One line."""
+    local = moment.astimezone(workspace.zone)  # midnight stands for the end of the day before
     when = f"at the end of {local.date() - timedelta(days=1)}" if not (local.hour or local.minute) else f"at {local:%Y-%m-%d %H:%M}"
     text = f"What kept knew {when}." if recorded else f"What was true {when}. What kept knew then: --recorded"
     return [line((text, "dim"))]

@@ -199,7 +199,7 @@ def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
 
 
 def _format_bounds(asked: LlmSettings, pace: float | None, questions: int) -> Iterator[Line]:
-    """The duration of the next run, and the maximum monthly cost."""
+    """Lines with the duration of the next run and the maximum cost of a month."""
     if pace is None:
         yield line("The duration is unknown until the model has replied once.", (" → kept llm trial", "dim"))
     elif questions:

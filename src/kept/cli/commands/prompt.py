@@ -69,7 +69,7 @@ def _edit_prompt(home: Paths, profile: str) -> None:
         write_line("Edit this file: ", str(path))
         return
     try:
-        # Like git, this runs the user's own program on the user's own file.
+        # Like git, this runs an editor that the user configured on a file of the user.
         subprocess.run([*shlex.split(editor), str(path)], check=False)  # noqa: S603 - the editor is the user's setting
     except OSError as error:
         raise UsageError(

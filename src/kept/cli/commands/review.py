@@ -1,4 +1,4 @@
-"""``kept review``: decide on held memories with one key each. Every answer is stored at once, so stopping loses nothing."""
+"""``kept review``: decide on held memories with one key each. Each answer is stored at once, so stopping early loses nothing."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -162,7 +162,9 @@ def _decided_line(workspace: Workspace, memory: Memory) -> Line:
 
 
 def _ask_decisions(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str] | None = None) -> int:
-    """Ask for a decision on each memory. With ``why`` (a reason for each), the memories are active and are kept or retired."""
+    """Ask for a decision on each memory. ``why`` has a reason for each; if it is given, the memories are active and the person
+    keeps or retires them.
+    """
     reasons = why or {}
     answers, written = apply_person_change(workspace, lambda: _collect_answers(workspace, queue, reasons))
     kept, past = answers["y"] + answers["e"], f", {answers['p']} true then, not now" if answers["p"] else ""
@@ -175,10 +177,10 @@ def _ask_decisions(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping
 
 
 def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str]) -> Counter[str]:
-    decided: list[tuple[int, str, str]] = []  # for each decision: its place in the queue, the answer, and its run
+    decided: list[tuple[int, str, str]] = []  # place in the queue, answer and run of each decision
     place, last = 0, ""
     while last != "q" and (place < len(queue) or decided):
-        if place == len(queue):  # so that the last decision can be undone too
+        if place == len(queue):  # asks once more at the end, so that the last decision can be undone too
             write_line(*_LAST_CHOICES)
             last = "u" if read_choice("u\n\rq") == "u" else "q"
             place = _take_back(workspace, queue, decided) if last == "u" else place
@@ -199,7 +201,7 @@ def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mappi
                 if (changed := _apply_answer(workspace, memory, last)) is not None:
                     decided.append((place, last, f"r{workspace.store.log.operations_on(changed.id)[-1][0].run}"))
                     write_lines([_decided_line(workspace, changed)])
-                elif last == "p":  # left without a day, so it is asked about again
+                elif last == "p":  # no day was entered, so the question is asked again
                     continue
                 else:
                     write_line(("    skipped", "dim"))
@@ -210,7 +212,7 @@ def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mappi
 
 
 def _take_back(workspace: Workspace, queue: Sequence[Memory], decided: list[tuple[int, str, str]]) -> int:
-    """Undo the last decision. Returns the place in the queue that is asked about again."""
+    """Undo the last decision. Returns the place in the queue where the questions continue."""
     place, _, run = decided.pop()
     undo(workspace, run)
     write_line(("Taken back: ", "green"), queue[place].content)
@@ -218,7 +220,7 @@ def _take_back(workspace: Workspace, queue: Sequence[Memory], decided: list[tupl
 
 
 def _apply_answer(workspace: Workspace, memory: Memory, answer: str) -> Memory | None:
-    """Apply an answer. Returns the changed memory; None if nothing was to be changed."""
+    """Apply an answer. Returns the changed memory, or None if the answer changes nothing."""
     seen, active = browse.memory_revision(memory), memory.status is Status.ACTIVE
     words = edit_line(memory.content) if answer == "e" else memory.content
     match answer:
@@ -229,7 +231,7 @@ def _apply_answer(workspace: Workspace, memory: Memory, answer: str) -> Memory |
         case "n" if active:
             return person.retire(workspace, memory.id, if_match=seen)
         case "y" | "e":
-            with person.one_run(workspace, "approve"):  # so that one undo also reverts the new text
+            with person.one_run(workspace, "approve"):  # one run, so that one undo also reverts the new text
                 return decisions.approve(workspace, memory.id, content=words, if_match=seen)
         case "n":
             return decisions.reject(workspace, memory.id, if_match=seen)
@@ -240,8 +242,8 @@ def _apply_answer(workspace: Workspace, memory: Memory, answer: str) -> Memory |
 
 
 def _ask_until(workspace: Workspace, memory: Memory) -> datetime | None:
-    """Ask until when a memory was true; None if the person leaves the question. The default is the first day of its successor or,
-    without one, today.
+    """Ask until when a memory was true. Returns None if the person leaves the question. The default is the first day of its
+    successor, or today if it has none.
     """
     newer = find_newer(workspace, [memory]).get(memory.id)
     moment = (newer and newer.first_seen) or workspace.clock()
@@ -256,14 +258,14 @@ def _ask_until(workspace: Workspace, memory: Memory) -> datetime | None:
             return None
         if words in ("", offered):
             return moment
-        try:  # just after midnight, so that it was still so at the end of the day before
+        try:  # just after midnight, so that it counts as true at the end of the day before
             return workspace.day_bounds(workspace.day(words))[0] + timedelta(seconds=1)
         except UsageError as error:
             write_line((f"    {error}", "yellow"))
 
 
 def _decision_card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
-    """The information for a decision: the memory, its quotes with their authors, and why it was held."""
+    """The lines that a person needs for a decision: the memory, its quotes with their authors, and why it was held."""
     category = category_title(workspace.profiles, memory.profile, memory.category)
     place = f"{category} · {scope_name(memory.scope, workspace.scope_names())}"
     yield hanging_line([(format_id(memory.id), "yellow"), ("  ", "")], (memory.content, "bold"), (f"  ({place})", "dim"))

@@ -1,7 +1,7 @@
-"""``kept run``: the main job with its progress and report. Without transcripts it runs on the bundled sample.
+"""``kept run``: the main job, with its progress and report. Without transcripts it runs on the bundled sample.
 
-``kept backfill`` reads a large archive, ``kept sleep`` is the nightly consolidation alone, and ``kept upgrade`` extracts again with
-the current rules, after a preview.
+``kept backfill`` reads a large archive. ``kept sleep`` is the nightly consolidation alone. ``kept upgrade`` extracts again with the
+current rules, after a preview.
 """
 
 import os
@@ -101,10 +101,10 @@ def run_and_report(
     as_json: bool = False,
     ask: bool = True,
 ) -> int:
-    """Run and print the report. With ``ask``, a person at a terminal is asked, once, which language model may be used."""
+    """Run and print the report. If ``ask``, a person at a terminal is asked, once, which language model kept may use."""
     call = global_options(context)
     verbose = not (as_json or call.quiet)
-    if follow and not options.dry:  # before reading, because the settings of a followed folder decide how it is read
+    if follow and not options.dry:  # before reading, because the settings of a followed folder affect how it is read
         with command_workspace(context) as workspace:
             for place in find_unfollowed(workspace, paths):
                 _follow(workspace, place, verbose=verbose)
@@ -144,7 +144,7 @@ def _follow(workspace: Workspace, place: Path, *, verbose: bool) -> None:
 
 @contextmanager
 def _note_outcome(home: Paths, occasion: str) -> Iterator[None]:
-    """Record the error of a run at the end of a session, which nobody watches, until such a run succeeds."""
+    """Record the error of a run at the end of a session, because nobody watches it. The next such run that succeeds clears it."""
     wrong = {}
     try:
         yield
@@ -172,7 +172,7 @@ def _run_with_progress(
 
 
 def _is_nothing_found(workspace: Workspace, report: RunReport, paths: Sequence[Path]) -> bool:
-    """Whether kept can read nothing on this machine and has read nothing before."""
+    """True if kept can read nothing on this machine and has never read anything."""
     read = (
         paths or report.sources or report.reading.skipped or any(workspace.store.archive.files()) or workspace.settings.sources_off
     )
@@ -203,7 +203,7 @@ def _print_report(workspace: Workspace, report: RunReport, options: RunOptions, 
     elif is_idle(report):
         write_lines([idle_line(report, count_pending_proposals(workspace)[1]), *outdated_lines(report)])
     else:
-        pool = () if options.dry else list_pending_proposals(workspace)  # a dry run's proposals are not in the store
+        pool = () if options.dry else list_pending_proposals(workspace)  # the proposals of a dry run are not in the store
         write_lines(report_lines(workspace, report, options, verbose=call.verbose))
         if not options.dry:
             write_lines(pending_lines(pool, {memory.id for memory in report.asked_about}))

@@ -85,7 +85,7 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
 
 
 def _confirm_hooks(home: Paths) -> bool:
-    """Show the changes that repair the hooks in each file; on a terminal, ask whether to write them."""
+    """Show how repairing the hooks would change each file. At a terminal, ask whether to write the files."""
     changes = plan_hook_repair(home)
     for change in changes:
         write_line((format_path(change.path), "bold"), ("  would change:", "dim"))

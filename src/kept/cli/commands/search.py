@@ -70,7 +70,7 @@ def search(
         if sessions:
             hits = search_sessions(workspace, asked, limit=limit, filters=filters)
         else:
-            kinds = [kind for kind in layers if kind is UnitKind.MEMORY or not category]  # nothing else has a category
+            kinds = [kind for kind in layers if kind is UnitKind.MEMORY or not category]  # only memories have a category
             hits = search_store(workspace, asked, where=kinds, limit=limit, filters=filters)
         if as_json:
             write_json({"query": words, "searched_for": asked, "hits": [dump(hit) for hit in hits]})
@@ -78,12 +78,12 @@ def search(
             write_lines([line((f"Searched for: {asked}", "dim"))] if asked != words else ())
             keywords, order = telling_words(asked), list(_LAYERS.values())
             waiting = _waiting_by_turn(workspace) if any(hit.kind is UnitKind.TURN for hit in hits) else {}
-            near = {hit.session for hit in hits if every or not hit.is_far}  # turns beside a hit are shown with it
+            near = {hit.session for hit in hits if every or not hit.is_far}  # a hit shows the turns around it
             shown = [hit for hit in hits if every or not hit.is_far or (hit.similarity is None and hit.session in near)]
             sections = sorted(shown, key=lambda hit: order.index(hit.kind))
             hints = {
                 turn: held for turn, held in waiting.items() if held not in {hit.id for hit in sections}
-            }  # else it says so itself
+            }  # weak matches are announced separately
             write_lines([_hit_line(workspace, hit, keywords, hints) for hit in sections] or [line("Nothing found.")])
             if far := len(hits) - len(sections):
                 text = f"{format_count(far, 'weak match', 'weak matches')} left out → --all"
@@ -91,7 +91,7 @@ def search(
 
 
 def _search_server(context: typer.Context, url: str, words: str, limit: int, *, as_json: bool) -> None:
-    """Search on the server, without a store on this machine and without creating one."""
+    """Search on a server. Neither needs nor creates a store on this machine."""
     from kept.recall.server_search import search_server  # noqa: PLC0415 - rarely used
 
     settings = load_settings(command_home(context).settings)
@@ -108,7 +108,7 @@ def _search_server(context: typer.Context, url: str, words: str, limit: int, *, 
 
 
 def _waiting_by_turn(workspace: Workspace) -> dict[str, str]:
-    """The ids of the held proposals, by the keys of the turns that they are based on."""
+    """The id of a held proposal by the key of each turn that it is based on."""
     from kept.memories.waiting import list_pending_proposals  # noqa: PLC0415 - only if turns are found
 
     return {rests.event: item.memory.id for item in list_pending_proposals(workspace) for rests in item.memory.evidence}

@@ -103,7 +103,7 @@ def setup(
 
 
 def _install_job(context: typer.Context, home: Paths, *, at: str, kind: str) -> int:
-    """Install the nightly job; if no scheduler would run it, let each session be read when it ends. Returns the exit code."""
+    """Install the nightly job. If no scheduler would run it, have each session read when it ends. Returns the exit code."""
     code, runs = 0, False
     try:
         done = install_job(home, os.environ, at=at, zone=global_options(context).zone or "", kind=kind)
@@ -207,7 +207,7 @@ def uninstall(
 ) -> int:
     """Remove every hook, schedule, file and line that kept added. The store stays, unless you give --purge.
 
-    What you added to kept's files is saved elsewhere, and the place is shown.
+    Text that you added to kept's files is saved elsewhere; the command says where.
     """
     if everything and not yes:
         if not is_interactive():

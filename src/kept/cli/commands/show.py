@@ -125,7 +125,7 @@ def _find_one(workspace: Workspace, asked: Sequence[str] | None, *, as_json: boo
 
 
 def _pending_rank(workspace: Workspace, memory: Memory) -> PendingProposal | None:
-    """The rank of a held memory among the pending proposals; None if it is not held."""
+    """The rank of a held memory among the proposals that await review; None if it is not held."""
     if memory.status is not Status.HELD:
         return None
     return next((item for item in waiting.list_pending_proposals(workspace) if item.memory.id == memory.id), None)
@@ -197,7 +197,7 @@ def _dimmed_turn_line(workspace: Workspace, event: Event) -> Line:
 
 
 def _memory_body(workspace: Workspace, memory: Memory) -> dict[str, Any]:
-    """A memory as ``kept export`` writes it; a proposal that kept refused, which an export leaves out, has the status refused."""
+    """A memory as ``kept export`` writes it. An export leaves out refused proposals; here they have the status refused."""
     return to_export(workspace, memory) | ({"status": _REFUSED} if memory.outcome == _REFUSED else {})
 
 
@@ -261,7 +261,7 @@ def memory_card_lines(workspace: Workspace, memory: Memory) -> Iterator[Line]:
 
 
 def _succession_lines(workspace: Workspace, memory: Memory) -> Iterator[Line]:
-    """The memory that superseded this one, and those that this one superseded."""
+    """The memory that superseded this one, and the memories that this one superseded."""
     now = workspace.store.log.memory(memory.superseded_by) if memory.superseded_by else None
     if now is not None:
         label = "said later: " if memory.status is Status.HELD else "now: "

@@ -53,8 +53,8 @@ _MEANT = {
     "generic": "JSONL or Markdown of your own making",
     "journal": "dated notes",
     "vault": "conversations in Markdown",
-}  # explanations of names that are not self-explanatory
-_IN_PROJECTS = ("aider", "specstory")  # these keep their files in each project's folder, not in one place
+}  # explains names that do not explain themselves
+_IN_PROJECTS = ("aider", "specstory")  # these tools keep their files in each project's folder, not in one place
 
 
 def sources(
@@ -226,7 +226,7 @@ def _tool_lines(workspace: Workspace, tool: ToolSurvey, *, verbose: bool) -> Ite
 
 
 def _common_reasons(account: RecordAccount) -> str:
-    """The two most frequent reasons why records were set aside."""
+    """The two most frequent reasons why records were dropped."""
     common = sorted(account.dropped.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{count:,} {reason}" for reason, count in common[:2]) + (", …" if len(common) > 2 else "")
 
@@ -245,7 +245,7 @@ def _account_lines(account: RecordAccount) -> Iterator[Line]:
 
 def _unread_tool_lines(workspace: Workspace, surveyed: Survey, *, verbose: bool) -> Iterator[Line]:
     """The tools and files that are not read, and why."""
-    # kept writes the journal itself, so it is left out. Saved terminal output is the rarest, so it comes last.
+    # The journal is left out, because kept writes it itself. Saved terminal output comes last, because it is the rarest.
     absent = [survey for survey in surveyed.tools if not survey.known and survey.places and survey.name != ENTRY]
     given = [
         _tool_label(survey)

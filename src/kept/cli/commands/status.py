@@ -25,7 +25,7 @@ from kept.recall.indexing import VectorStatus, vector_status
 from kept.store.values import Run
 from kept.workspace import Workspace
 
-_DAYS = 7  # number of days for which the text added by hooks is shown
+_DAYS = 7  # days for which the amount of text added by hooks is shown
 
 
 def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
@@ -42,7 +42,7 @@ def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--j
 
 
 def inactive_profile_lines(workspace: Workspace, store_status: StoreStatus) -> Iterator[Line]:
-    """The memories that are not shown because their profile is not in use, and how to show them again."""
+    """Lines about memories that are hidden because their profile is not in use, and how to show them again."""
     for profile, count in sorted(store_status.of_inactive_profiles.items()):
         others = ",".join((*workspace.settings.profiles, profile))
         text = f"{format_count(count, 'memory', 'memories')} of the profile {profile} not shown, because it is not in use"
@@ -124,7 +124,7 @@ def _memory_count_lines(workspace: Workspace, store_status: StoreStatus) -> Iter
 
 
 def _handover_lines(workspace: Workspace) -> Iterator[Line]:
-    """The tokens spent on asking agents to hand over the person's words."""
+    """The number of tokens used to ask agents to hand over the person's words."""
     if workspace.settings.handover == OFF:
         yield line("Agents are not asked to hand over your words", (" → kept config set handover remind", "dim"))
         return
@@ -144,7 +144,7 @@ def _injected_lines(workspace: Workspace) -> Iterator[Line]:
 
 
 def _expiring_lines(workspace: Workspace, due: Sequence[ExpiringFiles]) -> Iterator[Line]:
-    """The transcripts that their tool will delete soon and that are not archived."""
+    """The transcripts that their tool will delete soon and that kept has not archived."""
     for expiring in due:
         when = f"from {format_day(expiring.since, workspace.zone)} on" if expiring.since > workspace.clock() else "at any moment"
         what = format_count(expiring.files, "transcript")
@@ -152,7 +152,7 @@ def _expiring_lines(workspace: Workspace, due: Sequence[ExpiringFiles]) -> Itera
 
 
 def _search_line(vectors: VectorStatus) -> Line:
-    """The state of search: by words always, by meaning if there is a model."""
+    """The state of search. Search by words always works; search by meaning needs a model."""
     if vectors.problem:
         return line("Search by words only", (f": {vectors.problem}", "yellow"))
     if not vectors.model:
@@ -168,7 +168,7 @@ def _search_line(vectors: VectorStatus) -> Line:
 
 
 def _describe_ending(run: Run) -> tuple[tuple[str, str], ...]:
-    """How a run ended, in words."""
+    """The ending of a run, in words with their style."""
     if run.ended_at is None:
         return (("cut short; the next run continues", "yellow"),)
     if steps := run.report.get("steps"):
