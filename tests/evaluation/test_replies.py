@@ -46,6 +46,7 @@ def test_the_fate_of_each_passage_is_told_of_recorded_replies(desk_at, home, ses
     (found,) = replay_recordings(desk_at, reader.parent, folder, read)
     assert found.losses[3] == {ACTIVE: 1, UNPROPOSED: 1}
     assert (found.reader, found.unreadable, found.score.count_right("active")) == ("careful", {}, (1, 1))
+    assert [(memory["content"], memory["status"]) for memory in found.memories] == [(RULE, "active")]
 
 
 @pytest.mark.parametrize("right", [True, False])

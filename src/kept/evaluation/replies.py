@@ -64,9 +64,9 @@ class ReplayResult:
     """The result of one reader's replies.
 
     ``replies`` are (replies that answer a current question, all replies), ``turns`` the same for the typed turns they are about.
-    ``questions`` were answered, ``unreadable`` replies have a reason. ``score`` rates the model's memories, ``losses`` counts by
-    importance what became of each passage worth keeping. ``trial`` is the trial's score, if the reader took it; the claims of a
-    reader that failed are held, as in a run.
+    ``questions`` were answered, ``unreadable`` replies have a reason. ``memories`` are the model's, as they are exported. ``score``
+    rates them, ``losses`` counts by importance what became of each passage worth keeping. ``trial`` is the trial's score, if the
+    reader took it. The claims of a reader that failed the trial are held, as in a run.
     """
 
     reader: str
@@ -76,6 +76,7 @@ class ReplayResult:
     unreadable: Mapping[str, str]
     score: TurnScore
     losses: Mapping[int, Counter[str]]
+    memories: tuple[Mapping[str, Any], ...]
     trial: TrialScore | None
 
 
@@ -169,7 +170,7 @@ def _compare_replies(
                 losses[keep.importance][UNSHOWN] += 1
             elif _is_in_text(keep.quote, answered):
                 losses[keep.importance][_passage_outcome(turn, keep, proposed, judged, memories)] += 1
-    score = compare_with_turns(scope, (memory for memory in memories if memory["trigger"] == UNDERSTOOD))
+    understood = tuple(memory for memory in memories if memory["trigger"] == UNDERSTOOD)
     return ReplayResult(
         reader=reader,
         trial=None,
@@ -180,8 +181,9 @@ def _compare_replies(
         ),
         questions=len(recorded_replies.bodies),
         unreadable=recorded_replies.unreadable,
-        score=score,
+        score=compare_with_turns(scope, understood),
         losses=losses,
+        memories=understood,
     )
 
 

@@ -112,7 +112,8 @@ def eval_(
                 answered = _require_path(turns, "--turns", "--replies")
                 replayed = replay_recordings(open_store, replies, answered, read, progress=progress)
                 tricks = run_adversarial_cases(open_store, replies)
-                rows, readers = (), {result.reader: _replay_body(result) for result in replayed}
+                rows = ({"reader": result.reader} | dict(memory) for result in replayed for memory in result.memories)
+                readers = {result.reader: _replay_body(result) for result in replayed}
                 body = {"readers": readers, "adversarial": [dump(trick) for trick in tricks]}
                 lines = chain(chain.from_iterable(map(_replay_lines, replayed)), _adversarial_lines(tricks))
             case _, _ if turns is not None:
