@@ -215,6 +215,14 @@ def test_words_in_the_escapes_of_a_mail_or_a_program_are_found(space):
     assert not WORDS.is_in_text(WORDS.remove_from(written))
 
 
+@pytest.mark.parametrize(
+    "written", ["K=E4se =FCber der T=FCr", "K=C3=A4se =C3=BCber der T=C3=BCr", "K\\xe4se \\xfcber der T\\xfcr"]
+)
+def test_letters_with_accents_are_read_in_utf_8_and_in_latin_1(written):
+    words = ErasureWords(sentences=("Käse über der Tür",))
+    assert words.remove_from(f"der {written} steht") == "der [forgotten] steht"
+
+
 @pytest.mark.parametrize("line_end", ["\\n", "\n  12: "])
 def test_a_number_behind_an_equals_sign_is_read_as_it_is_written(line_end):
     words = ErasureWords(sentences=("upload it with retries=20 from this server",))

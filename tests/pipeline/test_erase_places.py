@@ -8,7 +8,15 @@ import pytest
 from kept.core.erasure import ErasureWords
 from kept.core.summary import Passage, PassageForm
 from kept.memories import person
-from kept.pipeline.erase.forget import erase_forgotten, find_erasure_places, forget, list_left, make_erasure_request
+from kept.pipeline.erase.files import OutputFiles
+from kept.pipeline.erase.forget import (
+    erase_forgotten,
+    find_erasure_places,
+    forget,
+    list_left,
+    make_erasure_request,
+    preview_out_of_reach,
+)
 from kept.pipeline.erase.holders import list_holders
 from kept.pipeline.erase.proof import find_out_of_reach
 from kept.pipeline.run import RunOptions, run_pipeline
@@ -216,3 +224,41 @@ def test_what_could_not_be_erased_of_what_another_machine_forgot_is_told(home, d
         (problem,) = erase_forgotten(workspace, (), said=[SAID])
     assert "the search index" in problem
     assert "No space left" in problem
+
+
+def test_a_file_that_a_link_in_the_state_folder_leads_to_is_the_persons_own(home, desk_at):
+    mine = home / "mine.jsonl"
+    mine.write_text(f"{SAID}\n")
+    with desk_at(home) as workspace:
+        link = workspace.paths.state / "hooks" / "x.jsonl"
+        link.parent.mkdir(parents=True)
+        link.symlink_to(mine)
+        done = forget(workspace, make_erasure_request(workspace, said=[SAID]))
+    assert (done.places.total(), done.problems, done.remains) == (0, (), ())
+    assert mine.read_text() == f"{SAID}\n"
+
+
+def test_a_view_that_nobody_edited_waits_for_the_next_write(home, desk_at):
+    with desk_at(home, also=("journal",)) as workspace:
+        person.create_memory(workspace, SAID, "journal.insights")
+        run_pipeline(workspace, [], RunOptions())
+        view = home / "kept" / "journal.json"
+        before = view.read_bytes()
+        OutputFiles(workspace=workspace).erase(ErasureWords(sentences=(SAID,)))
+        assert view.read_bytes() == before
+
+
+def test_a_look_at_what_was_forgotten_before_says_which_run_left_what(home, desk_at):
+    says, other = say(home, "a", SAID), say(home, "b", OTHER)
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        memories = workspace.store.log.memories()
+        for said in (SAID, OTHER):
+            forget(workspace, make_erasure_request(workspace, [each for each in memories if each.content == said]))
+        (gone,) = (each.id for each in memories if each.content == SAID)
+        (again,) = (each for each in workspace.store.log.memories() if each.id == gone)
+        run = max(run for run, left in list_left(workspace).items() if any(str(says) in text for text in left))
+        told = preview_out_of_reach(workspace, make_erasure_request(workspace, [again]))
+    assert f"{says} still says it: the file belongs to another program (as r{run} found it)" in told
+    assert not [text for text in told if str(other) in text]
+    assert len({text.partition(" (as r")[0] for text in told}) == len(told)

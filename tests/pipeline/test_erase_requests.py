@@ -186,6 +186,15 @@ def test_a_session_is_shown_by_its_first_words_of_a_person(home, desk_at):
         assert [place.text for place in found if place.where == "the whole session a-session"] == ["How long is the old quay?"]
 
 
+@pytest.mark.parametrize(("before", "shown"), [(49, "How long is the old quay?"), (50, "")])
+def test_the_first_words_of_a_person_are_looked_for_in_the_first_fifty_turns(home, desk_at, before, shown):
+    converse(home, "a-session", *[("agent", "Welcome.")] * before, ("user", "How long is the old quay?"))
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        found = find_erasure_places(workspace, make_erasure_request(workspace, source="a-session"))
+        assert [place.text for place in found if place.where == "the whole session a-session"] == [shown]
+
+
 def test_a_quote_of_a_session_that_is_forgotten_is_shown_once_and_cut(home, desk_at):
     long = "the crane is blue and " * 20
     with desk_at(home) as workspace:

@@ -64,7 +64,7 @@ _MARKS = (_GUTTER, _TAG, _ESCAPE, _IN_URL, _IN_MAIL)
 _READERS = {marks: compile_late("|".join(marks)) for size in (1, 2, 3, 4) for marks in combinations(_MARKS, size)}
 _READERS |= {(marks,): compile_late(marks) for marks in (_PACKED, _HEXED)}
 _MAY_BE_IN_URL = Pattern("%[0-9a-fA-F]{2}")
-_MAY_BE_IN_MAIL = Pattern("=(?:20|[C-F][0-9A-F]=)")
+_MAY_BE_IN_MAIL = Pattern("=(?:20|[C-F][0-9A-F][=a-z ])")
 _MAY_BE_HEXED = Pattern(f"(?:{_ASCII_HEX}){{12}}|\\b[0-9a-f]{{7,8}}:? {{1,3}}(?:[0-9a-f]{{2}} {{0,2}}){{8}}")
 _MAY_BE_NUMBERED = Pattern(r"(?:\n|\\[nr])\W*[\w.+/:-]*\d")
 # A cheap test that most texts fail: 24 letters and digits that are not all lower-case hexadecimal digits, as those of a digest are;
