@@ -1,1 +1,1 @@
-"""Episodes of a conversation, and the candidates that rules or a model find in them, each with the gate's verdict."""
+"""Split conversations into episodes and find candidates in them, by rules or by a model. The gate judges each candidate."""

@@ -1,11 +1,11 @@
 """Coverage: split a session into topics, and check whether memories cover them.
 
 A topic is a run of exchanges (a prompt and its answers) that share words and names. It is covered if it contains the evidence of an
-active or held memory, or if an active memory contains one of the topic's names that no other topic has. It is missed if no memory
-covers it although the user stated a rule, choice, preference or correction in it together with its scope or reason.
+active or held memory, or if one of its names is in no other topic and in an active memory. A topic is missed if no memory covers
+it, although the user stated a rule, choice, preference or correction in it together with its scope or reason.
 
-The user's statements are found with the patterns of the extraction rules. A statement that these patterns overlook is therefore not
-reported as missed.
+The patterns of the extraction rules find the user's statements. A statement that these patterns overlook is therefore not reported
+as missed.
 """
 
 from collections import Counter
@@ -24,14 +24,14 @@ from kept.core.value import dataclass, replace
 from kept.extraction.rules.patterns import compile_pattern
 from kept.profiles.lexicons import Lexicon, TellingPatterns
 
-_READ_CHARS = 2_000  # of each turn; its beginning shows the topic
+_READ_CHARS = 2_000  # characters of each turn that are read, because its beginning shows the topic
 _WORDS = 6
 _NAMES = 5
-# A prompt with fewer different content words continues the current topic; a sentence with fewer words states nothing.
+# A prompt with fewer distinct content words continues the current topic. A sentence with fewer words states nothing.
 _LEAST_WORDS = 4
-_COHESION = 0.4  # share of the weight of a prompt's words that must occur in the current topic
-_RECENT = 3  # a prompt is compared with this many last exchanges of the current topic, and with the words of its first prompt
-_SHARED_NAMES = 2  # a prompt that has this many names in common with the current topic continues it
+_COHESION = 0.4  # share of the weight of a prompt's words that the current topic must contain
+_RECENT = 3  # exchanges of the current topic that a prompt is compared with, besides its first prompt
+_SHARED_NAMES = 2  # a prompt continues the current topic if they have this many names in common
 _SENTENCE_CHARS = 400
 
 
@@ -45,7 +45,7 @@ class Coverage(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Topic:
-    """The events ``[start, stop)`` about one subject, with its most characteristic words and names, best first.
+    """The events ``[start, stop)`` about one subject, and its most characteristic words and names, best first.
 
     ``telling`` is the first sentence of the user that looks worth remembering; empty if there is none.
     """
@@ -70,7 +70,7 @@ class _Exchange:
 
 
 def find_topics(events: Sequence[Event], *, lexicon: Lexicon) -> tuple[Topic, ...]:
-    """The topics of a session in order, without gaps from its first prompt on; not yet compared with memories."""
+    """Split a session into topics, in order and without gaps from its first prompt on. Their ``state`` is not set yet."""
     exchanges = _split_exchanges(events)
     spread = Counter(word for exchange in exchanges for word in exchange.terms)
     weigh = {word: log(1 + len(exchanges) / count) for word, count in spread.items()}
@@ -85,14 +85,14 @@ def find_topics(events: Sequence[Event], *, lexicon: Lexicon) -> tuple[Topic, ..
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryCoverage:
-    """The coverage of memories: the events they cite, and the names they contain."""
+    """The events that memories cite, and the names that they contain."""
 
     cited: frozenset[str]
     named: frozenset[str]
 
 
 def collect_coverage(memories: Iterable[Memory]) -> MemoryCoverage:
-    """Collect the coverage of memories, for any number of topics."""
+    """Collect the events and names of memories, to compare any number of topics with them."""
     listed = tuple(memories)
     return MemoryCoverage(
         cited=frozenset(
@@ -141,7 +141,7 @@ def _list_names(text: str) -> list[str]:
 
 
 def _is_new_topic(exchange: _Exchange, topic: Sequence[_Exchange], weigh: dict[str, float]) -> bool:
-    """True if a prompt has enough content words, and too few words and names in common with the current topic."""
+    """True if a prompt has enough content words, but too few words and names in common with the current topic."""
     if len(exchange.asked) < _LEAST_WORDS:
         return False
     current = {word for before in topic[-_RECENT:] for word in before.terms} | set(topic[0].asked)
@@ -196,6 +196,6 @@ def _compare_topic(topic: Topic, coverage: MemoryCoverage, own_names: set[str]) 
 
 
 def _find_span(source: str, text: str) -> tuple[int, int] | None:
-    """The span of the last group of a pattern's first match."""
+    """The span of the last group in a pattern's first match; None if it does not match."""
     match = compile_pattern(source).search(text) if source else None
     return match.span(match.lastindex or 0) if match else None

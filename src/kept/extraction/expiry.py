@@ -1,7 +1,7 @@
-"""Find the end that a statement gives itself: "until Friday", "valid until 2027-03-01", "for the next two weeks".
+"""Find the end date that a statement contains: "until Friday", "valid until 2027-03-01", "for the next two weeks".
 
-Relative to the time of the statement in the person's time zone; a named day is included. Covers only simple forms, in all lexicon
-languages. Recurring times, ranges of weekdays and dates in the past give no end.
+Dates are relative to the time of the statement, in the person's time zone. A named day is included. Only simple forms are found, in
+all lexicon languages. Recurring times, ranges of weekdays and past dates give no end.
 """
 
 import re
@@ -34,20 +34,20 @@ _WORD = compile_late(r"[\w-]+")
 
 
 def find_end(text: str, at: datetime | None, zone: ZoneInfo) -> datetime | None:
-    """When a statement made at ``at`` ends by its own words; None if they name no end, or one that had already passed."""
+    """The end that a statement made at ``at`` names for itself. None if it names none, or one that had already passed."""
     match = _END.search(text[:_TEXT_CHARS].lower()) if at is not None else None
     if match is None or at is None or _REPEATS.search(text) or (match["day"] and _count_weekdays(text) > 1):
         return None
     try:
         last = _find_last_day(match, at.astimezone(zone).date())
         end = datetime.combine(last + timedelta(days=1), time(), zone).astimezone(UTC) if last is not None else None
-    except OverflowError:  # "until 9999-12-31": no end
+    except OverflowError:  # "until 9999-12-31" counts as no end
         return None
     return end if end is not None and end > at else None
 
 
 def add_end(candidate: Candidate, zone: ZoneInfo) -> Candidate:
-    """The candidate with the end that its words name, unless it has one already."""
+    """The candidate with the end that its words name. Unchanged if it has an end already."""
     return candidate if candidate.valid_until else replace(candidate, valid_until=find_end(candidate.content, candidate.at, zone))
 
 

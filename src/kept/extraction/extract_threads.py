@@ -1,13 +1,13 @@
-"""Extract threads that grew. Judged candidates go into the log, one pass for each stretch of a thread.
+"""Extract threads that grew, and commit the judged candidates to the log, one pass for each stretch of a thread.
 
-A thread is read from its first open episode, with a bounded look back. So an appended line costs only its own episode, and the
-result equals that of reading the whole thread at once. An episode stays open until so many events have followed that no later event
-can undo a fix in it. A long thread commits stretch by stretch and short threads commit in batches, so an interrupted run continues
-after the last commit.
+A thread is read from its first open episode on, together with a bounded number of earlier events. An appended line therefore costs
+only its own episode, and the result equals that of reading the whole thread at once. An episode stays open until enough events have
+followed that no later event can undo a fix in it. A long thread is committed stretch by stretch, short threads in batches. An
+interrupted run continues after the last commit.
 
-A fix may span sessions: a command that fails at the end of one session and first passes in a later one of the project. A session is
-paired with up to three sessions that ended in the two weeks before it began; sessions that overlap are not paired. The order of
-reading does not matter: a session is paired with earlier ones when it is read, and later ones are then paired again.
+A fix may span sessions: a command fails at the end of one session, and first passes in a later session of the project. A session is
+paired with up to three sessions that ended in the two weeks before it began. Sessions that overlap are not paired. The order of
+reading does not matter: when a session is read, it is paired with earlier ones, and later ones are paired again.
 """
 
 from collections import Counter
@@ -44,7 +44,7 @@ _CACHED_THREADS = 10_000
 
 @dataclass(kw_only=True, slots=True)
 class _SessionPairing:
-    """Pairs sessions to find fixes that span them. ``unpaired`` are the threads that this run has yet to pair."""
+    """Pairs sessions to find fixes that span them. ``unpaired`` are the threads that this run will pair later."""
 
     workspace: Workspace
     run: Callable[[], int]
@@ -59,8 +59,8 @@ class _SessionPairing:
         return verdicts
 
     def pair_thread(self, thread: Thread, *, failing: bool) -> None:
-        """Pair a thread with those before it, and pair those after it again, inside a transaction. ``failing``: it ends with an
-        open failure.
+        """Pair a thread with earlier ones, and pair later ones with it again, inside a transaction. ``failing`` means that it ends
+        with an open failure.
 
         Raises StoreError.
         """
@@ -75,9 +75,7 @@ class _SessionPairing:
                 self._pair(item, item.first_at)
 
     def _later_threads(self, thread: Thread, begun: datetime, ended: datetime) -> Iterator[Thread]:
-        """Yield the threads that this one may precede: those that began while it ran, and those after it until three have ended in
-        between.
-        """
+        """Yield the threads that may continue this one: those that began while it ran, and later ones until three ended between."""
         moments: list[datetime] = []
         for item in self.workspace.store.archive.threads_started_between(
             self._directories_of_project(thread), begun, ended + _PAIRING_REACH
@@ -113,7 +111,7 @@ class _SessionPairing:
             return
         rules = load_rules(self.workspace, thread, self.workspace.store.log.forgotten_fingerprints())
         events = self.workspace.store.archive.events(thread.id, 0, PAIRED_EVENTS)
-        own = {event.key for event in events}  # events that are copied from an earlier session do not count
+        own = {event.key for event in events}  # events copied from an earlier session do not count
         ends = {event.key: event for thread in earlier for event in self._last_events(thread) if event.key not in own}
         before = tuple(ends.values())
         words = choose_lexicon(events, rules.profile.languages)
@@ -121,7 +119,7 @@ class _SessionPairing:
             yield place, judge_candidate(rules, candidate, (*before, *events), words)
 
     def _earlier_threads(self, thread: Thread, begun: datetime) -> tuple[Thread, ...]:
-        """The sessions that ended before a thread began, latest last; copies of the thread itself are left out."""
+        """The sessions that ended before a thread began, latest last. Copies of the thread itself are left out."""
         threads = self.workspace.store.archive.threads_ended_between(
             self._directories_of_project(thread), begun - _PAIRING_REACH, begun, _PAIRED_SESSIONS
         )
@@ -144,9 +142,9 @@ class _SessionPairing:
 
 @dataclass(kw_only=True, slots=True)
 class ExtractionReport:
-    """The result of extraction: the analysed threads and episodes, and the verdicts on their candidates.
+    """The result of extraction: the number of analysed threads and episodes, and the verdicts on their candidates.
 
-    ``broken`` lists the files of threads that could not be analysed, with the reason; they are tried again in the next run.
+    ``broken`` lists the files of threads that could not be analysed, with the reason. The next run tries them again.
     """
 
     threads: int = 0
@@ -189,10 +187,11 @@ def extract_pending(
 ) -> ExtractionReport:
     """Extract every thread in :func:`threads_to_extract`.
 
-    ``run`` returns the number of the run and is called only when something is committed. In real time only very certain candidates
-    are committed, and the thread stays pending for an occasion that extracts all of it. ``workers`` analyse the threads, if given.
-    A thread that cannot be analysed is reported and skipped. Once ``late`` is true, the other threads wait for the next run.
-    ``report`` is the report of an earlier part of the same run, and is added to. Raises StoreError.
+    ``run`` returns the number of the run; it is called only before a commit. In real time, only very certain candidates are
+    committed, and the thread stays pending for an occasion that extracts all of it. If ``workers`` is given, other processes
+    analyse the threads. A thread that cannot be analysed is reported and skipped. Once ``late`` returns true, the remaining threads
+    wait for the next run. If ``report`` is given, it is the report of an earlier part of the run, to which this part is added.
+    Raises StoreError.
     """
     threads = threads_to_extract(workspace, occasion, from_start=from_start, within=within)
     result = report or ExtractionReport()
@@ -208,7 +207,7 @@ def extract_pending(
     ):
         if late():
             break
-        # A batch of one thread commits stretch by stretch, so that an interrupted run continues within the thread.
+        # A batch of one thread commits stretch by stretch. An interrupted run then continues within the thread.
         with workspace.store.transaction() if len(batch) > 1 else nullcontext():
             for order, thread in enumerate(batch):
                 progress("extracting", number, len(threads))
@@ -239,7 +238,7 @@ class _OpenThread:
 def _prepare_batches(
     workspace: Workspace, threads: Iterable[int], *, live: bool, from_start: Collection[int], loaded: bool
 ) -> Iterator[tuple[list[_OpenThread], list[Window | None] | None]]:
-    """Yield the threads in batches, with the first window of each thread if another process is to analyse it (``loaded``)."""
+    """Yield the threads in batches. If ``loaded``, a batch has each thread's first window, for another process to analyse."""
     forgotten = workspace.store.log.forgotten_fingerprints()
     for batch in split_batches(workspace.store.archive.threads_by_id(threads), attrgetter("events"), WINDOW):
         with workspace.store.transaction():
@@ -255,7 +254,7 @@ def _prepare_batches(
 
 
 def _load_first(workspace: Workspace, opened: _OpenThread) -> Window | None:
-    with suppress(SourceError), isolate_errors("it cannot be read", opened.thread.path):  # analysing it will report the error
+    with suppress(SourceError), isolate_errors("it cannot be read", opened.thread.path):  # the analysis will report this error
         return _load_window(workspace, opened, opened.place) if opened.place < opened.thread.events else None
     return None
 
@@ -265,8 +264,8 @@ def threads_to_extract(
 ) -> Mapping[int, int]:
     """The threads to extract on an ``occasion``: those that grew and those in ``from_start``, if their profile is extracted then.
 
-    Maps thread ids, in the order of their first events, to the ordinal of the first open episode. ``within`` selects threads with
-    events in [start, stop).
+    Maps thread ids, in the order of their first events, to the ordinal of the first open episode. If ``within`` is given, only
+    threads with events in [start, stop) are included.
     """
     always = all(profile.when.on(occasion) for profile in workspace.profiles)
     grown = {thread.id for thread in workspace.store.archive.threads(pending=True)} if from_start else ()
@@ -284,7 +283,7 @@ def reextract_thread(
 ) -> tuple[tuple[Proposal, ...], tuple[CandidateVerdict, ...]]:
     """Extract a thread from its start, inside a transaction. Returns the rules' proposals before and after.
 
-    ``unpaired`` are the threads that are still to be extracted, and will then be paired. Raises StoreError.
+    ``unpaired`` are the threads that will be extracted later, and are paired then. Raises StoreError.
     """
     before = _load_proposals(workspace, thread)
     rules = load_rules(workspace, thread, workspace.store.log.forgotten_fingerprints())
@@ -300,7 +299,7 @@ def _load_proposals(workspace: Workspace, thread: Thread) -> tuple[Proposal, ...
 
 
 def has_events_within(thread: Thread, within: Within) -> bool:
-    """True if a thread may have events in [start, stop), judging by its first and last event."""
+    """True if a thread may have events in [start, stop), according to its first and last event."""
     start, stop = within
     return (stop is None or (thread.first_at is not None and thread.first_at < stop)) and (
         start is None or (thread.last_at is not None and thread.last_at >= start)
@@ -308,7 +307,7 @@ def has_events_within(thread: Thread, within: Within) -> bool:
 
 
 def _find_open_episode(workspace: Workspace, thread: Thread, *, force: bool) -> int:
-    """Mark the thread's abandoned events; return the ordinal from which to extract."""
+    """Mark the thread's abandoned events. Returns the ordinal from which to extract."""
     changed = _mark_branches(workspace, thread)
     place = 0 if force else changed
     if place < thread.extracted:
@@ -319,8 +318,8 @@ def _find_open_episode(workspace: Workspace, thread: Thread, *, force: bool) -> 
 def _extract_thread(
     workspace: Workspace, run: Callable[[], int], opened: _OpenThread, pairing: _SessionPairing, first: Stretch | str | None = None
 ) -> Iterator[Stretch]:
-    """Analyse a thread from its first open episode and commit it stretch by stretch; after the last stretch, pair it with other
-    sessions. ``first`` is the result for the first window if another process analysed it, or its error. Raises SourceError.
+    """Analyse a thread from its first open episode, commit it stretch by stretch, and pair it with other sessions after the last
+    stretch. If another process analysed the first window, ``first`` is the result or the error message. Raises SourceError.
     """
     thread, rules, place = opened.thread, opened.rules, opened.place
     closed = place
@@ -330,7 +329,7 @@ def _extract_thread(
         with isolate_errors("it cannot be analysed", thread.path):
             stretch = first or analyse_window(_load_window(workspace, opened, place))
         first = None
-        closed = stretch.closed if closed == place else closed  # after an open episode no later one counts as closed
+        closed = stretch.closed if closed == place else closed  # no episode after an open one counts as closed
         last = stretch.stop == thread.events
         with workspace.store.transaction():
             _commit_stretch(workspace, run, thread, stretch.span, None if last else stretch.stop, live=rules.live)
@@ -347,7 +346,7 @@ def _commit_stretch(
     workspace: Workspace, run: Callable[[], int], thread: Thread, span: Span, stop: int | None, *, live: bool
 ) -> None:
     before = workspace.store.log.thread_proposals(thread.id, span.start, stop=stop)
-    if live:  # candidates of an earlier batch stay until the next batch
+    if live:  # in real time, candidates of an earlier batch stay until the next batch
         placed = place_proposals(before)
         known = {judged.candidate.id for _, judged in placed}
         fresh = (item for item in span.judged if item[1].candidate.id not in known)
@@ -374,7 +373,7 @@ def _load_window(workspace: Workspace, opened: _OpenThread, place: int) -> Windo
 def _mark_branches(workspace: Workspace, thread: Thread) -> int:
     """Mark the events that a rewind abandoned. Returns the ordinal from which to extract: 0 if an extracted event changed."""
     if not workspace.store.archive.has_rewinds(thread.id):
-        return thread.extracted  # the usual case: avoids loading the tree of a long conversation
+        return thread.extracted  # the usual case, in which the tree of a long conversation need not be loaded
     tree, marked = workspace.store.archive.tree(thread.id)
     gone = find_abandoned(tree)
     workspace.store.archive.mark_abandoned(

@@ -1,7 +1,7 @@
-"""The gate: accept a candidate as a memory, hold it for a person, or refuse it; always with a reason.
+"""The gate: accept a candidate as a memory, hold it for a person, or refuse it. It always gives the reason.
 
-Judges only the candidate itself, by the rules of its category. Knows neither its transcript nor the existing memories;
-``is_grounded`` is the only check that receives texts.
+The gate judges only the candidate itself, by the rules of its category. It knows neither the transcript nor the existing memories.
+Only ``is_grounded`` receives texts.
 """
 
 import unicodedata
@@ -21,14 +21,14 @@ from kept.profiles.lexicons import Lexicon
 from kept.profiles.profile import Category, Profile, Writer
 
 LONGEST = 480  # characters; a line of the memory file has 500
-_QUOTED = 390  # characters; a quote this long may hold only the beginning of its passage
+_QUOTED = 390  # characters; a longer passage may have been cut to a quote of this length
 _UNSEEN = ("Cn", "Co", "Zl", "Zp")  # unassigned and private-use characters, separators of lines and paragraphs
 # A capitalized word inside a sentence: a name.
 _NAME = Pattern(r"[a-z,] ([A-Z][a-z]+)\b")
 
 
 def judge(candidate: Candidate, profile: Profile, *, lexicon: Lexicon) -> Verdict:
-    """Return the verdict on a candidate. Refusals and holds name the first rule that was broken."""
+    """Return the verdict on a candidate. If it is refused or held, the verdict names the first rule that it broke."""
     category = profile.category(candidate.category)
     if category is None:
         return Refused(reason="unknown category", detail=candidate.category[:60])
@@ -41,24 +41,25 @@ def judge(candidate: Candidate, profile: Profile, *, lexicon: Lexicon) -> Verdic
 
 
 def is_grounded(candidate: Candidate, texts: Mapping[str, str]) -> bool:
-    """True if each quote occurs verbatim (except for white space) in the text of its event, and each artifact of the content in any
-    of the texts. A candidate without evidence never gets here: :func:`judge` refuses it.
+    """True if each quote occurs verbatim (except for white space) in its event, and each artifact of the content in any of the
+    texts.
 
-    ``texts`` maps event keys to the texts of the cited events and their neighbours (including a tool's target).
+    ``texts`` maps event keys to the texts of the cited events and their neighbours, including targets of tool calls. A candidate
+    without evidence never gets here, because :func:`judge` refuses it.
     """
     for entry in candidate.evidence:
         quote = one_line(entry.quote)
         if not quote or quote not in one_line(texts.get(entry.event, "")):
             return False
-    names = (name.casefold().removesuffix(" …") for name in find_artifacts(candidate.content))  # a name may be abbreviated
-    places = (*(item.event for item in candidate.evidence), *texts)  # the cited texts first, because they contain most names
+    names = (name.casefold().removesuffix(" …") for name in find_artifacts(candidate.content))  # the content may abbreviate a name
+    places = (*(item.event for item in candidate.evidence), *texts)  # cited texts come first, because they contain most names
     return all(any(name in one_line(texts[place]).casefold() for place in places) for name in names)
 
 
 def _find_refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refused | None:
     text = candidate.content
     journal = not category.users_words or candidate.origin is not Origin.USER
-    decided = candidate.origin is Origin.USER and candidate.trigger == DECIDED  # may be a decision about software that has memories
+    decided = candidate.origin is Origin.USER and candidate.trigger == DECIDED  # may be about software with memories
     checks = (
         ("no evidence", not any(item.quote.strip() for item in candidate.evidence)),
         ("forgotten words", any(FORGOTTEN_MARK in words for words in (text, *(item.quote for item in candidate.evidence)))),
@@ -90,15 +91,15 @@ def _find_hold(candidate: Candidate, category: Category) -> Held | None:
 
 
 def _is_untrusted(candidate: Candidate, category: Category) -> bool:
-    """True if the evidence is injected, sub-agent, compaction or abandoned text, or a tool's text for a category that needs the
-    user's words.
+    """True if the evidence is injected, sub-agent, compaction or abandoned text. Also true if it is a tool's text and the category
+    needs the user's words.
     """
     authors = {item.author for item in candidate.evidence}
     return bool(authors & {"injected", "subagent", "compaction", "abandoned"}) or (category.users_words and "tool" in authors)
 
 
 def _is_passage(candidate: Candidate) -> bool:
-    """True if the content is a long passage that the person typed; the quote holds only its beginning."""
+    """True if the content is a long passage that the person typed, of which the quote has only the beginning."""
     own = [item.quote for item in candidate.evidence if item.origin is Origin.USER and len(item.quote) >= _QUOTED]
     return any(candidate.content.startswith(quote) for quote in own)
 

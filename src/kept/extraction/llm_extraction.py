@@ -1,7 +1,8 @@
 """Extraction by a model: ask about pending chunks, and commit judged candidates beside those of the rules.
 
-Conversations are asked about chunk by chunk, without an open transaction. Answered chunks are committed even if others fail; those
-wait for the next run, which finds every paid reply in the cache. Knows no model and no price.
+Each question is about one chunk of a conversation. No transaction is open while the model answers. Answered chunks are committed
+even if others fail. The failed ones wait for the next run, which finds every paid reply in the cache. This module knows no model
+and no price.
 """
 
 from collections import Counter
@@ -43,10 +44,10 @@ _AnsweredPart = tuple[ThreadPart, Answer | None]
 
 
 class Trust(Enum):
-    """Which of a model's claims may become active without review."""
+    """The claims of a model that may become active without review."""
 
-    CLAIMS = "claims"  # every accepted claim: for a model that passed its trial
-    NOTHING = "nothing"  # for a model that did not; it also changes nothing that rules found
+    CLAIMS = "claims"  # every accepted claim, for a model that passed its trial
+    NOTHING = "nothing"  # no claim, for a model that failed its trial; it also changes nothing that rules found
     PASSAGES = "passages"  # only what the person typed, word for word, if no rule doubts it
 
 
@@ -54,9 +55,9 @@ class Trust(Enum):
 class LlmExtractionReport:
     """The result of asking a model.
 
-    ``chunks`` were read by the model. All counts are of its own candidates: ``confirmed`` counts accepted ones that build on a
-    candidate of the rules, ``overruled`` the rules' candidates that it rejects or doubts, ``dropped`` unusable parts of replies.
-    ``left`` threads wait for the next run. ``prompts`` maps profiles to the prompt used (origin, version).
+    ``chunks`` counts the chunks that the model read. The other counts are about its candidates: ``confirmed`` counts accepted ones
+    that build on a candidate of the rules, ``overruled`` the rules' candidates that it rejects or doubts, ``dropped`` unusable
+    parts of replies. ``left`` threads wait for the next run. ``prompts`` maps each profile to the prompt used (origin, version).
     """
 
     threads: int = 0
@@ -77,7 +78,7 @@ class LlmExtractionReport:
         return json_fields(self, *names, sessions="threads") | {"prompts": prompts}
 
     def count(self, judged: CandidateVerdict) -> None:
-        """Count a judged candidate of the model."""
+        """Add a judged candidate of the model to the counts."""
         match judged.verdict:
             case Accepted():
                 self.accepted += 1
@@ -104,10 +105,10 @@ def extract_with_llm(
 ) -> LlmExtractionReport:
     """Ask about every thread that grew since a model read it (those in ``from_start`` from their start), and commit the results.
 
-    ``by`` is the model's name, which is stored with each pass. ``trust`` says which claims may become active. Only threads with
-    events in [start, stop) of ``within`` (if given) and a profile that is extracted on the ``occasion`` are asked about. ``run``
-    returns the number of the run and is called only when something is committed. Once ``late`` is true nothing more is asked.
-    Raises StoreError, ConfigError, and any error of ``asking``; earlier commits stay.
+    ``by`` is the model's name, which is stored with each pass. ``trust`` says which claims may become active. A thread is asked
+    about only if its profile is extracted on the ``occasion`` and, if ``within`` is given, it has events in [start, stop). ``run``
+    returns the number of the run; it is called only before a commit. Once ``late`` returns true, nothing more is asked. Raises
+    StoreError, ConfigError, and any error of ``asking``. Earlier commits stay.
     """
     chosen = list_pending_threads(workspace, from_start=from_start, within=within, occasion=occasion)
     work = _LlmExtraction(
@@ -140,9 +141,7 @@ def extract_with_llm(
 
 @dataclass(kw_only=True, slots=True)
 class _LlmExtraction:
-    """An extraction in progress. ``blocked`` are the threads in which a chunk has no answer; the next run continues from that
-    chunk.
-    """
+    """An extraction in progress. ``blocked`` are the threads with a chunk that got no answer. The next run continues from it."""
 
     workspace: Workspace
     run: Callable[[], int]
@@ -164,7 +163,7 @@ class _LlmExtraction:
             self._commit_answers(answered)
 
     def _ask_for_answers(self, questions: Sequence[Question]) -> list[Answer | None]:
-        """The answers to the parts of the questions, in order; None if there is no usable reply."""
+        """The answers to the parts of the questions, in order. An answer is None if there is no usable reply."""
         asks = [question.ask for question in questions if question.ask is not None]
         replies = iter(self.asking(asks) if asks else ())
         return [
@@ -183,10 +182,9 @@ class _LlmExtraction:
             yield answer if part.worth_asking else Answer()
 
     def _reword_unclear_claims(self, questions: Sequence[Question], answers: Sequence[Answer | None]) -> list[Answer | None]:
-        """The answers after unclear claims were sent back once for rewording, all claims of a reply in one question.
+        """Send unclear claims back once for rewording, and return all answers. The claims of one reply are sent in one question.
 
-        While the reply to that question is pending, its parts count as unanswered. Claims that will be held anyway are not sent
-        back.
+        While the reply to that question is pending, its parts count as unanswered. Claims that will be held anyway are not sent.
         """
         reworded = list(answers)
         places = iter(range(len(answers)))
@@ -227,12 +225,12 @@ class _LlmExtraction:
         judged = [
             (claim.ordinal, self._judge_claim(part, claim))
             for claim in answer.claims
-            if not claim.refusal or claim.candidate.id not in good  # the same words claimed twice are one claim
+            if not claim.refusal or claim.candidate.id not in good  # the same words claimed twice count as one claim
         ]
         return [*judged, *(() if self.trust is Trust.NOTHING else answer.overruled)]
 
     def _is_held_by_rules(self, thread: Thread, candidate: Candidate) -> bool:
-        """True if the rules hold back a candidate that contains this claim or is part of it."""
+        """True if the rules hold a candidate that contains this claim or is part of it."""
         form = normal_form(candidate.content)
         held = (
             normal_form(proposal.judged.candidate.content)
@@ -262,7 +260,7 @@ class _LlmExtraction:
         return bool(self.forgotten) and is_known_statement(words, self.forgotten, self.workspace.store.key("forget"))
 
     def _commit_answers(self, parts: Sequence[_AnsweredPart]) -> None:
-        """Commit the answers about the parts of a thread, and the ordinal up to which it was read without a gap."""
+        """Commit the answers about the parts of a thread, and the ordinal up to which the model read it without a gap."""
         first, last = parts[0][0], parts[-1][0].reading.chunk
         thread, start = first.thread, first.reading.chunk.start
         note = f"{self.by}, {format_prompt_source(first.prompt)}"
@@ -303,7 +301,7 @@ class _LlmExtraction:
 
 
 def _build_passages(part: ThreadPart, answer: Answer, by: str) -> Iterator[Passage]:
-    """Yield the points of a reply as passages of a day; points without a known time are dropped, because they belong to no day."""
+    """Yield the points of a reply as passages of a day. Points without a known time are dropped, because they belong to no day."""
     chunk = part.reading.chunk
     events = {event.key: (place, event) for place, event in part.reading.events.items()}
     for point in answer.points:
@@ -332,13 +330,13 @@ def format_prompt_source(prompt: Prompt) -> str:
 
 
 def _is_own_passage(candidate: Candidate) -> bool:
-    """True if a claim is verbatim a part of a passage that the person typed."""
+    """True if a claim equals a part of a passage that the person typed."""
     form = normal_form(candidate.content)
     return any(item.origin is Origin.USER and form in normal_form(item.quote) for item in candidate.evidence)
 
 
 def _refuse_secrets(workspace: Workspace, judged: CandidateVerdict) -> CandidateVerdict:
-    """Refuse a candidate that contains a secret (which a model may have guessed or combined), and store it redacted."""
+    """Refuse a candidate that contains a secret, and redact it. A model may have guessed the secret, or combined it from parts."""
     words = judged.candidate.content
     safe = redact(words, key=workspace.store.key("redaction"), more=load_scanner()).text
     if _REDACTED not in safe:

@@ -1,4 +1,4 @@
-"""Extraction prompts of a home: the active prompt of each profile, the user's own version, and the categories it declares.
+"""The extraction prompts of a home: the active prompt of each profile, the user's own version, and the categories it declares.
 
 Opens no workspace, so it works even if the prompt is invalid.
 """
@@ -18,7 +18,7 @@ from kept.profiles.prompts import BUILT_IN, Prompt, compose_prompt, default_prom
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ActivePrompt:
-    """The active prompt of a profile, and the path of the user's own version, whether or not it exists."""
+    """The active prompt of a profile, and the path for the user's own version. The file need not exist."""
 
     prompt: Prompt
     own: Path
@@ -26,7 +26,7 @@ class ActivePrompt:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PromptState:
-    """The prompt of a profile, even if it is invalid (``problem`` says why; ``prompt`` is None then).
+    """The prompt of a profile, even if it is invalid. Then ``problem`` says why, and ``prompt`` is None.
 
     ``text`` is its text, ``origin`` its file (or ``"built in"``), ``revision`` a hash of its content.
     """
@@ -41,18 +41,18 @@ class PromptState:
 
     @property
     def overridden(self) -> bool:
-        """True if a text of the user's replaces the built-in one."""
+        """True if the user's own text replaces the built-in prompt."""
         return self.origin != BUILT_IN
 
 
 def load_active_prompt(home: Paths, profile: str = "") -> ActivePrompt:
-    """Load the active prompt of a profile (default: the default profile). Raises ConfigError."""
+    """Load the active prompt of ``profile``, or of the default profile if that is empty. Raises ConfigError."""
     usual, loaded, own = _load_profile(home, profile)
     return ActivePrompt(prompt=load_prompt(loaded, root=home.root, config=home.config, default_profile=usual), own=own)
 
 
 def _load_profile(home: Paths, profile: str) -> tuple[str, Profile, Path]:
-    """The id of the default profile, the named profile (if none is named, the default one), and the path of its own prompt."""
+    """The id of the default profile, the named profile (if none is named, the default one), and the path for its own prompt."""
     usual = settings.load_settings(home.settings).profile
     loaded = profiles.load_profile(profile or usual, home.config / "profiles")
     return usual, loaded, user_prompt_path(loaded.id, home.config, default_profile=usual)
@@ -84,9 +84,7 @@ def _revision(path: Path | None, text: str) -> str:
 
 
 def create_own_prompt(home: Paths, profile: str = "") -> Path:
-    """Return the file of the user's own prompt; if it is missing, it is created as a copy of the active one. Raises ConfigError,
-    ChangedError.
-    """
+    """Return the file of the user's own prompt, and create it from the active one if missing. Raises ConfigError, ChangedError."""
     own = _own_prompt_path(home, profile)
     if not own.exists():
         files.write_if_unchanged(own, load_active_prompt(home, profile).prompt.text.encode(), expect=files.MISSING, root=home.root)
@@ -94,10 +92,10 @@ def create_own_prompt(home: Paths, profile: str = "") -> Path:
 
 
 def save_own_prompt(home: Paths, profile: str, text: str, *, if_match: str) -> PromptState:
-    """Save a text as the user's own prompt, if the prompt still has the revision ``if_match``. The old text is put aside.
+    """Save a text as the user's own prompt, if the prompt still has the revision ``if_match``. The old text is saved as a copy.
 
-    Raises StaleError if the revision is different, ConfigError if the text is invalid (nothing is changed then), UsageError if it
-    contains a new secret, ChangedError.
+    Raises StaleError if the revision is different, ConfigError if the text is invalid, UsageError if it contains a new secret,
+    ChangedError. After an error nothing has changed.
     """
     draft = load_prompt_state(home, profile)
     if draft.revision != if_match:
@@ -119,8 +117,7 @@ def save_own_prompt(home: Paths, profile: str, text: str, *, if_match: str) -> P
 def remove_own_prompt(home: Paths, profile: str = "", *, if_match: str = "") -> Path:
     """Delete the user's own prompt, and return the path of its saved copy.
 
-    Raises UsageError if there is none, StaleError if it does not have the revision ``if_match`` (empty: any), ConfigError,
-    ChangedError.
+    Raises UsageError if there is none, StaleError if its revision is not ``if_match`` (empty: any), ConfigError, ChangedError.
     """
     own = _own_prompt_path(home, profile)
     content = files.read_file(own)

@@ -1,6 +1,6 @@
 """Plan the questions for a model: pending threads, their chunks, and the questions about them.
 
-Estimates and runs share this plan. Asks nothing itself.
+Estimates and runs share this plan. This module asks nothing.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,14 +21,14 @@ from kept.profiles.prompts import Prompt
 from kept.store.values import Thread
 from kept.workspace import Workspace
 
-_LOOKBACK = 50  # events before a chunk that are known when its reply is read
+_LOOKBACK = 50  # events before a chunk that are used to check its reply
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ThreadPart:
     """A chunk of a thread, and the data for reading a reply about it.
 
-    ``worth_asking`` is False if nobody typed anything in it.
+    ``worth_asking`` is False if the person typed nothing in it and it is no journal entry.
     """
 
     thread: Thread
@@ -38,22 +38,23 @@ class ThreadPart:
 
     @property
     def excerpt(self) -> Excerpt:
-        """The part as it appears in a question."""
+        """The chunk as it appears in a question."""
         return Excerpt(chunk=self.reading.chunk, hints=self.reading.hints)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
-    """Parts that are settled together, and the question about those worth asking (None if there are none)."""
+    """Parts that are answered together, and the question about those worth asking; None if none is."""
 
     parts: tuple[ThreadPart, ...]
     ask: Ask | None
 
 
 def plan_questions(workspace: Workspace, waiting: Iterable[tuple[Thread, int]], limits: TokenLimits) -> Iterator[Question]:
-    """Yield the questions about threads, each from its ordinal on, in order. Small parts with the same prompt share a question.
+    """Yield the questions about threads, in order. Each thread comes with the ordinal to start from. Small parts with the same
+    prompt share a question.
 
-    Estimates count these questions and runs ask them. Raises StoreError, ConfigError.
+    Estimates count these questions, and runs ask them. Raises StoreError, ConfigError.
     """
     parts = (part for thread, closed in waiting for part in _plan_parts(workspace, thread, closed, limit=limits.part))
     return (Question(parts=group, ask=_build_ask(group, limits)) for group in _group_parts(parts, limits))
@@ -75,7 +76,7 @@ def _group_parts(parts: Iterable[ThreadPart], limits: TokenLimits) -> Iterator[t
 
 
 def _build_ask(parts: Sequence[ThreadPart], limits: TokenLimits) -> Ask | None:
-    """The question about some parts; None if nobody typed anything in any of them."""
+    """The question about those parts that are worth asking about; None if none is."""
     asked = [part for part in parts if part.worth_asking]
     sessions = [part.thread.session for part in asked]
     return (
@@ -111,7 +112,7 @@ def _plan_parts(workspace: Workspace, thread: Thread, closed: int, *, limit: int
 
 
 def _find_hints(chunk: Chunk, events: Mapping[int, Event], proposed: Iterable[CandidateVerdict]) -> tuple[Hint, ...]:
-    """The rules' near-certain candidates in a chunk, in the order of the last event that each cites."""
+    """The rules' near-certain candidates in a chunk, ordered by the last event that each cites."""
     places = {events[place].key: place for place in range(chunk.start, chunk.stop)}
     hints: list[tuple[int, Candidate]] = []
     for proposal in proposed:
@@ -125,8 +126,8 @@ def _find_hints(chunk: Chunk, events: Mapping[int, Event], proposed: Iterable[Ca
 def list_pending_threads(
     workspace: Workspace, *, from_start: Collection[int] = (), within: Within | None = None, occasion: Occasion = Occasion.NIGHTLY
 ) -> list[tuple[Thread, int]]:
-    """The threads that a run asks about, with the ordinal to start from (0 for ``from_start``). Threads of a profile are adjacent,
-    because they share questions. Raises StoreError.
+    """The threads that a run asks about, each with the ordinal to start from (0 for those in ``from_start``). Threads of one
+    profile are adjacent, because they share questions. Raises StoreError.
     """
     again = ((thread, 0) for thread in workspace.store.archive.threads() if thread.id in from_start) if from_start else ()
     grown = (

@@ -1,4 +1,4 @@
-"""Revalidate a model's proposals without asking it again, when their thread changed or moved to another project."""
+"""Check a model's proposals again, without asking the model, after their thread changed or moved to another project."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -13,7 +13,7 @@ from kept.workspace import Workspace
 
 
 def revalidate_threads(workspace: Workspace, run: Callable[[], int], threads: Iterable[Thread]) -> None:
-    """Refuse a model's proposals from changed threads if the words they cite are gone or abandoned. Raises StoreError."""
+    """Refuse a model's proposals from changed threads if the cited words are gone or abandoned. Raises StoreError."""
     for thread in threads:
         with workspace.store.transaction():
             before = workspace.store.log.thread_proposals(thread.id, 0, MODEL)
@@ -62,7 +62,7 @@ def _move_proposal(
         return replace(judged, candidate=renamed[candidate.id].candidate) if candidate.id in renamed else judged
     if candidate.scope != scopes[0]:
         return judged
-    if not candidate.content or FORGOTTEN_MARK in candidate.content:  # others of this place may be left with the same words
+    if not candidate.content or FORGOTTEN_MARK in candidate.content:  # the same place may have other proposals with these words
         number = digest(candidate.id, scopes[1])
     else:
         anchor = next(

@@ -1,9 +1,9 @@
-"""The score that ranks held proposals: a logistic model over five named features of a passage.
+"""The score that ranks held proposals: a logistic model with five named features of a passage.
 
 ``benchmarks/train_score.py`` trains the weights in ``score.json`` on annotated turns. It also finds the score above which a
-person's sentences are right more often than not, in projects outside the training set. The predicted odds are off by more than ten
-points there, so the score only orders the proposals shown to a person. It is shown as a rank, never as a probability, and decides
-nothing. Pure.
+person's sentences are right more often than not, in projects outside the training set. The predicted odds are wrong by more than
+ten percentage points there, so the score only orders the proposals shown to a person. A person sees its rank, never a probability.
+It decides nothing.
 """
 
 import json
@@ -24,9 +24,9 @@ _QUESTION = ("?", "？")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Score:
-    """The score of a passage (the log-odds, higher is better) and the contribution of each feature, largest first.
+    """The score of a passage (log-odds, higher is better), and the contribution of each feature, largest first.
 
-    ``likely``: sentences with such a score are right more often than not.
+    ``likely`` means that sentences with such a score are right more often than not.
     """
 
     value: float
@@ -36,7 +36,7 @@ class Score:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScoreModel:
-    """The trained weights by feature, the bias, and the smallest value that counts as likely."""
+    """The trained weight of each feature, the bias, and the smallest score that counts as likely."""
 
     bias: float
     floor: float
@@ -44,7 +44,7 @@ class ScoreModel:
 
 
 def compute_features(words: str, *, trigger: str) -> dict[str, float]:
-    """The features of a passage. A question is never an explicit telling, whatever words it contains."""
+    """The features of a passage. A question never counts as an explicit telling, whatever its words."""
     tokens = tokenize(words)
     asks = words.rstrip().endswith(_QUESTION)
     return {

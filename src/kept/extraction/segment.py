@@ -1,8 +1,8 @@
 """Split a session's events into episodes, the units of extraction.
 
-An episode is one or more whole exchanges (a person's prompt and what follows it, up to the next prompt). Only a very long exchange
-is split (``TEAR``). Where an episode begins depends only on the events before it and on the event that opens it, so closed episodes
-stay the same when a session grows.
+An episode is one or more whole exchanges. An exchange is a person's prompt and everything up to the next prompt. Only a very long
+exchange is split (``TEAR``). The start of an episode depends only on the events before it and on its first event, so closed
+episodes stay the same when a session grows.
 """
 
 from collections.abc import Sequence
@@ -11,16 +11,16 @@ from kept.core.event import Author, Event, EventKind
 from kept.core.value import dataclass
 from kept.profiles.profile import Buffer
 
-WINDOW = 4_000  # events of a thread that are processed together: bounds memory for sessions of any length
+WINDOW = 4_000  # events of a thread that are processed together, to bound memory for sessions of any length
 # An episode with this many times ``buffer.most`` events is split within an exchange, to bound memory.
 TEAR = 20
-# A split waits at most this many events for a place that is not between a tool call and its output.
+# A split within a call and its output is delayed by at most this many events.
 GRACE = 50
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Episode:
-    """The events ``[start, stop)`` of a session; ``closed`` if later events can no longer change where it ends."""
+    """The events ``[start, stop)`` of a session. ``closed`` means that later events cannot change ``stop``."""
 
     start: int
     stop: int
@@ -28,10 +28,10 @@ class Episode:
 
 
 def segment(events: Sequence[Event], buffer: Buffer) -> tuple[Episode, ...]:
-    """Return the episodes of a session, in order and without gaps; the last one is open.
+    """Return the episodes of a session, in order and without gaps. The last one is open.
 
-    A prompt opens a new episode if the current one holds ``buffer.most`` events, or if it holds ``buffer.least`` and the prompt
-    comes more than ``buffer.seconds`` after the previous event (or either time is unknown).
+    A prompt opens a new episode if the current one has ``buffer.most`` events. It also opens one if the current one has
+    ``buffer.least`` events and the prompt comes more than ``buffer.seconds`` after the previous event, or either time is unknown.
     """
     episodes: list[Episode] = []
     start = 0

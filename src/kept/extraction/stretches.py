@@ -1,4 +1,4 @@
-"""Stretches: find and judge the candidates in a part of a thread. Values in, values out, so that any process can do it."""
+"""Stretches: find and judge the candidates in a part of a thread. All functions are pure, so any process can call them."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,14 +16,14 @@ from kept.local.isolation import isolate_errors
 from kept.profiles.language import choose_lexicon
 from kept.store.values import Span
 
-PAIRED_EVENTS = 120  # at the end of one session and at the start of the next, in which a fix that spans both is searched
-# While a session is still going on, a candidate needs more confidence than in a finished one.
+PAIRED_EVENTS = 120  # events at the end of one session and at the start of the next in which a fix that spans both is searched
+# While a session goes on, a candidate needs more confidence than in a finished session.
 LIVE = 0.85
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Window:
-    """A part of a thread to analyse: the ordinals ``[place, stop)``.
+    """The part ``[place, stop)`` of a thread, in ordinals, that is to be analysed.
 
     ``events`` begin at ordinal ``base`` and include some before and after that part. ``length`` is the number of events of the
     thread.
@@ -42,7 +42,8 @@ class Window:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stretch:
     """An analysed part of a thread: its candidates, the ordinal up to which episodes are closed, and the ordinal to continue from.
-    ``failing``: this part ends the thread and leaves an open failure.
+
+    ``failing`` means that this part ends the thread and has an unfixed failure.
     """
 
     span: Span
@@ -53,7 +54,7 @@ class Stretch:
 
 
 def analyse_windows(windows: Sequence[Window | None]) -> tuple[Stretch | str | None, ...]:
-    """Analyse each window; the result is a stretch, an error message, or None for no window."""
+    """Analyse each window. The result for a window is a stretch or an error message; None for None."""
     return tuple(_analyse_or_report(window) if window else None for window in windows)
 
 
@@ -89,7 +90,7 @@ def analyse_window(window: Window) -> Stretch:
 
 
 def _judge_episode(events: Sequence[Event], start: int, stop: int, rules: Rules) -> Iterator[CandidateVerdict]:
-    """Yield the judged candidates of the episode ``[start, stop)``. They depend only on it and the events before it."""
+    """Yield the judged candidates of the episode ``[start, stop)``. They depend only on its events and those before it."""
     seen = events[max(0, start - LOOKBACK) : stop]
     words = choose_lexicon(seen, rules.profile.languages)
     candidates = extract_candidates(
@@ -108,9 +109,9 @@ def _judge_episode(events: Sequence[Event], start: int, stop: int, rules: Rules)
 
 
 def _judge_fixes(window: Window, done: Actions, stop: int) -> list[tuple[int, CandidateVerdict]]:
-    """Return the judged fixes whose success lies in a window before the ordinal ``stop``.
+    """Return the judged fixes whose success is in a window before the ordinal ``stop``.
 
-    Empty while a session is going on, because later events prove a fix.
+    Empty while a session goes on, because later events prove a fix.
     """
     events, base, rules = window.events, window.base, window.rules
     if rules.live:

@@ -25,9 +25,9 @@ from kept.store.values import Draft, Proposal, Span, Thread
 from kept.workspace import Workspace
 
 _QUESTION = ("?", "？")
-_LONGEST_REQUEST = 160  # characters, enough for a line of an error
+_LONGEST_REQUEST = 160  # characters; an error line fits
 _MARKUP = Pattern(r"</?\w|<!|```|\[(?:forgotten\]|redacted:)")
-_SOON = 2  # a plain correction may refer to a prompt up to this many prompts back
+_SOON = 2  # number of prompts back to which a plain correction may refer
 REPEATED = Refused(reason="a journal entry repeats what kept remembers of its project")
 
 
@@ -35,10 +35,10 @@ REPEATED = Refused(reason="a journal entry repeats what kept remembers of its pr
 class Rules:
     """The inputs for finding and judging the candidates of a thread.
 
-    ``forgotten`` are the fingerprints of forgotten statements and ``key`` their key. ``zone`` is the person's time zone. ``live``:
-    only very certain candidates count, the rest waits for the batch. ``handover`` enables what agents hand over.
-    ``other_scope_texts`` are, in normal form, the memories of other scopes: a sentence of a journal entry that kept wrote
-    is refused if it equals one of them.
+    ``forgotten`` are the fingerprints of forgotten statements, ``key`` the key of these fingerprints, ``zone`` the person's time
+    zone. If ``live``, only very certain candidates count, and the others wait for the batch. ``handover`` enables candidates that
+    agents hand over. ``other_scope_texts`` are the normalized texts of memories in other scopes. A sentence of a journal entry that
+    kept wrote is refused if it equals one of them.
     """
 
     profile: Profile
@@ -70,15 +70,13 @@ def load_rules(workspace: Workspace, thread: Thread, forgotten: frozenset[str]) 
 
 
 def judge_candidate(rules: Rules, candidate: Candidate, events: Sequence[Event], lexicon: Lexicon) -> CandidateVerdict:
-    """Judge a candidate from some events. A content that looks like a secret is refused and stored redacted. Of a forgotten
-    statement no word is stored.
-    """
+    """Judge a candidate. A suspected secret is refused and stored redacted. No word of a forgotten statement is stored."""
     requests = select_requests(candidate.needed_for, lexicon, rules.forgotten, rules.key)
     candidate = replace(add_end(candidate, rules.zone), needed_for=requests)
     clean = redact(candidate.content, key=rules.key)
     if clean.found:
         return CandidateVerdict(candidate=replace(candidate, content=clean.text), verdict=Refused(reason="secret"))
-    if _is_retracted(candidate, events):  # stored in the candidate, so that it is considered again if a model confirms it
+    if _is_retracted(candidate, events):  # stored in the candidate, so that a model's confirmation can revive it
         candidate = replace(candidate, doubt=candidate.doubt or WITHDRAWN)
     if is_known_statement(candidate.content, rules.forgotten, rules.key):
         return CandidateVerdict(candidate=strip_words(candidate), verdict=Refused(reason="forgotten"))
@@ -91,9 +89,8 @@ def judge_candidate(rules: Rules, candidate: Candidate, events: Sequence[Event],
 
 
 def select_requests(requests: Iterable[str], lexicon: Lexicon, forgotten: frozenset[str], key: bytes) -> tuple[str, ...]:
-    """The first :data:`MOST_REQUESTS` requests that are short and without markup, invisible characters, secrets, forgotten words,
-    talk about the assistant and commands that could do harm. A request is an agent's guess of when a memory is needed
-    (``needed_for``).
+    """The first :data:`MOST_REQUESTS` requests that are short and free of markup, invisible characters, secrets, forgotten words,
+    talk about the assistant, and harmful commands. A request is an agent's guess of when a memory is needed (``needed_for``).
     """
     usable = (
         text
@@ -110,12 +107,13 @@ def select_requests(requests: Iterable[str], lexicon: Lexicon, forgotten: frozen
 
 
 def _is_retracted(candidate: Candidate, events: Sequence[Event]) -> bool:
-    """True if the next prompt after a cited one retracts or (unless the reply asked) denies it, or a later prompt that shares a
-    content word with it retracts or (within two prompts) corrects it.
+    """True if a later prompt takes back what a candidate cites. The next prompt may retract or deny it; a denial that answers a
+    question does not count. A later prompt that shares a content word with the cited one may retract it, or within two prompts
+    correct it.
     """
     cited = {item.event for item in candidate.evidence}
     content = find_content(candidate.content)
-    following, asked = 0, False  # the number of prompts since the cited one, and whether the last reply asks a question
+    following, asked = 0, False  # prompts since the cited one; whether the last reply asks a question
     for event in events:
         if event.key in cited and event.kind is EventKind.PROMPT:
             following, asked = 1, False
@@ -133,14 +131,14 @@ def _is_retracted(candidate: Candidate, events: Sequence[Event]) -> bool:
 
 
 def strip_words(candidate: Candidate) -> Candidate:
-    """Remove the words from a candidate for a forgotten statement; its evidence keeps where it was said."""
+    """Remove the words of a forgotten statement from its candidate. The evidence keeps only where the statement was made."""
     evidence = tuple(replace(item, quote="") for item in candidate.evidence)
     bare = replace(candidate, content="", subject="", about="", replaces="", reasoning="")
     return replace(bare, needed_for=(), artifacts=(), evidence=evidence)
 
 
 def collect_texts(events: Sequence[Event]) -> dict[str, str]:
-    """The text of each event, including its tool call, by key: quotes and artifacts are searched in these."""
+    """The text of each event by its key, including its tool call. Quotes and artifacts are searched in these texts."""
     return {event.key: "\n".join(list_texts(event)) for event in events}
 
 
@@ -154,7 +152,7 @@ def commit_span(
     stage: str,
     note: str = "",
 ) -> None:
-    """Commit a stage's proposals for a thread, unless they are unchanged and from the same model. Raises StoreError."""
+    """Commit a stage's proposals for a thread. Does nothing if they are unchanged and from the same model. Raises StoreError."""
     if place_proposals(before) == span.judged and (not before or _model_in(last_pass_note(workspace, before)) == _model_in(note)):
         return
     subject, now = f"{thread.source}:{thread.session}", workspace.clock()
@@ -164,7 +162,7 @@ def commit_span(
 
 
 def last_pass_note(workspace: Workspace, proposals: Sequence[Proposal]) -> str:
-    """The note of the last pass that made the proposals (one or more): the model and its prompt; empty if no model made them."""
+    """The note of the last pass that made the proposals: the model and its prompt. Empty if no model made them."""
     (last,) = workspace.store.log.passes(only=[max(proposal.pass_id for proposal in proposals)])
     return last.note
 
@@ -174,5 +172,5 @@ def _model_in(note: str) -> str:
 
 
 def place_proposals(proposals: Sequence[Proposal]) -> tuple[tuple[int, CandidateVerdict], ...]:
-    """Convert proposals to the form of a span: (ordinal of the episode, judged candidate)."""
+    """Convert proposals to (ordinal of the episode, judged candidate), the form in which a span stores them."""
     return tuple((proposal.ordinal, proposal.judged) for proposal in proposals)

@@ -1,1 +1,1 @@
-"""Extraction with a model: the questions about a conversation, and the checks of the replies. Sends nothing itself."""
+"""Extraction with a model: build the questions about a conversation, and check the replies. Sends nothing."""

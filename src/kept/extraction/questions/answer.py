@@ -1,8 +1,8 @@
 """Check a model's reply about a chunk against the conversation: claims with evidence, verdicts on hints, points of a summary.
 
-Nothing in a reply is trusted. A claim that cites an event that was not shown, quotes words that are not there, or is not supported
-by its quotes is refused with the reason. Trust depends on the author of the cited words, confidence on the support for the claim.
-Whether a claim becomes a memory is then decided by the same gate as for any candidate.
+Nothing in a reply is trusted. A claim is refused, with the reason, if it cites an event that was not shown, quotes words that are
+not there, or is not supported by its quotes. Its trust depends on the author of the cited words, its confidence on their support
+for the claim. The gate then judges it like any other candidate.
 """
 
 from collections import Counter
@@ -57,23 +57,23 @@ from kept.llm.reply import parse_as
 from kept.profiles.profile import Profile
 
 MOST = 20  # claims per reply that are used
-SURE = 0.85  # from this confidence, a rules' candidate is not overruled but only held
+SURE = 0.85  # a rules' candidate with this confidence is never refused because of a model's verdict, only held
 TASK = "task"  # the category for statements not worth keeping
-_PASSING = 1  # the worth of statements that matter only for the current task
+_PASSING = 1  # the worth of a statement that matters only for the current task
 _MOST_CITED = 8
-_CONTENT_CHARS = 1_000  # a longer content is refused anyway; this much of it is stored for inspection
+_CONTENT_CHARS = 1_000  # characters of a content that are stored; a longer one is refused anyway
 _REASON_CHARS = 120
 _OVERLAP = 0.6
-_ENOUGH = 4  # words of a passage that can replace a rewording
+_ENOUGH = 4  # words that a passage needs to replace a rewording
 _OUTSIDE = Pattern(r"[^\w-]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """The checked content of a reply. ``overruled`` are the rules' candidates (with ordinals) that the model rejected or doubts,
-    with their new verdicts.
+    """The checked content of a reply.
 
-    ``dropped`` counts, by reason, parts that could not be used: verdicts on unknown hints, unsupported points.
+    ``overruled`` are the rules' candidates that the model rejected or doubts, with their ordinals and new verdicts. ``dropped``
+    counts, by reason, parts that could not be used: verdicts on unknown hints, unsupported points.
     """
 
     claims: tuple[Claim, ...] = ()
@@ -83,7 +83,7 @@ class Answer:
 
 
 def read_answer(body: Mapping[str, Any], reading: ChunkReading) -> Answer:
-    """Read a reply about a chunk. Raises ValueError with the reason if it does not have the requested form."""
+    """Read a reply about a chunk. Raises ValueError with the reason if the reply does not have the requested form."""
     filled = parse_as(ReplyForm, body)
     dropped: Counter[str] = Counter()
     claims, overruled = _read_hint_verdicts(filled.hints, reading, dropped)
@@ -138,7 +138,9 @@ def _confirm_candidate(candidate: Candidate) -> Candidate:
 
 
 def _reword_candidate(candidate: Candidate, content: str, reading: ChunkReading) -> Claim:
-    """A rules' candidate in the model's wording, or in its own if that wording fails the trust checks or is not needed."""
+    """A claim with a rules' candidate in the model's wording. It keeps the candidate's own words if the wording fails the trust
+    checks or is not needed.
+    """
     words = content.strip()[:_CONTENT_CHARS]
     fault = find_trust_fault(words, candidate.category, candidate.evidence, reading.events, reading.lexicon)
     if not fault and stands_alone(candidate.content, candidate.about, reading.lexicon):
@@ -205,14 +207,14 @@ def _build_claim(proposed: ProposedMemory, reading: ChunkReading, before: Sequen
 
 
 def _find_grade_doubt(worth: int, profile: Profile) -> str:
-    """Why a claim with this grade is held; empty for a reply without grades."""
+    """The reason to hold a claim with this grade; empty if the grade suffices, or if the reply gives no grades."""
     if not worth or worth >= profile.worth:
         return ""
     return PASSING if worth == _PASSING else HELPFUL
 
 
 def _find_evidence_doubt(content: str, evidence: Sequence[Evidence], reading: ChunkReading) -> str:
-    """The reason why the person's words may not be meant literally; quotes that only express agreement are not examined."""
+    """The reason why the person may not mean the cited words literally; else empty. Quotes that only agree are not examined."""
     by_key = {event.key: event for event in reading.events.values()}
     cited = (item for item in evidence if item.event in by_key and measure_support(content, item.quote))
     reasons = (find_quote_doubt(item.quote, by_key[item.event]) for item in cited)
@@ -220,7 +222,7 @@ def _find_evidence_doubt(content: str, evidence: Sequence[Evidence], reading: Ch
 
 
 def _alludes(content: str, wording: str, places: Sequence[int], reading: ChunkReading) -> bool:
-    """True if a passage used in place of a rewording supports little of it, although the cited events do support it."""
+    """True if a passage contains little of the rewording that it replaces, although the cited events contain enough of it."""
     said = (text for place in places for text in list_texts(reading.events[place]))
     return measure_support(wording, content) < SUPPORT <= measure_support(wording, *said)
 
@@ -238,11 +240,11 @@ def _choose_wording(
     """Choose the content of a claim. Returns the content, its fault (empty: none), and remarks.
 
     The content is the model's wording if that is ``needed`` and passes the trust checks, else a passage that says enough.
-    ``doubted`` is a fault of the citations that also counts against the wording.
+    ``doubted`` is a fault of the citations, which also counts against the wording.
     """
     if wording and not needed and not find_trust_fault(passages[0], category, evidence, reading.events, reading.lexicon):
         return passages[0], "", (() if wording in passages else ("the passage stands by itself",))
-    # A wording that is part of an event is a passage, whatever the model calls it, and must not be cut out of its sentence.
+    # If an event contains the wording, it is a passage, whatever the model calls it. It must not be cut out of its sentence.
     cited = {event.key: event for event in reading.events.values() if event.key in {item.event for item in evidence}}
     wording = next(filter(None, (complete_passage(wording, event) for event in cited.values() if wording)), wording)
     whole = (
@@ -253,7 +255,7 @@ def _choose_wording(
     faults = [find_trust_fault(choice, category, evidence, reading.events, reading.lexicon) for choice in choices]
     if doubted and wording and wording not in passages:
         faults[0] = faults[0] or doubted
-    if wording and faults[0] == UNSUPPORTED:  # then the passage was not chosen for its content
+    if wording and faults[0] == UNSUPPORTED:  # the passage was then not chosen for its content
         return wording, UNSUPPORTED, ()
     good = next((number for number, fault in enumerate(faults) if not fault), None)
     if good is None:
@@ -269,8 +271,8 @@ def _find_fingerprint(places: Sequence[int], reading: ChunkReading) -> str:
 def _check_evidence(proposed: ProposedMemory, reading: ChunkReading) -> tuple[list[int], tuple[Evidence, ...], list[str], str]:
     """The ordinals, evidence and passages of the valid citations, and the first fault (empty: none).
 
-    A citation is left out if it has a fault, or if the person turned it down in their next prompt. If the main passage has a fault
-    and there is no rewording, the other citations are not read.
+    A citation is left out if it has a fault, or if the person denied it in their next prompt. If the main passage has a fault and
+    there is no rewording, the other citations are not read.
     """
     places: list[int] = []
     evidence: list[Evidence] = []
@@ -298,7 +300,7 @@ def _check_evidence(proposed: ProposedMemory, reading: ChunkReading) -> tuple[li
 
 
 def _find_matching_hint(content: str, evidence: Sequence[Evidence], reading: ChunkReading, before: Sequence[Claim]) -> Hint | None:
-    """The hint that says the same or cites the same words, unless an earlier claim already rewords it."""
+    """The hint that says the same or cites the same words; None if there is none, or if an earlier claim already rewords it."""
     taken = {claim.candidate.rewords for claim in before}
     says = parse_statement(content, find_artifacts(content))
     for hint in reading.hints:
@@ -334,7 +336,7 @@ def _is_repeated(candidate: Candidate, before: Sequence[Claim]) -> bool:
 
 
 def apply_overrulings(judged: Iterable[CandidateVerdict]) -> tuple[CandidateVerdict, ...]:
-    """Apply the model's verdicts to the rules' candidates: rejected ones are refused, doubted ones are held."""
+    """Apply the model's verdicts to the rules' candidates: refuse those it rejected, and hold those it doubts."""
     listed = tuple(judged)
     words = {verdict.candidate.id: verdict.verdict for verdict in listed if _is_overruling(verdict)}
     own = (verdict for verdict in listed if not _is_overruling(verdict))

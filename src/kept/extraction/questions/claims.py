@@ -1,4 +1,4 @@
-"""Claims of a model's reply: the data for reading a reply about a chunk, the anchor of each claim, and its confidence."""
+"""Claims of a model's reply: the data for reading a reply about a chunk, the event that anchors each claim, and its confidence."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,7 @@ from kept.profiles.profile import Profile
 
 SUPPORT = 0.34  # minimum share of a point's content words that the cited events must contain
 BASE, CEILING = 0.3, 0.95
-CARRIED = 0.25  # weight of the share of words that the cited events contain
+CARRIED = 0.25  # weight of the share of a claim's words that the cited events contain
 WEIGHTS = {
     "the user's words": 0.25,
     "from an author the category takes": 0.3,
@@ -31,7 +31,7 @@ _ABOUT_CHARS = 120
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Claim:
-    """A candidate with the ordinal of the event it is anchored at; ``refusal`` is the fault of its evidence (empty: none)."""
+    """A candidate and the ordinal of the event it is anchored at. ``refusal`` is the fault of its evidence; empty if none."""
 
     ordinal: int
     candidate: Candidate
@@ -40,8 +40,9 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChunkReading:
-    """The data for reading a reply about a chunk. ``events`` maps ordinals to events and includes those around the chunk; ``scope``
-    is the scope of the thread.
+    """The data for reading a reply about a chunk.
+
+    ``events`` maps ordinals to the events of the chunk and those around it. ``scope`` is the scope of the thread.
     """
 
     chunk: Chunk
@@ -52,7 +53,7 @@ class ChunkReading:
     scope: str
 
     def ordinal(self, name: str) -> int | None:
-        """The ordinal of an event that was shown, from the id in a reply; None if it was not shown."""
+        """The ordinal that an event name in a reply stands for; None if the event was not shown."""
         place = parse_event_ordinal(name)
         shown = any(turn.ordinal == place and turn.text for turn in (*self.chunk.lead, *self.chunk.turns))
         return place if shown and place in self.events else None
@@ -63,7 +64,7 @@ class ChunkReading:
         return [place for place, event in self.events.items() if event.key in keys]
 
     def make_claim(self, candidate: Candidate, refusal: str = "") -> Claim:
-        """Make a claim of a candidate: anchored at the last event it cites, with the id derived from that."""
+        """Make a claim of a candidate. It is anchored at the last event that the candidate cites, which is part of its id."""
         place = max(self.cited_places(candidate), default=self.chunk.start)
         key = self.events[place].key if place in self.events else ""
         number = digest(candidate.profile, candidate.category, candidate.scope, UNDERSTOOD, key, candidate.content)
@@ -71,7 +72,7 @@ class ChunkReading:
         return Claim(ordinal=place, candidate=made, refusal=refusal)
 
     def has_support(self, text: str, places: Sequence[int]) -> bool:
-        """True if the events at some ordinals support a text, and its artifacts occur nearby."""
+        """True if the events at ``places`` contain enough words of a text, and nearby texts contain its artifacts."""
         cited = {place: self.events[place] for place in places}
         said = [part for event in cited.values() for part in list_texts(event)]
         close = one_line(
@@ -80,7 +81,7 @@ class ChunkReading:
         return measure_support(text, *said) >= SUPPORT and all(one_line(name).casefold() in close for name in find_artifacts(text))
 
     def resolve_subject(self, about: str, places: Sequence[int]) -> str:
-        """Return the claimed subject of a passage if a nearby text contains it; else empty."""
+        """The subject ``about`` that a model gave to a passage, if a nearby text contains it; else empty."""
         words = one_line(about)
         if not 0 < len(words) <= _ABOUT_CHARS:
             return ""
@@ -88,10 +89,10 @@ class ChunkReading:
         return words if any(locate(words, text) for text in said) else ""
 
     def signals(self, category: str, evidence: Sequence[Evidence]) -> tuple[str, ...]:
-        """The other signals for and against a claim, by their names in ``WEIGHTS``."""
+        """The other signals for and against a claim, named as in ``WEIGHTS``."""
         known = self.profile.category(category)
         allowed = known is not None and not known.users_words and any(item.origin is Origin.ASSISTANT for item in evidence)
-        # The first quote is the passage; a question quoted beside it is only its context.
+        # The first quote is the passage. A question quoted beside it is only context.
         asks = any(is_in_question(each.quote, self.events[place]) for place, each in self._person_evidence(evidence[:1]))
         checks = (
             ("from an author the category takes", allowed),
@@ -104,7 +105,7 @@ class ChunkReading:
         return [(places[item.event], item) for item in evidence if item.origin is Origin.USER and item.event in places]
 
     def _is_followed_by_work(self, place: int) -> bool:
-        """True if the assistant called a tool after a prompt, before the person's next prompt."""
+        """True if the assistant called a tool between this prompt and the person's next one."""
         stop = find_next_prompt(place, self.events)
         return any(
             event.kind is EventKind.TOOL_CALL and event.author is Author.ASSISTANT

@@ -1,7 +1,8 @@
-"""Points of a summary: those that a model notes about a part, merged and condensed into the outcome of a session or a day.
+"""Points of a summary. A model notes them about each chunk; here they are merged and condensed to the outcome of a session or a
+day.
 
-No conversation is read again. Repeated points are merged, and questions that were settled later are dropped. With a further
-question (:func:`build_condense_ask`) a model condenses the points; its reply may only use points that it was given.
+No conversation is read again. Repeated points are merged, and questions that were answered later are dropped. With another question
+(:func:`build_condense_ask`) a model condenses the points. Its reply may use only points that it was given.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,14 +25,14 @@ KINDS = ("problems", "solutions", "decisions", "questions")
 _MOST_POINTS = 12
 _MOST_TOKENS = 2_048
 _POINT_CHARS = 240
-_MERGED_SHARE = 0.7  # share of the shorter point's content words from which two points of a kind are merged
-_SETTLED = 0.6  # share of a question's content words that settles it if a later point contains them
+_MERGED_SHARE = 0.7  # two points of a kind are merged if they share this part of the shorter one's content words
+_SETTLED = 0.6  # a later point answers a question if it contains this share of the question's content words
 _SUPPORT = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CondensedPoint:
-    """A condensed point, and the points it is made of."""
+    """A condensed point, and the points that it was made from."""
 
     text: str
     points: tuple[str, ...]
@@ -39,7 +40,7 @@ class CondensedPoint:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CondensedPoints:
-    """The condensed points of the whole."""
+    """The condensed points of a session or a day, by kind."""
 
     problems: tuple[CondensedPoint, ...]
     solutions: tuple[CondensedPoint, ...]
@@ -51,7 +52,7 @@ _SCHEMA = schema_of(CondensedPoints)
 
 
 def read_points(notes: Notes, reading: ChunkReading) -> tuple[tuple[SummaryPoint, ...], int]:
-    """The supported points of a reply about a chunk, in the order of the last event that each cites, and the number of others."""
+    """The supported points of a reply about a chunk, ordered by the last event each cites, and the number of unsupported ones."""
     read = [_read_point(kind, noted, reading) for kind in KINDS for noted in getattr(notes, kind)[:_MOST_POINTS]]
     supported = sorted((item for item in read if item is not None), key=lambda item: item[0])
     return tuple(point for _, point in supported), len(read) - len(supported)
@@ -67,8 +68,8 @@ def _read_point(kind: str, noted: NotePoint, reading: ChunkReading) -> tuple[int
 
 
 def merge_points(points: Iterable[SummaryPoint]) -> tuple[SummaryPoint, ...]:
-    """Merge points in order: repeated points once with all their events, without questions that a later point settles, and without
-    reports that checks passed.
+    """Merge points, in order. A repeated point appears once, with all its events. Questions that a later point answers are dropped,
+    and so are reports that checks passed.
     """
     listed = [point for point in points if not is_status_report(point.text)]
     says = [parse_statement(point.text, find_artifacts(point.text)) for point in listed]
@@ -105,7 +106,7 @@ def _is_same_statement(left: Statement, right: Statement) -> bool:
 
 
 def build_condense_ask(points: Sequence[SummaryPoint], *, about: Sequence[str] = ()) -> Ask:
-    """Build the question that condenses the points of a session or a day. ``about`` are the sessions they are from."""
+    """Build the question that condenses the points of a session or a day. ``about`` are the sessions that the points are from."""
     system, version = question_text("outcome")
     return Ask(
         purpose="summary",
@@ -120,9 +121,10 @@ def build_condense_ask(points: Sequence[SummaryPoint], *, about: Sequence[str] =
 
 
 def read_condensed_points(body: Mapping[str, Any], points: Sequence[SummaryPoint]) -> tuple[tuple[SummaryPoint, ...], int]:
-    """The condensed points in a reply to :func:`build_condense_ask`, and the number of refused points. A point is refused if it is
-    based on unknown points or they do not support it. Raises ValueError with the reason if the reply does not have the requested
-    form.
+    """The condensed points in a reply to :func:`build_condense_ask`, and the number of refused points. A point is refused if it
+    names unknown points, or if the points it names do not support it.
+
+    Raises ValueError with the reason if the reply does not have the requested form.
     """
     sums = parse_as(CondensedPoints, body)
     known = {f"p{number}": summary_point for number, summary_point in enumerate(points, 1)}

@@ -1,8 +1,8 @@
-"""Build the question to a model, and define the form of its reply. A question has the stable text first, then one conversation or
-several small ones, the rules' candidates, and a reminder.
+"""Build the question to a model, and define the form of its reply.
 
-The events of several conversations in one question are numbered consecutively, and the reply is split again by these numbers.
-Categories and verdicts in a reply are plain text: an unknown one invalidates only its item.
+A question has the fixed text first, then one conversation or several small ones, the rules' candidates, and a reminder. The events
+of all conversations in a question are numbered consecutively, and these numbers split the reply again. Categories and verdicts in a
+reply are plain text, so an unknown one invalidates only its own item.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,12 +37,12 @@ class Citation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProposedMemory:
-    """A memory that the model proposes: a passage of an event, which becomes its content.
+    """A memory that the model proposes. Its content is a passage of an event.
 
-    The order of the fields makes the model name in ``later`` another task that needs the memory, before it chooses the category and
-    the worth. ``worth`` says how much is lost without it: 3 (much) to 1; 0 if the reply gives none. ``about`` names the subject of
-    the passage if its words do not. ``rewording`` replaces a passage that cannot stand alone; ``quotes`` are further quotes that
-    support it or in which the person agreed.
+    The model fills the fields in their order. So it names in ``later`` another task that needs the memory before it chooses the
+    category and the worth. ``worth`` says how much is lost without the memory, from 3 (much) to 1; it is 0 if the reply gives none.
+    ``about`` names the subject of the passage if its words do not. ``rewording`` replaces a passage that cannot stand alone.
+    ``quotes`` are further quotes that support the memory, or in which the person agreed to it.
     """
 
     event: str
@@ -65,7 +65,7 @@ class NotePoint:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Notes:
-    """What happened in the part."""
+    """Points about what happened in the part, by kind."""
 
     problems: tuple[NotePoint, ...]
     solutions: tuple[NotePoint, ...]
@@ -75,7 +75,7 @@ class Notes:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReplyForm:
-    """A whole reply; ``hints`` are requested only if there are any."""
+    """A whole reply. ``hints`` are requested only if the question has any."""
 
     hints: tuple[HintVerdict, ...]
     memories: tuple[ProposedMemory, ...]
@@ -107,7 +107,7 @@ _NUMBER = Pattern(r"(?i)\W*(?:e|event\W*e?)?([0-9]{1,9})\b")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hint:
-    """A candidate of the rules, under the name by which a model knows it (``h1``)."""
+    """A candidate of the rules, under the name that a question gives it (``h1``)."""
 
     name: str
     candidate: Candidate
@@ -115,21 +115,21 @@ class Hint:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Excerpt:
-    """A chunk of a conversation with the rules' candidates in it."""
+    """A chunk of a conversation, and the rules' candidates in it."""
 
     chunk: Chunk
     hints: tuple[Hint, ...] = ()
 
     @property
     def weight(self) -> int:
-        """The number of its tokens, without its lead."""
+        """The number of tokens of the chunk, without its lead."""
         return sum(estimate_tokens_high(turn.text) for turn in self.chunk.turns) + sum(
             estimate_tokens_high(hint.candidate.content) for hint in self.hints
         )
 
 
 def name_hints(candidates: Sequence[Candidate]) -> tuple[Hint, ...]:
-    """Name the candidates, in order."""
+    """Name candidates h1, h2 and so on."""
     return tuple(Hint(name=f"h{number}", candidate=each) for number, each in enumerate(candidates, 1))
 
 
@@ -160,7 +160,7 @@ def build_question_ask(excerpts: Sequence[Excerpt], prompt: Prompt, *, about: Se
 
 
 def split_reply(body: Mapping[str, Any], excerpts: Sequence[Excerpt]) -> list[Mapping[str, Any]]:
-    """Split a reply by excerpt, with the event and hint names that each excerpt would have if it were asked alone."""
+    """Split a reply by excerpt. Each part has the event and hint names that its excerpt would have in a question of its own."""
     if len(excerpts) == 1:
         return [body]
     shifts = _ordinal_shifts(excerpts)
@@ -201,18 +201,18 @@ def _render_turns(turns: Sequence[Any], shift: int) -> list[str]:
 
 
 def parse_event_ordinal(name: str) -> int | None:
-    """The first event number in a name, in any notation ("e3", "[3]", "e3, e4")."""
+    """The first event number in a name, in any notation ("e3", "[3]", "e3, e4"); None if there is none."""
     found = _NUMBER.match(name)
     return int(found[1]) if found else None
 
 
 def _find_excerpt(name: str, excerpts: Sequence[Excerpt], shifts: Sequence[int]) -> int | None:
-    """The index of the excerpt that contains an event."""
+    """The index of the excerpt that contains an event; None if no excerpt does."""
     place = parse_event_ordinal(name)
     if place is None:
         return None
     if place < excerpts[0].chunk.start:
-        return 0  # part of the lead of the first excerpt
+        return 0  # an event in the lead of the first excerpt
     ranges = (
         range(excerpt.chunk.start + shift, excerpt.chunk.stop + shift) for excerpt, shift in zip(excerpts, shifts, strict=True)
     )
@@ -224,6 +224,6 @@ def _find_owner(names: Sequence[str], excerpts: Sequence[Excerpt], shifts: Seque
 
 
 def _own_event_name(name: str, owner: int, excerpts: Sequence[Excerpt], shifts: Sequence[int]) -> str:
-    """The name of an event within its own conversation; empty if it is in another one."""
+    """The name of an event within its own conversation; empty if it belongs to another conversation."""
     place = parse_event_ordinal(name)
     return f"e{place - shifts[owner]}" if place is not None and _find_excerpt(name, excerpts, shifts) == owner else ""

@@ -1,4 +1,4 @@
-"""Rewording: claims that cannot be understood alone are sent back once, all claims of a reply together.
+"""Rewording: send claims that cannot be understood alone back to the model once, all claims of a reply together.
 
 A rewording replaces the words of a claim if it passes the same trust checks and is clearer. Otherwise the claim stays as it is.
 """
@@ -22,9 +22,9 @@ from kept.profiles.lexicons import Lexicon
 from kept.profiles.prompts import question_text
 
 _MOST_TOKENS = 2_048
-_ENOUGH = 4  # words of a passage that can stand alone
+_ENOUGH = 4  # words that a passage needs to stand alone
 _LONG_PASSAGE = 320  # characters; a longer passage says more than one thing
-_AROUND, _BEFORE = 400, 300  # characters shown around the claim's words, and of the text before
+_AROUND, _BEFORE = 400, 300  # characters shown around the claim's words, and characters of the text before
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,7 +37,7 @@ class RewordedClaim:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RewordingReply:
-    """A whole reply."""
+    """All rewordings of a reply."""
 
     sentences: tuple[RewordedClaim, ...]
 
@@ -52,24 +52,22 @@ def is_unclear(candidate: Candidate, lexicon: Lexicon) -> bool:
 
 
 def without_allusion(candidate: Candidate) -> Candidate:
-    """The claim without the doubt that it alludes, to judge it as if it were reworded."""
+    """The claim without its doubt that it only alludes, so that it can be judged as if it were reworded."""
     return replace(candidate, doubt="") if candidate.doubt == ALLUDES else candidate
 
 
 def _is_understood(text: str, about: str, lexicon: Lexicon) -> bool:
-    """True if a sentence is not too long and can be understood alone: it names its subject, or its first words refer to nothing
-    outside.
-    """
+    """True if a sentence is short enough and can be understood alone: it names its subject, or no first word refers outside."""
     return len(text) <= _LONG_PASSAGE and (bool(about) or not any(refers_outside(text, patterns) for patterns in lexicon.spoken))
 
 
 def stands_alone(text: str, about: str, lexicon: Lexicon) -> bool:
-    """True if a passage needs no rewording: it is long enough, and can be understood alone."""
+    """True if a passage needs no rewording, because it is long enough and can be understood alone."""
     return count_mass(text) >= _ENOUGH and not about and _is_understood(text, about, lexicon)
 
 
 def build_rewording_ask(items: Sequence[ClaimInContext]) -> Ask:
-    """Build the question that sends claims back for rewording, each with its context."""
+    """Build the question that sends claims back, each with its context."""
     lines: list[str] = []
     for number, (claim, reading) in enumerate(items, 1):
         place = _find_place(claim, reading)
@@ -83,7 +81,7 @@ def build_rewording_ask(items: Sequence[ClaimInContext]) -> Ask:
 
 
 def complete_rewording_ask(prompt: str, *, about: Iterable[str] = ()) -> Ask:
-    """The question with this text for the model, about the sessions ``about``."""
+    """Build a rewording question with the text ``prompt`` about the sessions ``about``."""
     system, version = question_text("rewording")
     return Ask(
         purpose="reword",
@@ -98,7 +96,7 @@ def complete_rewording_ask(prompt: str, *, about: Iterable[str] = ()) -> Ask:
 
 
 def _find_place(claim: Claim, reading: ChunkReading) -> int:
-    """The ordinal of the event that contains a claim's words, or else of the last event it cites."""
+    """The ordinal of the event that contains a claim's words; otherwise of the last event that it cites."""
     cited = reading.cited_places(claim.candidate)
     holds = (place for place in cited if any(locate(claim.candidate.content, text) for text in list_texts(reading.events[place])))
     return next(holds, claim.ordinal)
@@ -113,7 +111,7 @@ def _cut_around(words: str, event: Event) -> str:
 
 
 def read_rewordings(body: Mapping[str, Any], items: Sequence[ClaimInContext]) -> dict[int, Claim]:
-    """The reworded claims in a reply, by index. Raises ValueError if it does not have the requested form."""
+    """The reworded claims in a reply, by index. Raises ValueError if the reply does not have the requested form."""
     found: dict[int, Claim] = {}
     for sentence in parse_as(RewordingReply, body).sentences:
         place, text = sentence.id - 1, one_line(sentence.text)

@@ -1,8 +1,9 @@
-"""Support: do the cited words exist, and how much of a claim do they support? Nothing here trusts a model.
+"""Support: check that cited words exist, and measure how much of a claim they support. Nothing here trusts a model.
 
-A rewording must not change the negations, restrictions and generalizations of a sentence, or assign its numbers to other words. The
-markers of all languages are searched together, because a claim may be in another language than its evidence. Two texts are compared
-by the words that they share: words after a marker in one must follow a marker of the same kind in the other.
+A rewording must not change the negations, restrictions and generalizations of a sentence, or attach its numbers to other words.
+Markers are words that express these. The markers of all languages are searched together, because a claim may be in another language
+than its evidence. Two texts are compared by the words they share: words after a marker in one text must follow a marker of the same
+kind in the other.
 """
 
 import html
@@ -26,14 +27,14 @@ from kept.extraction.rules.patterns import find_authorship_doubt, list_texts
 from kept.profiles.lexicons import join_alternatives, number_words, word_list
 
 _TEXT_CHARS = 4_000
-_SCOPE = 3  # content words after a marker that belong to it
-_SAME_CLAUSE_SHARE = 0.6  # share of the shorter clause's words from which two clauses count as saying the same
+_SCOPE = 3  # content words after a marker to which it applies
+_SAME_CLAUSE_SHARE = 0.6  # two clauses say the same if they share this part of the shorter one's words
 _MANY = 6
 _OPENING = 60  # characters
-_HEADS = 2  # the nearest words, which certainly belong to a marker
+_HEADS = 2  # nearest words of a marker, to which it certainly applies
 _JOINED = rf"\b(?:{join_alternatives('polarity', 'clause', spaced=True)})\b|{join_alternatives('polarity', 'clause', spaced=False)}"
 _CLAUSE = compile_late(rf"[,;.:!?—()\n、。，；！？]+|\s[-–]\s|{_JOINED}", re.IGNORECASE)
-# A word, or a character of a script without spaces; kana are mostly inflections and are skipped.
+# A word, or a character of a script without spaces. Kana are skipped, because they are mostly inflections.
 _TOKEN = compile_late(r"[\u3400-\u9fff]|[\u30a0-\u30ff]{2,}|(?![\u3040-\u9fff])[^\W_](?:(?![\u3040-\u9fff])[\w'’./@+-])*")
 
 
@@ -51,12 +52,12 @@ _SOMETIMES = compile_late(_marker_pattern("sometimes"), re.IGNORECASE)
 _DEPENDS = compile_late(rf"[?？]|{_marker_pattern('depends')}", re.IGNORECASE)
 # Verbs by which a person rejects something without a negation.
 _REJECTS = compile_late(_marker_pattern("rejects", end=r"\w*"), re.IGNORECASE)
-# Negations in form that are orders.
+# Negative in form, but orders.
 _IDIOMS = compile_late(_marker_pattern("idioms"), re.IGNORECASE)
 # Function words, to which a marker cannot apply.
 _EMPTY = word_list("polarity", "empty") | word_list("polarity", "empty", spaced=False)
 _UNITS = number_words()
-# A clause that may contain a number: a point or comma inside a number does not end it.
+# The clause around a number. A point or comma inside the number does not end it.
 _COUNTED = compile_late(rf"[,;!?\n、。，；](?!\d)|\.(?=\s|$)|{_JOINED}", re.IGNORECASE)
 _CODE = compile_late(r"`[^`\n]*`")
 _NUMBER = compile_late(r"(?<![\w./:#-])v?(\d+(?:[.,]\d+)*)(?![\w/-]|:\d)(?:\s?(?:ms|s|m|h|d|px|kb|mb|gb|%))?", re.IGNORECASE)
@@ -93,10 +94,11 @@ def drops_markers(claim: str, cited: Iterable[str]) -> bool:
 
 
 def find_distortion(claim: str, cited: Iterable[str], around: Iterable[str] = (), known: Iterable[str] = ()) -> str:
-    """How a claim distorts the sentences it cites: "polarity", "restriction", "extent" or "numbers"; empty if it does not.
+    """The way in which a claim distorts the sentences it cites: "polarity", "restriction", "extent" or "numbers"; empty if it does
+    not.
 
-    A number may also occur in the texts ``around`` them, and each clause must share a word with them or with ``known``. The words
-    that a claim negates must occur in the sentences themselves.
+    A number may also come from the texts ``around`` the sentences. Each clause must share a word with the sentences, these texts or
+    ``known``. Words that the claim negates must occur in the sentences themselves.
     """
     sources = tuple(text[:_TEXT_CHARS] for text in cited)
     marked, rests = _parse_marked_text(claim[:_TEXT_CHARS]), _parse_marked_text("\n".join(sources))
@@ -126,7 +128,7 @@ def find_distortion(claim: str, cited: Iterable[str], around: Iterable[str] = ()
 
 
 def has_other_order(claim: str, source: str) -> bool:
-    """True if the words that occur once in both texts are in a different order, which may change the sequence or the actor."""
+    """True if words that occur once in both texts have a different order, which may change the sequence of events or the actor."""
     plain = (_ALWAYS.sub(" ", text[:_TEXT_CHARS]) for text in (claim, source))
     words = [[word for match in _TOKEN.finditer(text) if (word := _word_stem(match[0]))] for text in plain]
     places = [{word: place for place, word in enumerate(each) if each.count(word) == 1} for each in words]
@@ -136,12 +138,12 @@ def has_other_order(claim: str, source: str) -> bool:
 
 
 def is_qualified(rest: str) -> bool:
-    """True if the rest of a sentence may change the meaning of a passage: it denies, restricts, doubts, asks or depends."""
+    """True if the rest of a sentence may change the meaning of a passage, because it denies, restricts, doubts or asks."""
     return any(pattern.search(rest) for pattern in (_DENIES, _RESTRICTS, _SOMETIMES, _DEPENDS))
 
 
 def _is_reversed(markers: Sequence[_Marker], other: _MarkedText, others: Sequence[_Marker]) -> bool:
-    """True if the words that follow a marker here mostly occur, without a marker, in a clause of the other text."""
+    """True if the words after one of ``markers`` occur without a marker in a similar clause of the other text."""
     theirs = frozenset[str]().union(*(marker.scope for marker in others))
     return any(
         not marker.scope & theirs
@@ -173,7 +175,7 @@ def _parse_marked_text(text: str) -> _MarkedText:
 
 
 def _build_marker(match: "re.Match[str]", telling: list[tuple[int, int, str]], clause: frozenset[str]) -> _Marker:
-    """The scope of a marker: the first words after it, or before it in languages that put it last."""
+    """Make a marker of a match. It applies to the first words after it, or to those before it in languages that put it last."""
     behind = [word for start, _, word in telling if start >= match.end()][:_SCOPE]
     ahead = [word for _, end, word in telling if end <= match.start()][::-1][:_SCOPE]
     before = ahead if _BACKWARD.fullmatch(match[0]) or not behind else []
@@ -201,7 +203,7 @@ def _word_stem(token: str) -> str:
 
 
 def _has_different_numbers(claim: str, sources: Iterable[str], around: Sequence[str]) -> bool:
-    """True if a claim contains a number that occurs nowhere, or attaches a cited one to other words."""
+    """True if a claim contains a number that occurs nowhere, or attaches a cited number to other words."""
     cited = [pair for text in sources for pair in _find_numbers(text)]
     known = "\n".join(around)
     for number, words in _find_numbers(_CODE.sub(" ", claim)):  # numbers in code are parts of names
@@ -234,14 +236,14 @@ def _find_numbers(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
 
 QUOTE_CHARS = 400
 _QUOTE_READ = 8_000
-# The marks that belong to a passage if they enclose it.
+# Marks that belong to a passage if they enclose it.
 _WRAPS = frozenset("`*_\"'“”„‟‘’‚‹›«»「」『』")
 _ENDS = ".!?。！？…"
 _BRACKETS = {")": "(", "]": "[", "}": "{", "）": "（"}
-# A name in Latin letters with its joining characters: half of it is another name.
+# A name in Latin letters with its joining characters. Half of it would be another name.
 _NAME = compile_late(r"(?:--|-(?=\d)|\.{0,2}/|[@$~.])?[A-Za-z0-9_]+(?:(?:[-/@\\'’]+|\.(?=[a-z0-9_]))[A-Za-z0-9_]+)*(?:[+#]+|%)?")
 _NAME_CHARS = 80
-# Text that a model adds around a quote: the event's head, tags.
+# Text that a model adds around a quote: the header of the event, tags.
 _HEAD = compile_late(r"(?i)^\W*(?:e\d+\W+)?(?:person|user|assistant|note|output)\s*:\s*")
 _TAG = compile_late(r"</?[a-z]+>")
 _LISTED = compile_late(r"(?m)^[ \t]*([-+•]|\d{1,3}[.)])(?=\s)")
@@ -252,15 +254,13 @@ _LEFT_OUT = compile_late(r"[\[(]?(?:…|\.{3,})[\])]?")
 
 
 def find_verbatim(quote: str, event: Event) -> str:
-    """The quote as it occurs in the event, at most 400 characters; empty if it does not occur. Only letters and digits are
-    compared. What counts is the event's own text.
-    """
+    """The quote as it occurs in the event's own text, at most 400 characters; else empty. Compares only letters and digits."""
     text, span = _find_in_event(quote, event)
     return text[slice(*span)].strip()[:QUOTE_CHARS].strip()
 
 
 def _find_in_event(quote: str, event: Event) -> tuple[str, tuple[int, int]]:
-    """The first text of an event that contains a quote, and the span of the quote in it; an empty text if there is none."""
+    """The first text of an event that contains a quote, and the span of the quote in it. The text is empty if none contains it."""
     for text in list_texts(event) if len(quote) <= _QUOTE_READ else ():
         if span := locate(quote, text):
             return text, span
@@ -268,7 +268,7 @@ def _find_in_event(quote: str, event: Event) -> tuple[str, tuple[int, int]]:
 
 
 def complete_passage(quote: str, event: Event) -> str:
-    """The quote as it occurs in the event, widened to whole sentences if the part that was cut off denies, restricts or asks."""
+    """The quote as it occurs in the event. If the rest of its sentences denies, restricts or asks, they are included."""
     text, (start, end) = _find_in_event(quote, event)
     if not text:
         return ""
@@ -299,9 +299,7 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
 
 
 def _locate(quote: str, text: str, after: int) -> tuple[int, int] | None:
-    """The span where the letters and digits of a quote follow one another, ignoring all other characters; whole words are
-    preferred.
-    """
+    """The span where the letters and digits of a quote follow one another. Ignores all others, and prefers whole words."""
     bare = _HEAD.sub("", _TAG.sub("", html.unescape(quote)))
     widened: tuple[int, int] | None = None
     for words in filter(None, dict.fromkeys((_fold_letters(quote)[0], _fold_letters(bare)[0]))):
@@ -318,7 +316,7 @@ def _locate(quote: str, text: str, after: int) -> tuple[int, int] | None:
 
 
 def _widen_to_words(text: str, start: int, end: int) -> tuple[int, int]:
-    """Widen a span to whole words and names, because half of one may say the opposite."""
+    """Widen a span to whole words and names, because half a word may say the opposite."""
     while start > 0 and _is_joining_char(text[start - 1]) and _is_joining_char(text[start]):
         start -= 1
     while end < len(text) and _is_joining_char(text[end - 1]) and _is_joining_char(text[end]):
@@ -329,7 +327,7 @@ def _widen_to_words(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _include_marks(text: str, start: int, end: int) -> tuple[int, int]:
-    """Widen a span by the marks and the full stop that belong to it."""
+    """Widen a span by enclosing marks and the full stop that belong to it."""
     while start > 0 and text[start - 1] in _WRAPS:
         start -= 1
     while end < len(text) and (text[end] in _WRAPS or text[end] in _ENDS or _closes_bracket(text, start, end)):
@@ -338,7 +336,7 @@ def _include_marks(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _closes_bracket(text: str, start: int, end: int) -> bool:
-    """True if a bracket opened in the passage is closed by the next character."""
+    """True if the next character closes a bracket that was opened in the passage."""
     opening = _BRACKETS.get(text[end], "")
     return bool(opening) and text.count(opening, start, end) > text.count(text[end], start, end)
 
@@ -349,8 +347,8 @@ def _is_joining_char(char: str) -> bool:
 
 @lru_cache(maxsize=128)
 def _fold_letters(text: str, *, marks: bool = True) -> tuple[str, list[int]]:
-    """The letters and digits of a text, folded for case and accents, with the index of each; without list markers and link targets
-    if ``marks`` is False.
+    """The letters and digits of a text, folded for case and accents, and the index of each. Unless ``marks``, list markers and link
+    targets are left out.
     """
     passed = () if marks else (*_LISTED.finditer(text), *_LINKED.finditer(text))
     left = {place for found in passed for place in range(*found.span(1))}
@@ -366,7 +364,7 @@ def _fold_letters(text: str, *, marks: bool = True) -> tuple[str, list[int]]:
 
 
 def find_whole_sentences(quote: str, event: Event) -> str:
-    """The whole sentences that contain a quote, with the lead-in line of a list: what was cut off may reverse it."""
+    """The whole sentences that contain a quote, with the lead-in line of a list, because words outside the quote may reverse it."""
     text, span = _find_in_event(quote, event)
     if not text:
         return quote
@@ -375,7 +373,7 @@ def find_whole_sentences(quote: str, event: Event) -> str:
 
 
 def _sentences_around(text: str, start: int, end: int) -> tuple[tuple[int, int], int, int]:
-    """The lead-in line of the list that contains a passage (empty: none), and the start and end of the passage's own sentences."""
+    """The span of the line that introduces the list around a passage (or an empty span), and the start and end of its sentences."""
     around = [
         span for span in split_sentences(text, max(0, start - _AROUND), min(len(text), end + _AROUND)) if not span.parenthetical
     ]
@@ -389,7 +387,7 @@ def _sentences_around(text: str, start: int, end: int) -> tuple[tuple[int, int],
 
 
 def find_quote_doubt(quote: str, event: Event) -> str:
-    """Why the author of a prompt may not mean a quote from it; empty if nothing suggests it."""
+    """The reason why the author of a prompt may not mean a quote from it; empty if there is none."""
     found = locate(quote, event.text)
     if event.kind is not EventKind.PROMPT or found is None:
         return ""

@@ -1,6 +1,6 @@
-"""Trust: decides which rewordings are refused, who is the author of a claim, and whether a claimed fix names the step that helped.
+"""Trust: decide which rewordings are refused, who is the author of a claim, and whether a claimed fix names the step that helped.
 
-A claim is judged by the events it cites and those around them; neither the model nor a tool's text is trusted. The step that helped
+A claim is judged by the events it cites and those around them. Neither the model nor a tool's text is trusted. The step that helped
 is a command or change made in the session, or one that the person names.
 """
 
@@ -46,13 +46,13 @@ _SHELL = Pattern(r"[|;&]|\$\(|^(?:sudo|curl|wget|bash|sh|rm|iex|powershell|eval)
 def is_unproven_fix(
     content: str, cited: Iterable[Event], events: Sequence[Event], *, stated: bool = False, agreed: Iterable[Event] = ()
 ) -> bool:
-    """True if a claimed fix does not name a command or change that was made in the session and helped, or that the person names. If
-    the person stated the fix themselves, or said that the assistant's suggestion helped (``stated``), it need not name one. A
-    question is never a fix.
+    """True if a claimed fix names no command or change that was made in the session and helped, and none that the person names. The
+    fix need not name one if the person stated it, or said that the assistant's suggestion helped (``stated``). A question is never
+    a fix.
 
-    ``events`` are the session's events around the claim, in order. The call that helped passed after a failure; it is identified by
-    words that the failed call does not contain. A command that occurs only in a tool's text disqualifies the claim; one in a reply
-    that the person ``agreed`` to does not, unless it is harmful.
+    ``events`` are the session's events around the claim, in order. A call helped if it passed after a failure; words that the
+    failed call does not contain identify it. A command that occurs only in a tool's text disqualifies the claim. A command in a
+    reply that the person ``agreed`` to does not, unless it is harmful.
     """
     if content.rstrip().endswith(_ASKS):
         return True
@@ -93,7 +93,7 @@ def _find_last_call(calls: Sequence[str]) -> str:
 
 
 def _is_error(name: str, events: Sequence[Event]) -> bool:
-    """True if a passage is the beginning of an error in the session."""
+    """True if a passage is the beginning of an error message in the session."""
     for event in events:
         if event.kind is EventKind.TOOL_OUTPUT:
             for line in find_error_lines(event.text):
@@ -104,7 +104,7 @@ def _is_error(name: str, events: Sequence[Event]) -> bool:
 
 
 def _find_helpful_calls(events: Sequence[Event]) -> tuple[list[str], list[str]]:
-    """The calls that passed between a failure and the success of the failed call, and the calls that failed."""
+    """The texts of calls that passed between a failure and the success of the failed call, and the texts of the failed calls."""
     calls = {event.tool.call: event for event in events if event.kind is EventKind.TOOL_CALL and event.tool and event.tool.call}
     failed: list[str] = []
     passed: list[str] = []
@@ -133,15 +133,15 @@ def _is_similar_call(left: str, right: str) -> bool:
 
 FIX = "known_fix"
 UNSUPPORTED = "unsupported"
-_SUPPORT = 0.34  # minimum share of content words that the cited events must contain, if others than the person are cited
-_COMMON = 0.1  # the same for a claim that cites only the person, with nearby texts included
-_UNSAID = 0.1  # maximum share of a wording's content words that are in no event
-_STEM, _STEM_SHARE = 4, 0.5  # common first letters, and their share of the longer word, from which two words are forms of one
+_SUPPORT = 0.34  # minimum share of a claim's content words in the cited events, if it cites others than the person
+_COMMON = 0.1  # the same for a claim that cites only the person; nearby texts count too
+_UNSAID = 0.1  # maximum share of a wording's content words that occur in no event
+_STEM, _STEM_SHARE = 4, 0.5  # two words are forms of one if they share this many first letters and this part of the longer word
 _TEXT_CHARS = 8_000
-_CARRIED = 0.5  # share of a claim's content words from which the person's quotes alone support it
-_WHOLE = 0.9  # the same, from which further quotes by others add nothing
+_CARRIED = 0.5  # the person's quotes alone support a claim if they contain this share of its content words
+_WHOLE = 0.9  # if they contain this share, quotes by others add nothing
 _NEIGHBOURS = 8
-_OPENING = 160  # characters of a prompt in which agreement is searched
+_OPENING = 160  # characters at the start of a prompt that may contain the agreement
 _SENTENCE = compile_late(r"[.!;\n。！；]")
 _WORD = compile_late(r"\w+")
 _OPTION = compile_late(r"(?:^|[\s(*#])([1-9])(?:[.):]|\*\*)")
@@ -153,14 +153,14 @@ def find_trust_fault(
 ) -> str:
     """The first trust check that a content with this evidence fails, in words; empty if it passes all.
 
-    ``events`` are those around the evidence, by ordinal.
+    ``events`` maps ordinals to the events around the evidence.
     """
     keys = {item.event for item in evidence}
     cited = {place: event for place, event in events.items() if event.key in keys}
     words = one_line(content).casefold()
     verbatim = bool(words) and any(words in one_line(text).casefold() for event in cited.values() for text in list_texts(event))
     own = all(item.origin is Origin.USER for item in evidence)
-    # the wording of a fix that the session proves need not occur in anybody's words
+    # the words of a fix that the session proves need not occur in anybody's text
     worded = not verbatim and (own or category != FIX)
     checks: tuple[Callable[[], str], ...] = (
         lambda: "" if verbatim else _find_support_fault(content, evidence, cited, events),
@@ -174,9 +174,7 @@ def find_trust_fault(
 
 
 def _find_support_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
-    """Return UNSUPPORTED if the events do not support the claim. For the person's own quotes a small share of common words is
-    enough.
-    """
+    """UNSUPPORTED if the events do not support the claim, else empty. For the person's own words a small share suffices."""
     said = [text for event in cited.values() for text in list_texts(event)]
     if all(item.origin is Origin.USER for item in evidence):
         holds = (
@@ -188,8 +186,8 @@ def _find_support_fault(content: str, evidence: Sequence[Evidence], cited: Mappi
 
 
 def _find_unsaid_fault(content: str, cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
-    """Return a fault if too many words occur in no nearby event: other words may mean something else, and a passage could be used
-    instead.
+    """The fault that too many words occur in no nearby event; empty if not. Other words may mean something else, and a passage
+    could be used instead.
     """
     said = [text for event in cited.values() for text in list_texts(event)]
     if any(map(is_cjk, content)) != any(is_cjk(char) for text in said for char in text):
@@ -203,13 +201,13 @@ def _find_unsaid_fault(content: str, cited: Mapping[int, Event], events: Mapping
 
 
 def _is_inflected(word: str, other: str) -> bool:
-    """True if two words begin alike: forms of one word, or a typing error at the end."""
+    """True if two words begin alike, as forms of one word do, or a word with a typing error at its end."""
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
     return same >= _STEM and same >= _STEM_SHARE * max(len(word), len(other))
 
 
 def _find_name_fault(content: str, cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
-    """Return a fault if a name occurs nowhere nearby. A tool's text may supply names but no commands."""
+    """The fault that a name occurs nowhere nearby; empty if not. A tool's text may supply names but no commands."""
     said = one_line(
         "\n".join((*(text for event in cited.values() for text in list_texts(event)), *find_nearby_texts(events, cited, 99)))
     )
@@ -240,7 +238,7 @@ def _find_remedy_fault(
 def _find_polarity_fault(
     content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]
 ) -> str:
-    """How a claim distorts the sentences that it quotes; empty if it does not."""
+    """The way in which a claim distorts the sentences that it quotes; empty if it does not."""
     by_key = {event.key: event for event in cited.values()}
     sentences = [find_whole_sentences(item.quote, by_key[item.event]) for item in evidence if item.event in by_key]
     around = [text for event in cited.values() for text in list_texts(event)]
@@ -249,7 +247,7 @@ def _find_polarity_fault(
 
 
 def _find_order_fault(content: str, evidence: Sequence[Evidence]) -> str:
-    """Return a fault that a comparison of the words alone does not show: a dropped marker, or another order."""
+    """A fault that comparing words does not show (a dropped marker, or another order); empty if there is none."""
     quotes = [item.quote for item in evidence]
     if drops_markers(content, quotes):
         return "without what its quotes deny or restrict"
@@ -257,13 +255,13 @@ def _find_order_fault(content: str, evidence: Sequence[Evidence]) -> str:
 
 
 def find_nearby_events(events: Mapping[int, Event], places: Mapping[int, Event], reach: int = _NEIGHBOURS) -> dict[int, Event]:
-    """The events within ``reach`` of some ordinals, in order."""
+    """The events within ``reach`` of the ordinals in ``places``, in order."""
     close = {place + step for place in places for step in range(-reach, reach + 1)}
     return {place: events[place] for place in sorted(close & events.keys())}
 
 
 def find_nearby_texts(events: Mapping[int, Event], places: Mapping[int, Event], reach: int = _NEIGHBOURS) -> Iterator[str]:
-    """Yield the nearby texts that people typed and assistants wrote, and the arguments of tool calls."""
+    """Yield nearby texts that people typed or assistants wrote, and the arguments of tool calls."""
     for event in find_nearby_events(events, places, reach).values():
         if event.kind is EventKind.PROMPT:
             yield typed_text(event)
@@ -274,9 +272,9 @@ def find_nearby_texts(events: Mapping[int, Event], places: Mapping[int, Event], 
 def find_claim_author(
     content: str, evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon
 ) -> tuple[Origin, tuple[str, ...]]:
-    """Who is the author of a claim, and the signals for it. The person, if their quotes support it, or support it together with the
-    assistant's quotes that they agreed to. The assistant, if its quotes do together with the person's. Otherwise the least trusted
-    author.
+    """The author of a claim, and the signals for that. It is the person if their quotes support the claim, alone or together with
+    quotes of the assistant that they agreed to. It is the assistant if its quotes and the person's support the claim. Otherwise it
+    is the least trusted author.
 
     Text that the assistant only repeats from a tool counts as the tool's.
     """
@@ -298,12 +296,12 @@ def _carries(content: str, quotes: Iterable[Evidence], share: float) -> bool:
 
 
 def _rests_on(content: str, quotes: Sequence[Evidence], evidence: Sequence[Evidence]) -> bool:
-    """True if some of the quotes suffice as evidence for a claim."""
+    """True if ``quotes``, a part of the evidence, suffice for a claim."""
     return len(quotes) == len(evidence) or _carries(content, quotes, _WHOLE)
 
 
 def _find_granted_quotes(evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon) -> list[Evidence]:
-    """The assistant's quotes that the person's next prompt (which is cited too) agrees to or says work."""
+    """The assistant's quotes that the person's next prompt agrees to or says work. That prompt must be cited too."""
     places = {event.key: place for place, event in events.items()}
     own = {places[item.event] for item in evidence if item.origin is Origin.USER and item.event in places}
     return [
@@ -318,7 +316,7 @@ def _find_granted_quotes(evidence: Sequence[Evidence], events: Mapping[int, Even
 
 
 def _is_repeated(item: Evidence, events: Mapping[int, Event]) -> bool:
-    """True if an assistant's quote occurred before in a tool's output or in pasted text."""
+    """True if a quote of the assistant occurred before in a tool's output or in pasted text."""
     place = next((place for place, event in events.items() if event.key == item.event), -1)
     words = one_line(item.quote).casefold()
     return item.origin is Origin.ASSISTANT and any(
@@ -329,8 +327,9 @@ def _is_repeated(item: Evidence, events: Mapping[int, Event]) -> bool:
 
 
 def is_disputed(evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon, *, theirs: bool) -> bool:
-    """True if the person's next prompt corrects what the assistant or a tool said, denies it (unless the claim is the person's:
-    ``theirs``), or retracts their own words. Some of the evidence is in ``events``.
+    """True if the person's next prompt corrects what the assistant or a tool said, retracts their own words, or denies the
+    statement. A denial does not count if the claim is the person's own (``theirs``). At least one event of the evidence must be in
+    ``events``.
     """
     keys = {item.event for item in evidence}
     last = max(place for place, event in events.items() if event.key in keys)
@@ -349,7 +348,7 @@ def is_disputed(evidence: Sequence[Evidence], events: Mapping[int, Event], lexic
 
 
 def is_turned_down(each: Evidence, beside: Sequence[Evidence], events: Mapping[int, Event]) -> bool:
-    """True if an assistant's quote supports nothing: the prompt that answers it opens with a denial, and is cited too."""
+    """True if an assistant's quote supports nothing, because the prompt that answers it begins with a denial and is cited too."""
     own = {other.event for other in beside if other.origin is Origin.USER}
     place = next((place for place, event in events.items() if event.key == each.event and event.author is Author.ASSISTANT), -1)
     following = find_next_prompt(place, events) if place >= 0 else -1
@@ -367,8 +366,8 @@ def find_next_prompt(place: int, events: Mapping[int, Event]) -> int:
 
 
 def is_agreement(event: Event, lexicon: Lexicon, proposal: str, quote: str) -> bool:
-    """True if a prompt opens with agreement without a question or reservation. If it names one of several numbered options, that
-    must be the option that contains the quote.
+    """True if a prompt begins with agreement, without a question or reservation. If it names one of several numbered options, that
+    option must contain the quote.
     """
     opening = _SENTENCE.split(typed_text(event).strip()[:_OPENING])[0]
     agreed = compile_pattern(lexicon.agreement).match(opening) if lexicon.agreement else None

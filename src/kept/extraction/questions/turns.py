@@ -1,7 +1,7 @@
-"""Turns and chunks: render events for a model, and cut a conversation into chunks that are read one at a time.
+"""Turns and chunks: render events for a model, and cut a conversation into chunks that a model reads one at a time.
 
-Every event is in exactly one chunk. A chunk ends where the topic seems to change, judged only by earlier text, so a growing
-conversation keeps every closed chunk. A few turns before a chunk are shown again as context.
+Every event is in exactly one chunk. A chunk ends where the topic seems to change. Only earlier text decides that, so a closed chunk
+stays the same when the conversation grows. A few turns before a chunk are repeated as context.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,24 +15,24 @@ from kept.core.text import is_cjk
 from kept.core.value import dataclass
 from kept.extraction.rules.commands import is_reading
 
-# Text that cannot support a memory is left out: a program inserted it, or it is not part of the conversation.
+# Text that cannot support a memory is left out, because a program inserted it or it is not part of the conversation.
 _LEFT_OUT = (Author.INJECTED, Author.SUBAGENT, Author.COMPACTION, Author.ABANDONED)
-# The person's typed text is shown in full. Of all other text only the beginning and the end are shown, as context.
+# The person's typed text is shown in full. Other text is only context, so its beginning and its end suffice.
 _SAID_HEAD, _SAID_TAIL = 300, 600
 _NOTE_CHARS = 208
 _LEAST_WORDS = 5  # plain words; a note with fewer is left out
-_PROSE_WORDS = 12  # plain words from which a sentence of a note counts as prose
+_PROSE_WORDS = 12  # plain words that make a sentence of a note count as prose
 _FOREIGN_HEAD, _FOREIGN_TAIL = 240, 80
 _TARGET = 160
 _DETAIL = 100
 _HEAD, _TAIL = 60, 60
 _FAILED_HEAD, _FAILED_TAIL = 240, 160
 _ERRORS = 2
-# The output of a tool that only shows or changes files adds nothing to its call, unless it failed.
+# If a tool only shows or changes files, its output adds nothing to the call, unless it failed.
 _READING = ("read", "view", "glob", "grep", "list", "todo")
 _SHOWING = (*_READING, "edit", "write", "patch", "replace", "create")
 _CHARS_A_TOKEN = 3
-# Text that could be mistaken for the start of an event or the end of the conversation.
+# Text that looks like the start of an event or the end of the conversation.
 _FORGED = compile_late(r"(?m)^\[(?=e\d)|<(?=/?(?:conversation|foreign)\b)")
 _SENTENCE = compile_late(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
 _WORD = compile_late(r"(?<![\w`./-])[^\W\d_]{2,}(?![\w`/-])")
@@ -40,13 +40,13 @@ _FENCED = compile_late(r"(?ms)^[ \t]*(```|~~~)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\
 
 
 def estimate_tokens_high(text: str) -> int:
-    """A high estimate of the tokens: one for three characters, and one for each character of a script without spaces."""
+    """A high estimate of the number of tokens: one for three characters, and one for each character of a script without spaces."""
     dense = sum(map(is_cjk, text)) if not text.isascii() else 0
     return -(-(len(text) - dense) // _CHARS_A_TOKEN) + dense
 
 
 def render_turn(event: Event, ordinal: int) -> str:
-    """Render an event as a block of text that begins with its id and author; empty if it cannot support a memory."""
+    """Render an event as a block of text that begins with its id and author. Empty if the event cannot support a memory."""
     said = "" if event.author in _LEFT_OUT else _render_event(event)
     return f"[e{ordinal}] {said}" if said else ""
 
@@ -65,12 +65,12 @@ def _render_event(event: Event) -> str:
 
 
 def is_worth_asking(event: Event) -> bool:
-    """True if an event alone makes a question worthwhile: the person typed in it, or it is a journal entry."""
+    """True if an event alone justifies a question: the person typed in it, or it is a journal entry."""
     return is_note(event) or bool(typed_text(event))
 
 
 def _render_prompt(event: Event) -> str:
-    """Render a prompt: typed text in full, other text shortened in tags that name its kind."""
+    """Render a prompt: typed text in full, and other text shortened, in tags that name its kind."""
     parts = []
     for span in event_spans(event):
         words = event.text[span.start : span.end].strip()
@@ -84,7 +84,7 @@ def _render_prompt(event: Event) -> str:
 
 
 def _render_response(event: Event) -> str:
-    """Render what an assistant said, without code, or wrote into a journal."""
+    """Render a text of an assistant: a reply without code, or a journal entry."""
     if is_note(event):
         text = _FENCED.sub("", event.text).strip()
         return _escape_forged_tags(_select_prose(text, _NOTE_CHARS)) if _count_plain_words(text) >= _LEAST_WORDS else ""
@@ -93,13 +93,13 @@ def _render_response(event: Event) -> str:
 
 
 def _count_plain_words(text: str) -> int:
-    """The number of plain words in a note, without headings and names; each character of a dense script counts as one."""
+    """The number of plain words in a note, without headings and names. Each character of a dense script counts as one."""
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     return sum(len(_WORD.findall(line)) + (0 if line.isascii() else sum(map(is_cjk, line))) for line in lines)
 
 
 def _select_prose(text: str, most: int) -> str:
-    """The sentences and lines of a text that fit into ``most`` characters, in order; prose is preferred to lists of names."""
+    """The sentences and lines of a text that fit into ``most`` characters, in order. Prose is preferred to lists of names."""
     parts = [part for part in _SENTENCE.split(text) if part.strip()]
     if _count_chars(text) <= most + 40 or not parts:
         return text
@@ -152,9 +152,7 @@ def _render_output(event: Event) -> str:
 
 
 def _cut_text(text: str, head: int, tail: int) -> str:
-    """The beginning and end of a text; ``head`` and ``tail`` are in characters, and a character of a dense script counts as
-    three.
-    """
+    """The first ``head`` and the last ``tail`` characters of a text. A character of a dense script counts as three."""
     text = text.strip()
     if not text.isascii():
         head, tail = _count_fitting(text[:head], head), _count_fitting(text[len(text) - tail :][::-1], tail)
@@ -165,12 +163,12 @@ def _cut_text(text: str, head: int, tail: int) -> str:
 
 
 def _count_chars(text: str) -> int:
-    """The number of characters of a text; one of a dense script counts as three."""
+    """The number of characters of a text. A character of a dense script counts as three."""
     return len(text) + (0 if text.isascii() else (_CHARS_A_TOKEN - 1) * sum(map(is_cjk, text)))
 
 
 def _count_fitting(text: str, limit: int) -> int:
-    """How many characters of a text fit into ``limit``."""
+    """The number of characters of a text that fit into ``limit``."""
     left = limit
     for number, char in enumerate(text):
         left -= _CHARS_A_TOKEN if is_cjk(char) else 1
@@ -179,7 +177,7 @@ def _count_fitting(text: str, limit: int) -> int:
     return limit
 
 
-# A long pause ends a chunk that has at least this share of the limit, which avoids reading it again in the next run.
+# A long pause ends a chunk with at least this share of the limit, so that the next run need not read it again.
 PAUSE_SECONDS = 4 * 3600
 _LEAST_CHUNK_SHARE = 0.25
 # The end of a full chunk is searched from this share of its size on.
@@ -188,14 +186,14 @@ _SHORT_PAUSE = 1800
 _LEAD_SHARE = 0.1
 _LEAD_EVENTS = 6
 _LEAD_CHARS = 240
-_RECENT = 8  # events before a prompt whose words count as known
+_RECENT = 8  # events before a prompt whose words are not new in it
 _EVENT_CHARS = 2_000
 _PART_HEAD = 12  # tokens reserved for the label of a part of a long event
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
-    """An event, or a part of a very long one, as a model reads it; ``ordinal`` is its position in the thread."""
+    """An event, or a part of a very long one, as a model reads it. ``ordinal`` is its position in the thread."""
 
     ordinal: int
     text: str
@@ -203,9 +201,10 @@ class Turn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chunk:
-    """The events with ordinals in [start, stop) as ``turns``, and before them ``lead``: context turns that belong to another chunk.
+    """The events with ordinals in [start, stop) as ``turns``. ``lead`` has turns before them, which belong to another chunk, as
+    context.
 
-    ``closed``: later events can no longer change it.
+    ``closed`` means that later events cannot change the chunk.
     """
 
     start: int
@@ -223,9 +222,9 @@ class _Unit:
 
 
 def cut_chunks(events: Sequence[Event], *, offset: int, start: int, limit: int) -> tuple[Chunk, ...]:
-    """Cut the events from ordinal ``start`` on into chunks, in order and without gaps; the last one may be open.
+    """Cut the events from ordinal ``start`` on into chunks, in order and without gaps. The last chunk may be open.
 
-    ``events[0]`` has the ordinal ``offset``; events before ``start`` serve as lead. ``limit`` is in tokens of
+    ``events[0]`` has the ordinal ``offset``. Events before ``start`` serve as lead. ``limit`` is in tokens of
     :func:`estimate_tokens_high` and applies to the turns of a chunk; its lead adds at most a tenth. Raises ValueError for a limit
     below 200.
     """
@@ -268,7 +267,7 @@ def _build_lead(events: Sequence[Event], place: int, offset: int, limit: int) ->
 
 
 def _split_units(event: Event, ordinal: int, limit: int) -> Iterator[_Unit]:
-    """Yield the whole event, or parts that each fill a chunk if it is larger than one."""
+    """Yield the whole event, or its parts if it is larger than a chunk. Each part fills a chunk."""
     text = render_turn(event, ordinal)
     size = estimate_tokens_high(text)
     if size <= limit:
@@ -284,7 +283,7 @@ def _split_text(text: str, limit: int) -> Iterator[str]:
     """Split a text into pieces of at most ``limit`` tokens, between words if possible."""
     at = 0
     while at < len(text):
-        size = min(len(text) - at, limit)  # a token is at least one character
+        size = min(len(text) - at, limit)  # a token has at least one character
         while at + 2 * size < len(text) and estimate_tokens_high(text[at : at + 2 * size]) <= limit:
             size *= 2
         space = text.rfind(" ", at + size // 2, at + size) + 1 if at + size < len(text) else 0
@@ -294,7 +293,7 @@ def _split_text(text: str, limit: int) -> Iterator[str]:
 
 
 def _find_ends(units: Sequence[_Unit], events: Sequence[Event], offset: int, limit: int) -> Iterator[int]:
-    """Yield the unit indices at which closed chunks end. Looks at nothing after the unit that makes a chunk overflow."""
+    """Yield the unit indices at which closed chunks end. Never looks beyond the unit that makes a chunk too large."""
     first = size = 0
     place = 0
     while place < len(units):
@@ -316,8 +315,8 @@ def _find_ends(units: Sequence[_Unit], events: Sequence[Event], offset: int, lim
 
 
 def _find_best_end(units: Sequence[_Unit], events: Sequence[Event], offset: int, first: int, last: int) -> int:
-    """The end of a full chunk: in its last half, at the prompt with the largest change of topic, else before a call, else where it
-    is full.
+    """The end of a full chunk. It is in the last half, at the prompt with the largest change of topic. Without a prompt there, it
+    is before a call, or at the limit.
     """
     total = sum(unit.size for unit in units[first:last])
     size, found = 0, list[tuple[float, int]]()
@@ -334,8 +333,8 @@ def _find_best_end(units: Sequence[_Unit], events: Sequence[Event], offset: int,
 
 
 def _measure_topic_shift(events: Sequence[Event], place: int) -> float:
-    """How much a prompt changes the topic, from 0 to 2: the share of its words that are new, plus the length of the pause before
-    it.
+    """How much a prompt changes the topic, from 0 to 2: the share of its words that are new, plus a share for the length of the
+    pause before it.
     """
     known = {word for event in events[max(0, place - _RECENT) : place] for word in find_content(event.text[:_EVENT_CHARS])}
     words = find_content(events[place].text[:_EVENT_CHARS])
@@ -344,7 +343,7 @@ def _measure_topic_shift(events: Sequence[Event], place: int) -> float:
 
 
 def _measure_pause(events: Sequence[Event], place: int) -> float:
-    """Seconds between a person's prompt and the event before it; 0 if either is unknown."""
+    """Seconds between a person's prompt and the event before it; 0 if either time is unknown."""
     event = events[place]
     if place == 0 or event.kind is not EventKind.PROMPT or event.author is not Author.HUMAN:
         return 0.0

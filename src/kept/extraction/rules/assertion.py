@@ -1,8 +1,8 @@
-"""Decide whether a person asserts a passage that they typed, by its sentence and the sentences around it.
+"""Decide whether a person asserts a passage that they typed, from its sentence and the sentences around it.
 
-Checks the lexicons of all languages together. Any sign to the contrary counts, because a doubtful candidate is only held for
-review. A passage cut out of a sentence may say the opposite of the sentence. This needs no understanding of the rest of the
-sentence, which may only be filler, a complete clause, or nothing.
+The lexicons of all languages are checked together. Any sign against an assertion counts, because a doubtful candidate is only held
+for review. A passage cut out of a sentence may say the opposite of the sentence. This is decided without understanding the rest of
+the sentence, which may be filler, a complete clause, or nothing.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ _DOUBTS = (
     compile_pattern(rf"(?i){_OPEN}(?:{_spaced_words('supposing')})|{_unspaced_words('supposing')}"),
     Pattern(rf"(?i)[,;(]\s*(?:\pL{{1,4}}\s+)?(?:{_DOUBT})\s+(?:{'|'.join(sorted(NEGATIONS))}){_SHUT}"),
 )
-# The telling words themselves depend on a condition: "what if from now on …", "falls wir ab jetzt …".
+# The words that introduce the statement depend on a condition: "what if from now on …", "falls wir ab jetzt …".
 _CONSIDERS = compile_pattern(
     rf"(?i){_OPEN}(?:{_CONDITION}|{_spaced_words('condition_opening')}|{_DOUBT})[\s,]+(?:[^\s,;:]+\s+){{0,3}}"
     rf"(?:{join_alternatives('telling', 'from_now_on', spaced=True)}){_SHUT}"
@@ -72,8 +72,8 @@ _WITHDRAWN = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('withdrawn')}){_SHUT}|{_uns
 
 
 def _opens_with(before: str, *names: str) -> Pattern:
-    """A pattern for a text that opens with a clause that is an expression of some lists. Without the clause boundary it may be
-    about something else ("never mind the failing test").
+    """A pattern for a text that begins with an expression from some word lists, as a clause of its own. Without the clause boundary
+    it may be about something else ("never mind the failing test").
     """
     spaced, dense = ("|".join(join_alternatives("assertion", name, spaced=apart) for name in names) for apart in (True, False))
     return compile_pattern(
@@ -92,14 +92,14 @@ _JESTS = Pattern(
 _CONFIDES = Pattern(
     rf"(?i)^\W*(?:(?:{_spaced_words('opener')})\W+)?(?:{_spaced_words('confides')})\W*(?:$|[,.;:!–—-]\s)|{_unspaced_words('confides')}"
 )
-_TRAILS = Pattern(r"^\s*(?:\.{2,}|…)\s*\w")  # an ellipsis, after which a new thought begins
+_TRAILS = Pattern(r"^\s*(?:\.{2,}|…)\s*\w")  # a new thought begins after an ellipsis
 _QUESTION = ("?", "？")
 _CLOSING = " \t\r\n\"'`”’)*_"
 _COLONS = (":", "：")
 
 
 def find_unasserted_reason(text: str, start: int, end: int) -> str:
-    """Why the author of a prompt does not assert the characters ``[start, end)``; empty if nothing suggests it."""
+    """The reason why the author of a prompt may not assert the characters ``[start, end)``; empty if there is none."""
     whole = find_sentences(text, start, end)
     first, last = (whole[0].start, whole[-1].end) if whole else (start, end)
     if whole and _TRAILS.search(text[end:last]):
@@ -162,13 +162,13 @@ def is_doubt(sentence: str) -> bool:
 
 
 def is_question(sentence: str) -> bool:
-    """True if a sentence asks for an answer; a request phrased as a question does not."""
+    """True if a sentence asks for an answer. A request in the form of a question does not count."""
     asks = sentence.rstrip(_CLOSING).endswith(_QUESTION) or _ASKS.search(sentence) is not None
     return asks and _REQUEST.search(sentence) is None
 
 
 def _is_text_to_write(text: str, start: int, whole: Sequence[SentenceSpan]) -> bool:
-    """True if the words that introduce a passage with a colon order to write it somewhere."""
+    """True if words before a passage, ending with a colon, order somebody to write it somewhere."""
     lead = text[:start].rstrip(_CLOSING + "“„«「")
     if not lead.endswith(_COLONS):
         inside = text[whole[0].start : start] if whole else ""
@@ -205,16 +205,14 @@ QUOTES = "\"'`“”„«»‘’「」 \t"
 
 
 def is_clipped(text: str, start: int, end: int) -> bool:
-    """True if the characters ``[start, end)`` of a prompt may have another meaning outside their sentence."""
+    """True if the sentence around the characters ``[start, end)`` of a prompt may give them another meaning."""
     own = find_sentences(text, start, end)
     first, last = (min(start, own[0].start), max(end, own[-1].end)) if own else (start, end)
     return not (_may_go_before(text[first:start]) and _may_go_behind(text[end:last]))
 
 
 def is_disowned(text: str, start: int, end: int) -> bool:
-    """True if a passage is not the person's statement: struck out, commented out, or a quotation that the rest of the line talks
-    about.
-    """
+    """True if a passage is not the person's statement: it is struck out, commented out, or a quotation that its line discusses."""
     while start < end and text[start] in _QUOTED:
         start += 1
     while start < end and text[end - 1] in _QUOTES_AND_STOPS:
@@ -252,5 +250,5 @@ def _may_go_behind(rest: str) -> bool:
 
 
 def is_contrasting(words: str) -> bool:
-    """True if words reverse, reject or restrict something."""
+    """True if ``words`` reverse, reject or restrict something."""
     return any(pattern.search(words) for pattern in (_TURNS, _REJECTS)) or not NEGATIONS.isdisjoint(tokenize(words))

@@ -1,9 +1,10 @@
-"""Candidates from a person's prompts, from lists in notes, and from hand-overs of the session's agent.
+"""Candidates from a person's prompts, from lists in notes, and from statements that the session's agent handed over.
 
-Prompts yield explicit tellings, and standing wishes (which count once several sessions contain them). The content of a candidate is
-one contiguous passage of the typed words. If the passage does not name its subject, ``about`` does. Notes and journals yield
-the list items under headings that a profile names (decisions, open questions, themes, learnings), with their markup and with the
-trust of the note's author; the rest of a note is ignored. Knows nothing of tools, errors and fixes, and judges nothing.
+Prompts contain tellings (explicit statements to remember) and standing wishes, which count once several sessions contain them. A
+candidate's content is one contiguous passage of the typed words. ``about`` names its subject if the passage does not. Notes and
+journals contain lists under headings that a profile names (decisions, open questions, themes, learnings). Their items keep their
+markup and have the trust of the note's author; the rest of a note is ignored. This module knows nothing of tools, errors and fixes,
+and judges nothing.
 """
 
 import re
@@ -51,13 +52,13 @@ from kept.extraction.rules.tellings import Telling, find_tellings, find_wishes, 
 from kept.profiles.lexicons import LANGUAGES, Lexicon, TellingPatterns, detect_languages, join_alternatives, word_list
 from kept.profiles.profile import Category, Profile, Shape
 
-CERTAIN = 0.95  # an explicit telling is not a guess
+CERTAIN = 0.95  # confidence of an explicit telling, which is no guess
 WAITING = 0.5  # confidence of a held candidate
 POINTS_OUTSIDE = "it refers to something that it does not name"
 _PROMPT_CHARS = 20_000  # characters of a prompt that are read
-_SENTENCES = 400  # of a prompt that are read
-_ABOUT = 160  # characters of the preceding line that are stored as the subject of a passage
-# The part of a sentence before a passage does not explain the passage.
+_SENTENCES = 400  # sentences of a prompt that are read
+_ABOUT = 160  # characters of the line before a passage that are stored as its subject
+# The start of a sentence does not explain a passage further on in it.
 _SENTENCE = Pattern(r"[^.!?\n。！？]*$")
 _NAME = Pattern(r"\s*(\p{Lu}[\p{Ll}\p{M}]+)(?:\P{L}|$)")
 _WORD = Pattern(r"\p{L}+")
@@ -67,7 +68,7 @@ _CHANGES = ("edit", "write", "create", "patch", "replace", "update", "insert")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Prompt:
-    """A prompt with the events before it, the profile and lexicon to read it with, and the scope of its project."""
+    """A prompt, the events before it, the profile and lexicon for reading it, and the scope of its project."""
 
     event: Event
     before: Sequence[Event]
@@ -76,7 +77,7 @@ class _Prompt:
     scope: str
 
     def spoken_patterns(self, telling: Telling) -> list[TellingPatterns]:
-        """The patterns of the language of a telling; of all languages for a command."""
+        """The patterns of a telling's language. A command has no language, so it gets the patterns of all languages."""
         return [patterns for patterns in self.lexicon.tellings if telling.language in ("", patterns.language)]
 
 
@@ -93,7 +94,7 @@ def propose_prompt_tellings(
             made = [
                 candidate for telling in _find_prompt_tellings(event, lexicon) for candidate in _build_candidates(prompt, telling)
             ]
-            # If one telling of a prompt may be quoted, the others may belong to the same quoted text.
+            # If one telling of a prompt may be quoted, the other tellings may belong to the same quoted text.
             framed = any(candidate.doubt in tuple(Frame) for candidate in made)
             for candidate in made:
                 doubted = framed and candidate.doubt in ("", UNSURE)
@@ -108,7 +109,7 @@ def _find_prompt_tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
         return [given]
     patterns, wished = find_languages("words", text), find_languages("wish", text)
     if is_command(text) or not (patterns or wished):
-        return []  # the usual case: the author of each span and the languages are expensive to find
+        return []  # the usual case, so the author of each span and the languages, which take long to find, are not needed
     spans = [
         span for typed in typed_spans(event) for span in split_sentences(text, typed.start, typed.end) if not span.parenthetical
     ][:_SENTENCES]
@@ -122,9 +123,9 @@ def _find_prompt_tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
 
 
 def _build_candidates(prompt: _Prompt, telling: Telling) -> tuple[Candidate, ...]:
-    """The candidates of a telling. Candidates of a withdrawal apply to the project and to the person.
+    """The candidates of a telling. A withdrawal has two, for the project and for the person.
 
-    A withdrawal yields none if an earlier prompt of the session, which is not a telling, contains the withdrawn words: it is then
+    A withdrawal has none if an earlier prompt of the session contains the withdrawn words and is no telling. The withdrawal is then
     about that prompt.
     """
     candidate = _build_candidate(prompt, telling)
@@ -179,7 +180,7 @@ def _build_candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
 
 
 def _find_person(content: str, spoken: Sequence[TellingPatterns]) -> str:
-    """The name of the person in the speaker's life that a passage is about; empty if it names nobody."""
+    """The name of the person in the speaker's life that a passage is about; empty if it is about nobody."""
     for patterns in spoken:
         kin = compile_pattern(patterns.kin).search(content) if patterns.kin else None
         if kin is None:
@@ -192,7 +193,7 @@ def _find_person(content: str, spoken: Sequence[TellingPatterns]) -> str:
 
 
 def _is_about_person(content: str, spoken: Sequence[TellingPatterns]) -> bool:
-    """True if a passage is about somebody in the speaker's life; a pronoun ("Ich mag …", "nobody likes …") does not count."""
+    """True if a passage is about somebody in the speaker's life. A pronoun ("Ich mag …", "nobody likes …") does not count."""
     found = (compile_pattern(patterns.kin).search(content) for patterns in spoken if patterns.kin)
     return any(_WORD.findall(kin[0])[0].casefold() not in _NO_ONE for kin in found if kin)
 
@@ -206,9 +207,9 @@ def _read_name(text: str) -> str:
 def _choose_category(
     content: str, telling: Telling, prompt: _Prompt, spoken: Sequence[TellingPatterns]
 ) -> tuple[str, Category | None]:
-    """The kind of a passage (decision, preference, rule …) and the profile's category for it; a telling always gets a category.
+    """The kind of a passage (decision, preference, rule …) and the profile's category for it. A telling always gets a category.
 
-    Facts about people may be in another language than the telling words ("Remember: ich wohne in …").
+    Facts about people may have another language than the words that introduce them ("Remember: ich wohne in …").
     """
     profile, every = prompt.profile, prompt.lexicon.tellings
     lasting = _without_change(content)
@@ -238,15 +239,15 @@ def _change_pattern() -> re.Pattern[str]:
 
 
 def _without_change(content: str) -> str:
-    """A passage without its words about things that no longer hold, because these words forbid nothing."""
+    """A passage without its words about things that no longer hold. Such words are no prohibition."""
     return " ".join(_change_pattern().sub(" ", content).split())
 
 
 def _resolve_reference(prompt: _Prompt, content: str, telling: Telling, spoken: Sequence[TellingPatterns]) -> str | None:
-    """The subject of a passage if one of its first words refers to something outside: the line before it, or else the one file that
-    was changed before it, or else the last line of the reply before it.
+    """The text that one of a passage's first words refers to: the line before it, else the only file changed before it, else the
+    last line of the reply before it.
 
-    Empty if nothing refers outside; None if the reference cannot be resolved.
+    Empty if no word refers outside the passage. None if the reference cannot be resolved.
     """
     if telling.trigger in (COMMAND, WITHDRAWAL) or not any(_has_unresolved_reference(content, patterns) for patterns in spoken):
         return ""
@@ -266,16 +267,16 @@ def _resolve_reference(prompt: _Prompt, content: str, telling: Telling, spoken: 
 
 
 def _has_words(line: str) -> bool:
-    """True if a line contains words; a code fence or a horizontal rule does not."""
+    """True if a line contains words, and is more than a code fence or a rule."""
     return any(map(str.isalnum, line)) and not line.lstrip().startswith(("```", "~~~"))
 
 
 def _has_unresolved_reference(content: str, patterns: TellingPatterns) -> bool:
-    """True if one of the first words refers outside; the words of the telling itself do not count."""
+    """True if one of the first words refers outside the passage. The words that introduce the telling do not count."""
     for source in (patterns.from_now_on, patterns.remember, patterns.decided):
         content = compile_pattern(source).sub(" ", content) if source else content
     if patterns.reason and (reason := compile_pattern(patterns.reason).search(content)):
-        content = content[: reason.start()]  # a reason refers to what precedes it
+        content = content[: reason.start()]  # a reason refers to the words before it, which are in the passage
     return refers_outside(content, patterns)
 
 
@@ -288,7 +289,7 @@ def _changed_file(event: Event) -> str:
 
 
 HEADING = "heading"
-AGENT = 0.7  # confidence in an agent's note: enough for categories that require no more
+AGENT = 0.7  # confidence in an agent's note; suffices for categories that require no more
 _LINES, _CHARS = 400, 40_000
 _LEAST_ITEM_WORDS, _MOST_ITEM_CHARS = 4, 480
 _TITLE = Pattern(r"^\s{0,3}(?:#{1,6}\s+(.+?)\s*#*|(?:\*\*|__)([^*_]+?)(?:\*\*|__)\s*:?)\s*$")
@@ -308,7 +309,7 @@ _STRUCK_OR_BLANK = Pattern(r"(?s)^(?:~~.*~~\W?|<.*>)$")  # struck-out text, and 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ListItem:
-    """The characters ``[start, end)`` of a note: one item under the heading ``under``."""
+    """The characters ``[start, end)`` of a note: one item below the heading ``under``."""
 
     start: int
     end: int
@@ -316,11 +317,11 @@ class ListItem:
 
 
 def propose_heading_items(events: Sequence[Event], start: int, stop: int, *, profile: Profile, scope: str) -> tuple[Candidate, ...]:
-    """Return candidates from the notes in ``[start, stop)``, in order. Empty if the profile names no headings."""
+    """Candidates from the notes in ``[start, stop)``, in order. Empty if the profile names no headings."""
     named = {name.casefold(): category for category in profile.categories for name in category.headings}
     if not named:
         return ()
-    persons = any(category.users_words for category in profile.categories)  # else it remembers an agent's journal
+    persons = any(category.users_words for category in profile.categories)  # otherwise the profile is for an agent's journal
     found: dict[str, Candidate] = {}
     for event in events[start:stop]:
         for item in find_list_items(event.text, frozenset(named)) if is_note(event) else ():
@@ -353,8 +354,8 @@ _ASKING = Pattern(r"[?？](?:\s|$)")
 
 
 def _find_item_doubt(event: Event, content: str) -> str:
-    """The reason why an item of a list may not be the person's opinion: an agent wrote the note, or it is a quotation or a
-    question.
+    """The reason why an item of a list may not be the person's opinion: an agent wrote the note, or the item is a quotation or a
+    question. Empty if there is none.
     """
     if event.origin is not Origin.USER:
         return UNCONFIRMED
@@ -362,14 +363,14 @@ def _find_item_doubt(event: Event, content: str) -> str:
 
 
 def _find_bold_name(content: str) -> str:
-    """The person that an item is about: the bold name at its beginning."""
+    """The bold name at the beginning of an item, which is the person it is about; empty if there is none."""
     name = _BOLD_NAME.match(content)
     return name[1].strip(" @:") if name else ""
 
 
 def find_list_items(text: str, names: frozenset[str]) -> Iterator[ListItem]:
-    """Yield the items under headings with these (lower-case) names, in order. A line "Decision: …" counts as an item under the
-    heading "Decision". Prose after a list is not an item.
+    """Yield the items below headings with these (lower-case) names, in order. A line "Decision: …" counts as an item below the
+    heading "Decision". Prose after a list is no item.
     """
     under, fenced, listed, open_item = "", False, False, None
     at = 0
@@ -397,14 +398,14 @@ def find_list_items(text: str, names: frozenset[str]) -> Iterator[ListItem]:
 
 
 def _read_heading(line: str) -> str | None:
-    """The name of a heading in lower case, without number, time and markup; None for any other line."""
+    """The text of a heading in lower case, without number, time and markup; None for any other line."""
     match = _TITLE.match(line.rstrip()) or _BARE.match(line.rstrip())
     words = next((group for group in match.groups() if group), None) if match else None
     return normalize_heading(words) if words else None
 
 
 def normalize_heading(words: str) -> str:
-    """Normalize a heading for comparison: lower case, without surrounding characters and a trailing parenthesis."""
+    """Normalize a heading for comparison: lower case, without surrounding characters and without a parenthesis at its end."""
     return str(_EDGE.sub("", str(_EDGE.sub("", str(_STAMP.sub("", words)))))).casefold()
 
 
@@ -422,7 +423,7 @@ def _start_item(line: str, start: int, under: str, names: frozenset[str]) -> Lis
 
 
 def _continues_item(line: str) -> bool:
-    """True if a line continues the item before it: indented, or wrapped by an editor."""
+    """True if a line continues the item before it, because it is indented or an editor wrapped it."""
     bare = line.strip()
     if not bare or _ITEM.match(line.rstrip()) or _read_heading(line) is not None or bare.startswith(_NOT_PROSE):
         return False
@@ -451,9 +452,10 @@ def extract_candidates(
     scope: str,
     suggested: bool = True,
 ) -> tuple[Candidate, ...]:
-    """The candidates of the events ``[start, stop)`` of a session, in order. Looks back before ``start``, never past ``stop``.
+    """The candidates of the events ``[start, stop)`` of a session, in order. Also reads events before ``start``, but none from
+    ``stop`` on.
 
-    ``suggested`` includes the hand-overs of the session's agent.
+    ``suggested`` includes statements that the session's agent handed over.
     """
     handed_over = propose_handed_over(events, start, stop, profile=profile, scope=scope) if suggested else ()
     items = propose_heading_items(events, start, stop, profile=profile, scope=scope)

@@ -1,9 +1,9 @@
 """Parse command lines, and find the actions in a run of events: commands with their outcome, and edits with their changes.
 
-Reads shell syntax in one pass over a bounded text, and pairs each output with its call. Decides by structure first (exit status,
-the tool's own flag) and by text second. ``toolwords.toml`` lists the words of shells, package managers and compilers that identify
-steps and failures: program patterns must match a whole name; failure patterns are searched in single output lines of at most 300
-characters. Runs nothing and knows nothing of fixes.
+Reads shell syntax in one pass over a bounded text, and pairs each output with its call. Structure (the exit status, the tool's own
+flag) decides before text. ``toolwords.toml`` lists the words of shells, package managers and compilers that identify steps and
+failures. Program patterns must match a whole name. Failure patterns are searched in single output lines of at most 300 characters.
+This module runs nothing and knows nothing of fixes.
 """
 
 from collections.abc import Sequence
@@ -48,14 +48,14 @@ NAMES: dict[str, frozenset[str]] = {name: frozenset(words) for name, words in _W
 PACKAGES: dict[str, str] = _WORDS["packages"]
 
 
-COMMAND_CHARS = 2_000  # of a command line that are read
+COMMAND_CHARS = 2_000  # characters of a command line that are read
 STEPS_KEPT = 24
 WORDS_KEPT = 60
 
-_PLAIN = compile_late(r"[^\\'\"`()<|&;\n#]+")  # characters that are neither quotes nor operators
+_PLAIN = compile_late(r"[^\\'\"`()<|&;\n#]+")  # neither quotes nor operators
 _GROUPS = compile_late(r"['\"`()]")
 _PLAIN_WORD = compile_late(r"(?:[^\W_]|[-_:])+")
-# The syntax that makes a read-only program write or run something: a redirection (except to /dev/null), a substitution, an option.
+# Syntax with which a read-only program writes or runs something: a redirection (except to /dev/null), a substitution, an option.
 _MAY_WRITE = compile_late(
     r"(?:(?<![0-9&-])|(?<=1))>(?!\s*/dev/null|&)|[$`]\(|`|<<|\s-{1,2}(?:i|exec|delete|ok)|\bxargs\b|\benv\b|\bsource\b|(?:^|\s)\.\s"
     r"|\b(?:sort|tree)\b[^|;&\n]*\s-(?:-output|\w*o)"
@@ -70,11 +70,10 @@ _IDLE = _RUNNERS | {"--"}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    """One simple command: its verbatim ``text``, its words as written, and ``joint``, the operator between the previous step and
-    it.
+    """One simple command.
 
-    ``settings`` are the variables set for it, and ``sudo``; ``where`` is the directory that an earlier ``cd`` in the chain changed
-    to.
+    ``text`` is verbatim, ``words`` are as written. ``joint`` is the operator between the previous step and this one. ``settings``
+    are the variables set for it, and ``sudo``. ``where`` is the directory to which an earlier ``cd`` in the chain changed.
     """
 
     text: str
@@ -90,7 +89,7 @@ class Step:
 
     @property
     def family(self) -> tuple[str, str]:
-        """Program and subcommand; ``npm run test`` and ``npm test`` are one family."""
+        """Program and subcommand. ``npm run test`` and ``npm test`` have the same family."""
         if LOOKERS.fullmatch(self.program):
             return self.program, ""
         named = [word for word in self.words[1:6] if word not in _RUNNERS and not word.startswith("-")]
@@ -130,13 +129,13 @@ def find_output(events: Sequence[Event], number: int) -> Event | None:
 
 
 def is_reading(command: str) -> bool:
-    """True if every step of a command line is known to only prepare, read or print, and no part of it writes."""
+    """True if no part of a command line writes, and each of its steps is known to only prepare, read or print."""
     return not _MAY_WRITE.search(command) and all(step.trivial or LOOKERS.fullmatch(step.program) for step in parse_steps(command))
 
 
 @lru_cache(maxsize=2048)
 def parse_steps(command: str) -> tuple[Step, ...]:
-    """Split a command line into steps, in order; comments and everything after a here-document are left out."""
+    """Split a command line into steps, in order. Leaves out comments and everything after a here-document."""
     text = command[:COMMAND_CHARS].replace("\\\n", "  ")
     steps: list[Step] = []
     begin, joint, place, depth, quote = 0, "", 0, 0, ""
@@ -245,7 +244,7 @@ def _find_main_step(steps: tuple[Step, ...]) -> Step | None:
 
 
 def compare_steps(left: Step, right: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words that occur only in the left and only in the right step, in order."""
+    """The words that only the left step contains, and those that only the right step contains, in order."""
     ours, theirs = list(left.settings + left.words), list(right.settings + right.words)
     gone = [word for word in ours if word not in theirs and word not in _IDLE]
     new = [word for word in theirs if word not in ours and word not in _IDLE]
@@ -267,7 +266,7 @@ _TELLING = 5
 class Command:
     """A command that ran: its index among the events, its line, and the exit code and outcome that its tool reports.
 
-    The line and the output are parsed when a rule asks for them, because most commands passed and no rule asks.
+    Line and output are parsed only when a rule asks for them, because most commands passed and no rule asks.
     """
 
     place: int
@@ -279,27 +278,27 @@ class Command:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps of its line."""
+        """The steps of the command line."""
         return parse_steps(self.text)
 
     @property
     def stated(self) -> bool:
-        """True if its tool says whether it passed."""
+        """True if the tool reports whether the command passed."""
         return self.code is not None or self.ok is not None
 
     @property
     def passed(self) -> bool | None:
-        """True if it passed, False if it failed; None if the transcript does not say."""
+        """True if the command passed, False if it failed, None if the transcript does not say."""
         return False if self.errors or self._is_stated_failure else True if self.stated else None
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """Verbatim lines of its output that say how it failed, the most specific first."""
+        """Verbatim lines of the output that say how the command failed, the most specific first."""
         return _find_errors(self.text, self.output.text, failed=self._is_stated_failure, stated=self.stated)
 
     @property
     def culprit(self) -> Step | None:
-        """The step that failed, if that is known; for a command that passed, its main step."""
+        """The step that failed, or None if that is unknown. For a command that passed, its main step."""
         if self.passed is False:
             return _find_culprit(self.steps, self.errors, failed=self._is_stated_failure)
         return _find_main_step(self.steps)
@@ -311,7 +310,7 @@ class Command:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Edit:
-    """A change to a file: its path as written, and the old and new text (``old`` is empty for a whole file)."""
+    """A change to a file: its path as written, the old text (empty for a whole file), and the new text."""
 
     place: int
     call: Event
@@ -340,7 +339,7 @@ def find_actions(events: Sequence[Event]) -> Actions:
                 if tool.ok is not False and not _is_not_run(event):
                     edits.append(_build_edit(place, call, call.tool or tool))
             elif is_shell(tool if tool.name or call.tool is None else call.tool) and not _is_not_run(event):
-                target = (call.tool or tool).target or tool.target  # an API's result identifies only its call
+                target = (call.tool or tool).target or tool.target  # in an API's transcript, a result only names its call
                 commands.append(Command(place=place, call=call, output=event, text=target, code=tool.exit_code, ok=tool.ok))
     return tuple(commands), tuple(edits)
 
@@ -378,11 +377,11 @@ def _build_edit(place: int, call: Event, tool: ToolUse) -> Edit:
     return Edit(place=place, call=call, path=tool.target, old=old if arrow else "", new=new if arrow else old)
 
 
-@lru_cache(maxsize=1024)  # each episode looks back on the commands of earlier ones
+@lru_cache(maxsize=1024)  # each episode reads the commands of earlier episodes again
 def _find_errors(target: str, text: str, *, failed: bool, stated: bool) -> tuple[str, ...]:
-    """The error lines of a command, if its exit status or its output shows that it failed; else empty."""
+    """The error lines of a command that failed according to its exit status or its output. Empty if it did not fail."""
     if stated and not failed and not any(joint in target for joint in "|;\n"):
-        return ()  # its status is that of its one step
+        return ()  # a single step has the status of the whole command
     errors = find_error_lines(text)
     if failed or not errors:
         return errors
@@ -392,8 +391,8 @@ def _find_errors(target: str, text: str, *, failed: bool, stated: bool) -> tuple
 
 
 def _is_masked_failure(steps: tuple[Step, ...], errors: tuple[str, ...]) -> bool:
-    """True if a command failed although its status says otherwise: one of its programs reports an error, or an error is
-    uncaught. ``errors`` is not empty.
+    """True if a command failed although its status says otherwise, because one of its programs reports an error, or an error is
+    uncaught. ``errors`` must not be empty.
     """
     if _find_complaining_step(steps, errors) is not None:
         return True
@@ -403,7 +402,7 @@ def _is_masked_failure(steps: tuple[Step, ...], errors: tuple[str, ...]) -> bool
 
 
 def _find_complaining_step(steps: tuple[Step, ...], errors: tuple[str, ...]) -> Step | None:
-    """The step whose own program reports an error (``grep: invalid option``, ``command not found: jq``)."""
+    """The step whose own program reports an error (``grep: invalid option``, ``command not found: jq``); None if none does."""
     for line in errors:
         head = line.split(": ", 1)[0].rsplit("/", 1)[-1].strip()
         for step in steps:

@@ -1,8 +1,8 @@
-"""Proven fixes: a command failed, later the same command or a variant passed, and the change in between is known.
+"""Proven fixes: a command failed, later the same command or a variant of it passed, and the change in between is known.
 
-Uses only commands that ran and edits that were made, never advice in a text. The line is a template with verbatim slots: the error,
-the command and the change. A variant has other options, variables, quotes or wrappers, or another program in its place. Whether a
-candidate becomes a memory is decided elsewhere.
+Evidence is only commands that ran and edits that were made, never advice in a text. The content is a template with verbatim slots:
+the error, the command and the change. A variant has other options, variables, quotes or wrappers, or another program in its place.
+This module does not decide whether a candidate becomes a memory.
 """
 
 from collections.abc import Iterator, Sequence
@@ -60,7 +60,7 @@ from kept.extraction.rules.remedies import (
 )
 from kept.profiles.profile import Profile
 
-_OPERAND = 5  # characters; a shared word this long is not a coincidence
+_OPERAND = 5  # characters; two commands do not share so long a word by chance
 
 
 def is_variant(failed: Step, passed: Step) -> bool:
@@ -79,7 +79,7 @@ def is_variant(failed: Step, passed: Step) -> bool:
 
 
 def _find_exported_variant(failure: Failure, success: Command) -> Remedy | None:
-    """The failed step behind ``export NAME=value &&`` in one line, which is the variant ``NAME=value step``."""
+    """Treat the line ``export NAME=value && step`` as the variant ``NAME=value step`` of the failed step; None without exports."""
     place = next(number for number, step in enumerate(success.steps) if is_same_step(failure.step, step))
     first = place
     while first and success.steps[first - 1].program == "export" and all(map(is_setting, success.steps[first - 1].words[1:])):
@@ -105,9 +105,7 @@ def _is_requoted(gone: Sequence[str], new: Sequence[str]) -> bool:
 
 
 def _is_only_options(step: Step, words: Sequence[str]) -> bool:
-    """True if all given words of a step are options or their values. A short option that both steps share is assumed to take no
-    value.
-    """
+    """True if all given words of a step are options or their values. A short option that both steps share has no value."""
     valued = False
     for word in step.words:
         if word == "--":
@@ -122,13 +120,13 @@ def _is_only_options(step: Step, words: Sequence[str]) -> bool:
 
 
 def is_weakened(failed: Step, passed: Step) -> bool:
-    """True if a later form of a step does less than the failed one."""
+    """True if the step that passed does less than the failed one."""
     _, new = compare_steps(failed, passed)
     return any(LESSENS.fullmatch(unquote_word(word)) for word in new)
 
 
 def is_muffled(command: Command, step: Step) -> bool:
-    """True if a failure of the step would go unnoticed, because the command has an alternative to the step or always succeeds."""
+    """True if a failure of the step would go unnoticed, because the command always succeeds or has an alternative to the step."""
     after = command.steps[command.steps.index(step) + 1 :]
     alternative = bool(after) and after[0].joint == "||"
     ending = bool(after) and after[-1].joint == ";" and after[-1].text in ("true", ":", "exit 0")
@@ -136,7 +134,7 @@ def is_muffled(command: Command, step: Step) -> bool:
 
 
 def find_variant_remedy(failure: Failure, success: Command, step: Step) -> Remedy | None:
-    """The variant that passed, as a remedy; None if the difference does not show how the program must be called."""
+    """The variant that passed, as a remedy. None if its difference from the failed step does not show how to call the program."""
     failed = failure.step
     if is_weakened(failed, step):
         return None
@@ -156,7 +154,7 @@ def find_variant_remedy(failure: Failure, success: Command, step: Step) -> Remed
 
 
 def find_replacement(failure: Failure, later: Command) -> Remedy | None:
-    """Another program or other options that did the work of a missing program or option."""
+    """A remedy that did the work of a missing program or option with another program or other options; None if there is none."""
     failed = failure.step
     if not LACKING.search(failure.error):
         return None
@@ -185,15 +183,15 @@ def _build_replacement(success: Command, step: Step) -> Remedy | None:
 
 CATEGORY = "known_fix"
 TRIGGER = "error_fix"
-REACH = 280  # events between a failure and its success; fewer than extraction looks back, so that it still sees the failed call
-AHEAD = 150  # events after a success in which it can be undone
+REACH = 280  # maximum events between a failure and its success; extraction reads more events back, so it still sees the failed call
+AHEAD = 150  # events after a success in which its undoing is searched
 CERTAIN = 0.9  # confidence of a fix
-_COMMANDS = 60  # commands after a failure in which its success is searched
-_REPLACED = 4  # commands after a failure that can be its replacement by another program
-_TELLING = 3  # minimum score of an error line that identifies the failure
-_LEAST_ERROR_WORDS = 3  # words that an error must keep if its rest is left out
+_COMMANDS = 60  # commands after a failure among which its success is searched
+_REPLACED = 4  # commands after a failure among which a replacement of its program is searched
+_TELLING = 3  # minimum score of an error line that identifies a failure
+_LEAST_ERROR_WORDS = 3  # words that an error must keep when its rest is left out
 _LINE_CHARS = 300
-_COUNTS = Pattern(r"^[\W\d]*(?:Tests?|Test (?:Files|Suites))?[:\s]*\d+ (?:failing|failed)\b[^:]*$")  # a test runner's last line
+_COUNTS = Pattern(r"^[\W\d]*(?:Tests?|Test (?:Files|Suites))?[:\s]*\d+ (?:failing|failed)\b[^:]*$")  # last line of a test run
 _ERROR_CHARS = 110
 _COMMAND_CHARS = 80
 
@@ -210,11 +208,11 @@ class Fix:
 def propose_fixes(
     events: Sequence[Event], done: Actions, *, profile: Profile, scope: str, start: int = 0
 ) -> tuple[tuple[int, Candidate], ...]:
-    """The fixes whose success lies in ``events[start:]``, each with the index of the success, in order; empty if the profile has no
-    category for fixes. ``done`` are the :func:`find_actions` the events.
+    """The fixes whose success is in ``events[start:]``, each with the index of the success, in order. Empty if the profile has no
+    category for fixes. ``done`` is the result of :func:`find_actions` for the events.
 
-    The failure is at most ``REACH`` events before its success, and an event that undoes the fix at most ``AHEAD`` after it. So
-    reading a session in pieces with that much overlap gives the same result as reading it at once.
+    A failure is at most ``REACH`` events before its success, and an event that undoes the fix at most ``AHEAD`` events after it.
+    Reading a session in pieces with that much overlap therefore gives the same result as reading it at once.
     """
     return _build_candidates(_find_fixes(events, done), profile, scope, start)
 
@@ -222,14 +220,14 @@ def propose_fixes(
 def propose_fixes_across(
     before: Sequence[Event], events: Sequence[Event], *, profile: Profile, scope: str
 ) -> tuple[tuple[int, Candidate], ...]:
-    """The fixes of failures in earlier sessions of a project (``before``, the latest last) that first passed in this one."""
+    """The fixes of failures in earlier sessions of a project that first passed in this session. ``before`` has their events."""
     both = (*before, *events)
     found = _build_candidates(_find_fixes(both, find_actions(both), border=len(before)), profile, scope, len(before))
     return tuple((place - len(before), candidate) for place, candidate in found)
 
 
 def has_open_failure(commands: Sequence[Command], start: int = 0) -> bool:
-    """True if a command at or after the index ``start`` failed and was not fixed, so that a later session may fix it."""
+    """True if a command from index ``start`` on failed and was not fixed. A later session may then fix it."""
     for index, command in enumerate(commands):
         failure = _find_failure(command) if command.place >= start else None
         if failure and not any(
@@ -242,8 +240,8 @@ def has_open_failure(commands: Sequence[Command], start: int = 0) -> bool:
 def _find_fixes(events: Sequence[Event], done: Actions, *, border: int | None = None) -> Iterator[Fix]:
     """Yield the fixes of failed commands in the order of the failures, one for each error and success.
 
-    A failure and its success are in one session. If ``border`` is given, events before that index are of earlier sessions, and only
-    failures before it with a success after it count.
+    Without ``border``, failure and success are in one session. Events before index ``border`` are from earlier sessions; if it is
+    given, only failures before it with a success after it count.
     """
     commands, edits = done
     seen: set[tuple[int, str]] = set()
@@ -274,14 +272,14 @@ def _find_fixes(events: Sequence[Event], done: Actions, *, border: int | None = 
 
 
 def _find_failure(command: Command) -> Failure | None:
-    """The failure of a command, if a change can fix it; None for failed tests of the code and for transient errors."""
+    """The failure of a command, if a change can fix it. None for failed tests of the code, and for transient errors."""
     step = command.culprit
     if command.passed is not False or step is None or step.trivial:
         return None
     error = next(
         (line for line in command.errors if command.stated or score_error_line(line) >= _TELLING), ""
     ) or _find_own_error_line(command, step)
-    lacks = any(symptom.search(error) for symptom, _ in KINDS)  # then the count of failed tests says nothing about the code
+    lacks = any(symptom.search(error) for symptom, _ in KINDS)  # then failed tests say nothing
     if not error or linter_rule(error):
         return None
     if any(TRANSIENT.search(line) or (ASSERTS.search(line) and not (lacks and _COUNTS.match(line))) for line in command.errors):
@@ -290,7 +288,7 @@ def _find_failure(command: Command) -> Failure | None:
 
 
 def _find_own_error_line(command: Command, step: Step) -> str:
-    """The first line in which a failed program reports under its own name (``go: …``)."""
+    """The first line in which a failed program reports an error under its own name (``go: …``); empty if there is none."""
     lines = command.output.text[: _LINE_CHARS * 10].splitlines() if command.stated else []
     return next((line.strip()[:_LINE_CHARS] for line in lines if step.program and line.startswith(f"{step.program}: ")), "")
 
@@ -300,21 +298,21 @@ def _has_same_step(later: Command, failed: Step) -> bool:
 
 
 def _find_fix(failure: Failure, later: Sequence[Command], done: Actions, *, apart: bool) -> Fix | None:
-    """Find the change that made the failed step pass when it was repeated, or else the first variant that passed."""
+    """Find the change after which the failed step passed when it was repeated, or else the first variant that passed; else None."""
     mark = fingerprint_error(failure.error)
     other: Fix | None = None
-    last = failure.command.place  # of the last failed attempt
+    last = failure.command.place  # event of the last failed attempt
     for distance, command in enumerate(later, 1):
         if any(
             is_muffled(command, step)
             for step in command.steps
             if is_same_step(failure.step, step) or is_variant(failure.step, step)
         ):
-            continue  # its success proves nothing
+            continue  # the success of this command proves nothing
         again = _has_same_step(command, failure.step)
         passed = command.passed is not False and mark not in fingerprint_errors(command.output.text)
         if again and not passed:
-            return other  # the later failure is treated on its own
+            return other  # the later failure gets a fix of its own
         if again:
             between = [item for item in later if last < item.place < command.place]
             edits = [edit for edit in done[1] if last < edit.place < command.place]
@@ -322,7 +320,7 @@ def _find_fix(failure: Failure, later: Sequence[Command], done: Actions, *, apar
             if found is None and not edits:
                 found = _find_exported_variant(failure, command)
             if found is not None and apart and found.rank < 2:
-                found = None  # what happened between two sessions is not in the transcripts
+                found = None  # the transcripts do not show what happened between two sessions
             return Fix(failure=failure, remedy=found, success=command) if found else other
         step = next((step for step in command.steps if is_variant(failure.step, step)), None)
         if step is not None and not passed:
@@ -391,7 +389,7 @@ def _find_doubt(fix: Fix, done: Sequence[str]) -> str:
 
 
 def _installs_unnamed(fix: Fix, done: Sequence[str]) -> bool:
-    """True if the step that helped installs a package that the failure does not name."""
+    """True if the remedy installs a package that the failure does not name."""
     errors = (fix.failure.error, *fix.failure.command.errors)
     edit = fix.remedy.edit
     changed = edit is not None and requires_unnamed_package(file_name(edit.path), edit.old, edit.new, errors)
@@ -399,7 +397,7 @@ def _installs_unnamed(fix: Fix, done: Sequence[str]) -> bool:
 
 
 def _shorten_passage(text: str, limit: int, *, whole: bool) -> str:
-    """Shorten a passage to a limit at a word boundary; an ellipsis marks one that is not the ``whole`` text."""
+    """Shorten a passage to ``limit`` characters at a word boundary. An ellipsis marks a passage that is not the ``whole`` text."""
     line = text.strip().splitlines()[0]
     if len(line) <= limit - 2:
         return line if whole else f"{line} …"
@@ -409,12 +407,12 @@ def _shorten_passage(text: str, limit: int, *, whole: bool) -> str:
 
 
 def _build_evidence(event: Event, quote: str) -> Evidence | None:
-    """The quote as evidence; None if the event does not contain it verbatim."""
+    """The quote as evidence, or None if the event does not contain it verbatim."""
     short = quote.strip()[:400]
     return build_evidence(event, short) if short and any(short in text for text in list_texts(event)) else None
 
 
-# --- Steps that were undone after they seemed to help
+# --- Remedies that were undone later
 
 
 def _has_failed_again(failure: Failure, success: Command, after: Sequence[Command]) -> bool:
@@ -436,7 +434,7 @@ def _is_rejected_next(ahead: Sequence[Event]) -> bool:
 
 
 def _is_reversed_later(done: Remedy, later: Sequence[Command], edits: Sequence[Edit]) -> bool:
-    """True if the step that helped was undone later: by the reverse edit, a restored file, a removed package, an unset setting."""
+    """True if the remedy was undone later: by the reverse edit, a restored file, a removed package, or an unset setting."""
     action = done.action
     if isinstance(action, Edit):
         reverted = any(_is_reversal(action, edit) for edit in edits if edit.place > action.place)

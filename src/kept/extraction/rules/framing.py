@@ -1,9 +1,7 @@
-"""Framing: decide whether a passage of a prompt is the person's own words and can be understood alone, by the text before and after
-it.
+"""Framing: decide from the text around a passage of a prompt whether it is the person's own words and can be understood alone.
 
-An explicit telling is first judged by its position: it may stand at the start of a prompt or after a finished sentence. After a
-colon, heading, header, fence or unfinished line it may be pasted text. The words of neighbouring lines and sentences are judged
-next.
+An explicit telling must first have a free position, at the start of a prompt or after a finished sentence. After a colon, heading,
+header, fence or unfinished line it may be pasted text. Then the words of neighbouring lines and sentences are judged.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -38,19 +36,19 @@ from kept.profiles.lexicons import TellingPatterns, join_alternatives, list_frag
 
 _PARTS = 8
 _ENDED = Pattern(r"[.!?…。！？][\"'”’)\]」』»*_]?$")
-# A line without a full stop that was probably typed, not pasted: it begins in lower case and has several words.
+# A line without a full stop that was probably typed and not pasted, because it begins in lower case and has several words.
 _PASSING = Pattern(r"^\s*\p{Ll}[\pL’']*,?(?: \S+)+[\pL\d)]$")
 _MARKER = Pattern(r"(?:^|\n)[ \t]*(?:[-*•–]|\d{1,2}[.)]|[a-zA-Z][.)])[ \t]*$")
 _POINTS_UP = Pattern(r"^[\s(]*(?:\^|↑|⬆|👆|☝|<-|←)")
 _COLON = Pattern(r":\s|：")
-# If one of these patterns matches the words before a colon, these words are a telling themselves.
+# If the words before a colon match one of these patterns, they are a telling themselves.
 _TELLS = (
     *("remember", "remember_this", "from_now_on", "later", "always", "never", "must"),
     *("ours", "decided", "correction", "note", "label", "here", "everywhere"),
 )
 # Words of a sentence that introduces somebody else's text: "can you answer this mail?"
 _BRINGS = Pattern(rf"(?i)\b(?:{join_alternatives('assertion', 'brings', spaced=True)})\b")
-# "Write a paragraph for the handbook: Never …": what follows the colon is the text that is ordered.
+# "Write a paragraph for the handbook: Never …" orders a text, and the words after the colon belong to it.
 _COMPOSES = compile_pattern(
     rf"(?i)(?:^|[,;]\s)\W*(?:\pL+\W+){{0,3}}(?:{join_alternatives('assertion', 'composes', spaced=True)})[^:\n]{{2,80}}:\s+"
     rf"(?-i:[\p{{Lu}}\p{{Pi}}\"'„])"
@@ -60,7 +58,7 @@ _WRITES = match_words("assertion", "writes", "wrote")
 _EXPLAINS = match_words("assertion", "explains")
 _OWN = match_words("assertion", "own")
 _SPACED, _DENSE = (list_fragments("assertion", "texts", spaced=apart) for apart in (True, False))
-# Several patterns, because the automaton of a single one would exceed its memory.
+# A single pattern would exceed the memory of its automaton.
 _TEXTS = (
     *(Pattern(rf"(?i)(?:^|{EDGE})(?:{'|'.join(_SPACED[at::_PARTS])})(?:$|{EDGE})") for at in range(_PARTS)),
     Pattern("|".join(_DENSE)),
@@ -83,19 +81,18 @@ _OPENED = Pattern(r"(?:^|[\s(:>])([\p{Pi}\"'‚„「『〈《(]|[\x{202A}-\x{20
 _HEADING = Pattern(r"(?m)^\s{0,3}#{1,6}\s+\S")
 _QUOTATION = tuple(QUOTES.strip())
 _STOPS = " \t\n.!。！"
-_MARK = 40  # characters within which a list marker, greeting or arrow must stand
-_CUT, _LAST = 6, 400  # words of a prompt that may be cut off; characters of the previous prompt that are read
-_SHORT = 8  # words; only a sentence this short can be a remark about its neighbours
+_MARK = 40  # maximum characters of a list marker, greeting or arrow
+_CUT, _LAST = 6, 400  # words up to which a prompt may be cut off; characters of the previous prompt that are read
+_SHORT = 8  # words; a longer sentence is no remark about its neighbours
 _NEAR_SENTENCES, _ALL_SENTENCES = 6, 400  # sentences
 _QUESTION = ("?", "？")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TellingPosition:
-    """The position of an explicit telling: sentence ``place`` contains the telling words; ``first`` to ``last`` also include its
-    passage.
+    """The position of an explicit telling. Sentence ``place`` introduces it; ``first`` to ``last`` also include its passage.
 
-    ``spoken`` are the patterns of the telling's language; surrounding sentences may be in any language.
+    ``spoken`` are the patterns of the telling's language. Surrounding sentences may be in any language.
     """
 
     sentences: Sequence[SentenceSpan]
@@ -107,9 +104,10 @@ class TellingPosition:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Sign:
-    """A sign in the sentences around a passage that it may not be meant seriously. Applies to the sentences ``first`` to ``last``,
-    relative to the passage: -1 is the sentence before it, 0 its own, 1 the one after. ``unjudged``: only for passages that rules
-    alone found; ``below``: also after an empty line.
+    """A sign in a nearby sentence that a passage may not be meant. It counts in sentences ``first`` to ``last``, relative to the
+    passage: -1 is the sentence before it, 0 its own, 1 the sentence after it.
+
+    ``unjudged``: counts only for passages that no model judged. ``below``: also counts after an empty line.
     """
 
     says: Callable[[str], bool]
@@ -120,10 +118,10 @@ class _Sign:
 
 
 def find_frame(text: str, start: int, end: int, telling: TellingPosition | None = None) -> Frame | None:
-    """The reason why the characters ``[start, end)`` of a prompt may be somebody else's words or cannot be understood alone; None
-    if nothing suggests it.
+    """The reason why the characters ``[start, end)`` of a prompt may be somebody else's words or cannot be understood alone. None
+    if there is no reason.
 
-    ``telling`` is given for a telling that rules found. No model has judged it, so it must also stand in a free position.
+    ``telling`` is given for a telling that rules found. No model has judged it, so it must also have a free position.
     """
     if telling and (not _is_free(text, telling) or _is_quotation(text, telling) or _is_asked_about(text[:start])):
         return Frame.QUOTED
@@ -148,8 +146,8 @@ def find_frame(text: str, start: int, end: int, telling: TellingPosition | None 
 
 
 def _number_sentences(text: str, spans: Sequence[SentenceSpan], start: int, end: int) -> Iterator[tuple[int, str, bool]]:
-    """Yield the sentences of a prompt numbered relative to a passage, and whether an empty line separates one from the passage
-    before it.
+    """Yield each sentence of a prompt: its number relative to a passage, its text, and whether an empty line is between it and the
+    passage before it.
     """
     before = [span for span in spans if span.end <= start]
     behind = [span for span in spans if span.start >= end][:_NEAR_SENTENCES]
@@ -160,8 +158,8 @@ def _number_sentences(text: str, spans: Sequence[SentenceSpan], start: int, end:
 
 
 def is_announced(events: Sequence[Event], event: Event) -> bool:
-    """True if what precedes a prompt makes it quoted text: the previous prompt introduces a text or breaks off after a negation, or
-    the last reply asks for a text.
+    """True if the text before a prompt makes it a quotation: the previous prompt introduces a text or breaks off after a negation,
+    or the last reply asks for a text.
     """
     earlier, reply = find_turn_before(events, event)
     words = tokenize(earlier)
@@ -170,7 +168,7 @@ def is_announced(events: Sequence[Event], event: Event) -> bool:
 
 
 def _asks_for_text(reply: str) -> bool:
-    """True if a reply ends by asking for a text: a question word or an order, followed by a word for a text."""
+    """True if a reply ends by asking for a text: it has a question word or an order, followed by a word for a text."""
     end = len(reply.rstrip())
     last = [span for span in split_sentences(reply, max(0, end - _LAST), end) if not span.parenthetical][-1:]
     asked = _ELICITS.search(_sentence_text(reply, last[0])) if last else None
@@ -183,7 +181,7 @@ def sets_apart(lead: str) -> bool:
 
 
 def _is_led(text: str, start: int) -> bool:
-    """True if the line before a passage leaves open whether the passage is meant."""
+    """True if the line before a passage leaves open whether the person means the passage."""
     lines = text[:start].splitlines() or [""]
     at_start = text[start - 1 : start] == "\n"
     own, above = ("", lines) if at_start else (lines[-1], lines[:-1])
@@ -203,7 +201,7 @@ def _leaves_open(lead: str, *, announces: bool) -> bool:
 
 
 def _is_free(text: str, telling: TellingPosition) -> bool:
-    """True if nothing introduces a telling, reports it or refers to it from below."""
+    """True if no text introduces a telling, reports it, or refers to it from below."""
     spans, opening = telling.sentences, telling.first
     while opening and spans[opening].bullet and spans[opening - 1].bullet:
         opening -= 1
@@ -220,7 +218,7 @@ def _is_free(text: str, telling: TellingPosition) -> bool:
 
 
 def _is_below_colon(before: str, patterns: TellingPatterns) -> bool:
-    """True if a line above in the same paragraph announces what follows, and is no telling itself."""
+    """True if a line above, in the same paragraph, ends with a colon and is no telling itself."""
     above = (line.rstrip() for line in before.rpartition("\n\n")[2].split("\n")[:-1])
     sources = _list_telling_sources(patterns)
     return any(
@@ -229,7 +227,7 @@ def _is_below_colon(before: str, patterns: TellingPatterns) -> bool:
 
 
 def _is_quotation(text: str, telling: TellingPosition) -> bool:
-    """True if the telling words are in a quotation that ends with their sentence, and the prompt has other words."""
+    """True if the telling is in a quotation that ends with its sentence, and the prompt has other words."""
     words = _sentence_text(text, telling.sentences[telling.place]).rstrip(_STOPS)
     filler = words[: skip_filler(words, telling.spoken)].rstrip()
     opened = filler[-1:] or words[:1]
@@ -237,7 +235,7 @@ def _is_quotation(text: str, telling: TellingPosition) -> bool:
 
 
 def _is_asked_about(before: str) -> bool:
-    """True if the words before a passage are a question and, below it, a heading: the question is about the text below."""
+    """True if a question and, below it, a heading precede a passage. The question is then about the text below the heading."""
     headings = [match.start() for match in _HEADING.finditer(before)]
     return bool(headings) and before[: headings[0]].rstrip().endswith(_QUESTION)
 
@@ -255,8 +253,8 @@ def _presents(words: str) -> bool:
 
 
 def _is_about_text(words: str) -> bool:
-    """True if a short sentence is about a text. A definite form ("the message") counts only at its end, because more words specify
-    it.
+    """True if a short sentence is about a text. A definite form ("the message") counts only at the end of the sentence, because
+    further words would specify it.
     """
     if len(words.split()) > _SHORT:
         return False
@@ -310,8 +308,8 @@ _SIGNS = (
 
 
 def _is_spoken_of(words: str, patterns: TellingPatterns) -> bool:
-    """True if the telling words come only after a colon or an opening quotation mark that follows other words."""
-    if has_match(patterns.remember_this, words):  # the passage precedes these words
+    """True if a sentence becomes a telling only after a colon or opening quotation mark, and other words precede that mark."""
+    if has_match(patterns.remember_this, words):  # the passage is before these words
         return False
     opened = [(mark.start(), "") for mark in (_COLON.search(words),) if mark]
     opened += [(mark.start(1), words[mark.end(1) :].lstrip()) for mark in _OPENED.finditer(words)]

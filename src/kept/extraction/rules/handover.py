@@ -1,9 +1,9 @@
-"""Candidates that the session's agent handed over: by kept's tool, its command, or the last lines of a reply. A passage of the
-person is certain, any other wording is held.
+"""Candidates that the session's agent handed over: by kept's tool, by its command, or in the last lines of a reply. A passage that
+the person typed is certain. Other wording is held.
 
 Only the assistant's own calls and replies count, not the text of tools, pages, sub-agents or hooks. A suggestion is judged when the
-transcript is read. If its words are one contiguous passage that the person typed in that session (or the option that their short
-"yes, option 2" chose), it has the person's trust, no matter who suggested it.
+transcript is read. If its words are one contiguous passage that the person typed in that session, it has the person's trust,
+whoever suggested it. The same holds for the option that a short answer such as "yes, option 2" chose.
 """
 
 import json
@@ -30,9 +30,9 @@ _COMMAND = "kept suggest"
 _PASSAGE_CHARS = 2_000  # characters of a passage
 _QUOTE = 400
 _OPTIONS = {"--type": "kind", "--lasts": "lasts", "--alone": "alone", "--replaces": "replaces", "--project": ""}
-_PASSING = frozenset(("request", "state", "idea"))  # kinds of statements that end with their task
-_CATEGORIES = {"rule": "constraint", "fact": "project_fact"}  # the category for a kind that is not a category itself
-_NEEDED = "needed_for"  # the argument that is a list of requests
+_PASSING = frozenset(("request", "state", "idea"))  # kinds of statements that matter only for the current task
+_CATEGORIES = {"rule": "constraint", "fact": "project_fact"}  # the category for a kind that has no category of the same name
+_NEEDED = "needed_for"  # the only argument that is a list (of requests)
 _ENDS = frozenset((";", "&&", "||", "|", "&"))
 _LINE = Pattern(r"""(?:(?i:kept))\s*:\s*(?:"([^"\n]+)"|“([^”\n]+)”|„([^“”\n]+)[“”]|«\s*([^»\n]+?)\s*»|「([^」\n]+)」)\.?""")
 _MARKS = "*_`> \t"
@@ -42,11 +42,11 @@ _REFUSED = ("The user doesn't want to", "Permission to use ", "[Request interrup
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Suggestion:
-    """A hand-over of the agent in the event at ``place``.
+    """A statement that the agent handed over in the event at ``place``.
 
-    ``replaces`` is the text that it replaces, ``kind`` its kind or category, ``doubt`` the reason to hold it that follows from the
-    agent's own assessment (empty: none), ``quote`` its words as the event contains them. ``needed_for`` are the requests that
-    should bring it.
+    ``quote`` are its words as the event contains them, ``kind`` its kind or category, ``replaces`` the text that it replaces.
+    ``doubt`` is the reason to hold it according to the agent itself (empty: none). ``needed_for`` are the requests before which it
+    should be shown.
     """
 
     place: int
@@ -56,17 +56,17 @@ class Suggestion:
     kind: str
     doubt: str
     quote: str
-    is_said_clear: bool = False  # the agent says that the text can be understood on its own
+    is_said_clear: bool = False  # the agent says that the text can be understood alone
     needed_for: tuple[str, ...] = ()
 
 
 def find_doubt(kind: str, lasts: str, alone: str) -> str:
-    """Why a suggestion is held, according to the agent's own assessment; empty if it gives none, or says that the words last and
-    can be understood alone.
+    """The reason to hold a suggestion according to the agent's own assessment. Empty if the agent gives none, or says that the
+    words last and can be understood alone.
 
-    Annotators kept four fifths of the hand-overs that agents marked as lasting (``yes``), and a quarter of those that may help
-    (``maybe``). Of the former, readers want seven of ten lines that can be understood alone, and one of ten others: see
-    ``docs/log.md``.
+    Annotators kept four fifths of the suggestions that agents marked as lasting (``yes``), and a quarter of those that may help
+    (``maybe``). Of the lasting ones, readers wanted seven in ten lines that can be understood alone, and one in ten of the others.
+    See ``docs/log.md``.
     """
     if kind in _PASSING or lasts == "no":
         return PASSING
@@ -74,7 +74,7 @@ def find_doubt(kind: str, lasts: str, alone: str) -> str:
 
 
 def find_suggestions(events: Sequence[Event], start: int, stop: int) -> Iterator[Suggestion]:
-    """Yield the suggestions in the events ``[start, stop)``, in order; calls that the person refused are skipped."""
+    """Yield the suggestions in the events ``[start, stop)``, in order. Skips calls that the person refused."""
     for place in range(start, min(stop, len(events))):
         event = events[place]
         if event.author is not Author.ASSISTANT:
@@ -103,7 +103,7 @@ def _build_suggestion(place: int, event: Event, tool: ToolUse, given: dict[str, 
     text = given["text"][:_PASSAGE_CHARS]
     written = json.dumps(text, ensure_ascii=False)[1:-1]
     quote = next((words for words in (text, written) if words in tool.target), tool.target)
-    kind = given.get("kind") or given.get("category", "")  # older transcripts name a category
+    kind = given.get("kind") or given.get("category", "")  # older transcripts name a category instead of a kind
     return Suggestion(
         place=place,
         event=event,
@@ -169,7 +169,7 @@ def _parse_options(words: Sequence[str]) -> dict[str, str]:
 
 
 def _is_refused(events: Sequence[Event], place: int, stop: int) -> bool:
-    """True if the call did not run because the person or their settings refused it."""
+    """True if the call did not run, because the person or their settings refused it."""
     call, output = events[place].tool, find_output(events[:stop], place)
     return bool(call and call.call and output and (output.label_reason.endswith("not-run") or output.text.startswith(_REFUSED)))
 
@@ -185,7 +185,9 @@ _KINDS = (
 
 
 def propose_handed_over(events: Sequence[Event], start: int, stop: int, *, profile: Profile, scope: str) -> tuple[Candidate, ...]:
-    """The candidates handed over in the events ``[start, stop)``, in order. Looks back before ``start``, never past ``stop``."""
+    """The candidates handed over in the events ``[start, stop)``, in order. Also reads events before ``start``, never after
+    ``stop``.
+    """
     if next(find_suggestions(events, start, stop), None) is None:
         return ()
     earlier: list[HandedOver] = []
@@ -213,7 +215,7 @@ def _build_candidate(
     doubt = _find_suggestion_doubt(passage, content) or suggestion.doubt
     agrees = lexicon.agreement and compile_pattern(lexicon.agreement).match(content)
     if agrees and not doubt and not suggestion.is_said_clear and not (passage and passage.answer):
-        doubt = ALLUDES  # it answers a question that the line does not contain; readers wanted none of twelve such lines
+        doubt = ALLUDES  # it answers a question that the line does not contain, and readers wanted none of twelve such lines
     trigger = CAUSE if passage else REWORDED
     evidence = [build_evidence(event, passage.words)] if passage else [build_evidence(event, suggestion.quote)]
     if passage and passage.answer:
@@ -237,8 +239,8 @@ def _build_candidate(
 
 
 def _complete_sentences(passage: Passage) -> Passage:
-    """The passage, widened to whole sentences if the rest of them may reverse its meaning. Unchanged if the person did not type the
-    rest, or if the rest shows that the person does not assert the passage.
+    """Widen a passage to whole sentences, if the rest of them may reverse its meaning. Unchanged if the person did not type the
+    rest, or if the rest shows that they do not assert the passage.
     """
     text, start, end = passage.event.text, passage.start, passage.end
     if (
@@ -254,7 +256,7 @@ def _complete_sentences(passage: Passage) -> Passage:
 
 
 def _find_suggestion_doubt(passage: Passage | None, content: str) -> str:
-    """Why a suggestion is held; empty if it is certain."""
+    """The reason to hold a suggestion; empty if it is certain."""
     if passage is None:
         return "the words are not one unbroken passage that the person typed"
     if unsure := find_authorship_doubt(passage.answer or passage.event):
@@ -263,7 +265,7 @@ def _find_suggestion_doubt(passage: Passage | None, content: str) -> str:
         return "the words just before the passage deny it"
     if count_content_words(content) < LEAST:
         return f"the passage has fewer than {LEAST} words with matter"
-    if passage.answer:  # a rule worded by the agent is not the person's rule; the person only chose what to do
+    if passage.answer:  # the agent worded the rule, and the person only chose what to do
         return "the agent worded it as a rule" if not _BINDS.isdisjoint(tokenize(content)) else ""
     text, start, end = passage.event.text, passage.start, passage.end
     return (
@@ -274,8 +276,8 @@ def _find_suggestion_doubt(passage: Passage | None, content: str) -> str:
 
 
 def category_of(text: str, named: str, profile: Profile) -> Category | None:
-    """The category for a text: the category that the agent named (or the category of the kind it named) if the profile has it, else
-    a likely one; None if the profile has none of these.
+    """The category for a text: the one that the agent named directly or by a kind, if the profile has it, else a likely one. None
+    if the profile has neither.
     """
     words = tokenize(text)
     likely = [kind for kind, telling in _KINDS if not telling.isdisjoint(words)]
@@ -300,7 +302,7 @@ def _has_inner_passage(outer: Passage, inner: Passage) -> bool:
 
 
 def _link_earlier(made: Candidate, suggestion: Suggestion, passage: Passage | None, earlier: Sequence[HandedOver]) -> Candidate:
-    """Link a candidate to the earlier one that it extends (``rewords``), and to the earlier one that it replaces (``replaces``)."""
+    """Link a candidate to the earlier candidate that it extends (``rewords``), and to the one that it replaces (``replaces``)."""
     shorter = next((before.id for _, other, before in earlier if other and passage and _has_inner_passage(passage, other)), "")
     words = normal_form(suggestion.replaces)
     gone = next((before.content for _, _, before in reversed(earlier) if words and _is_like(words, before.content)), "")

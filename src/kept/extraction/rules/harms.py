@@ -1,10 +1,10 @@
-"""The text for the slots of a fix: an error without prose, and a command that a later agent may run without asking.
+"""Make the text of a fix safe to pass on: cut prose from errors, and find commands that a later agent must not run without asking.
 
-Later sessions see tool output and commands verbatim. So a sentence in them would act as an instruction, a destructive or permission
-changing command would be repeated, and a package that the failure does not name would run a stranger's code. Decided by form: names
-are single tokens, and several words in a row are prose. A package counts as named if an error line says that it is missing or the
-failed command itself asks for it; ``packages`` in ``toolwords.toml`` lists modules whose package has another name. Anything else
-that installs a package is held for review.
+Later sessions see tool output and commands verbatim. A sentence in them would act as an instruction. A command that destroys data
+or changes permissions would be repeated. A package that the failure does not name would run a stranger's code. The form of the text
+decides: names are single tokens, and several words in a row are prose. A package counts as named if an error line says that it is
+missing, or if the failed command itself asks for it. ``packages`` in ``toolwords.toml`` lists modules whose package has another
+name. A fix that installs any other package is held for review.
 """
 
 import re
@@ -30,12 +30,12 @@ from kept.extraction.rules.commands import (
 )
 from kept.profiles.lexicons import word_list
 
-# An opening quotation mark; a group matches if a single token and the closing mark follow, so that it quotes a name.
+# An opening quotation mark. A group matches if a single token and the closing mark follow, so that the quotation is a name.
 _QUOTED = Pattern(
     r"(?:^|[\s(\[{=:,])(?:'([^\s'\"`<>*]*['’])?|\"([^\s\"`<>*]*\")?|`([^\s'\"`<>*]*[`'])?|“([^\s”<>*]*”)?|‘([^\s’<>*]*’)?|«([^»<>*]*»)?)"
 )
 _MARKUP = Pattern(r"<[/!A-Za-z]|\*\*|\]\(|&[a-z]+;")
-_LABEL = Pattern(r"^\S+ ERR! ")  # npm's prefix; not the end of a sentence
+_LABEL = Pattern(r"^\S+ ERR! ")  # a prefix of npm; its "!" does not end a sentence
 _NEXT = Pattern(r"[.!?;。！？]\s+\S|\s[-–—]\s")
 _BINDS = "|".join(sorted(map(re.escape, word_list("assertion", "binds") - NEGATIONS - {"only"})))
 _ORDER = Pattern(rf"(?i)(?:^|[,;:(]\s)[^,;:(]*\b(?:{_BINDS})\b(?:\s+\S+){{4}}")
@@ -48,7 +48,7 @@ _REMARK = Pattern(r"(?:^|\s)(?:#|//|/\*|<!--)")
 _HERE = Pattern(r"^(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d+)?(?:/|$)")
 _ADDRESS = Pattern(r"(?:\w+\+)?\w+://[^\s'\"]+")
 _INNER = Pattern(r"(?:[$<]\(|`)([^()`]+)")
-_ACTS = frozenset({"-delete", "-exec", "-execdir", "-ok", "-okdir"})  # of find
+_ACTS = frozenset({"-delete", "-exec", "-execdir", "-ok", "-okdir"})  # actions of find
 _PICKS = frozenset({"-name", "-iname", "-path", "-ipath"})
 _INLINE = Pattern(r"-[A-Za-z]{0,3}[ceE]|-[ce]\w*\W.*|--eval.*|--print.*")
 _ALSO_INLINE = {"php": "-r", "node": "-p"}
@@ -61,8 +61,8 @@ _PIECES = Pattern(r"[A-Za-z]+")
 
 
 def cut_error_prose(line: str) -> str:
-    """The part of an error line without prose: up to the first quoted text that is not a name, the first markup, or the end of its
-    first sentence.
+    """The part of an error line before any prose. It ends at the first quoted text that is not a name, at the first markup, or at
+    the end of its first sentence.
     """
     label = _LABEL.match(line)
     head = label[0] if label else ""
@@ -73,7 +73,7 @@ def cut_error_prose(line: str) -> str:
 
 
 def cut_command_prose(command: str) -> str:
-    """A command up to the first text for a reader: a comment, markup, or several words in a row."""
+    """The part of a command before any text for a reader: a comment, markup, or several words in a row."""
     ends = [match.start() for match in _ARGUMENT.finditer(command) if _SPOKEN.search(match[0])][:1]
     ends += [found.start() for pattern in (_REMARK, _MARKUP, _TOLD, _IN_A_ROW) if (found := pattern.search(command))]
     return command[: min(ends, default=len(command))].rstrip()
@@ -85,7 +85,7 @@ def has_prose(passage: str) -> bool:
 
 
 def is_harmful_command(command: str) -> bool:
-    """True if a command destroys, opens permissions, downloads, or disables a check: then only a person may pass it on."""
+    """True if a command destroys data, opens permissions, downloads, or disables a check. Only a person may pass it on."""
     return bool(
         WEAKENS.search(command)
         or DESTROYS.search(command)
@@ -112,7 +112,7 @@ def _is_harmful(step: Step) -> bool:
 
 
 def _is_wide_delete(words: list[str]) -> bool:
-    """True if a ``find`` with an action searches outside the current folder, or files of any name."""
+    """True if a ``find`` with an action searches outside the current folder, or searches files of any name."""
     first = next(place for place, word in enumerate(words) if place and word[:1] in ("-", "(", "!"))
     picked = any(word in _PICKS and name.strip("*?./") for word, name in pairwise(words))
     return not picked or any(_OUTSIDE.match(root) and root not in (".", "./") for root in words[1:first])
@@ -137,10 +137,10 @@ def _is_harmful_call(words: list[str], joint: str) -> bool:
 
 
 def _destroys(words: list[str]) -> bool:
-    """True if a program, subcommand or long option says that something is destroyed for good. Deleting a cache does not count."""
+    """True if a program, subcommand or long option irrevocably destroys something. Deleting a cache does not count."""
     telling = [word for word in words if "/" not in word and (word.startswith("--") or not word.startswith("-"))][:6]
     pieces = {piece.lower() for word in telling for piece in _PIECES.findall(word.partition("=")[0])} - {words[0] if words else ""}
-    # `reset --hard` is found by DESTROYS
+    # DESTROYS already matches `reset --hard`
     if "dropdb" in words or "cache" in pieces or (words[:1] == ["git"] and "reset" in pieces):
         return "dropdb" in words
     return bool(pieces & NAMES["destroyers"]) or (bool(pieces & NAMES["cleans"]) and not any(map(MAKERS.fullmatch, words[:1])))
@@ -148,7 +148,7 @@ def _destroys(words: list[str]) -> bool:
 
 _PIECE = Pattern(r"[a-z]\w{3,}")
 _ENDING = Pattern(r"(?:[\d.]+|\.exe|\.cmd)$")
-# Programs that fetch packages, with their subcommands that do.
+# Programs that fetch packages, with the subcommands that do so.
 _RUNS = NAMES["runs"]
 _FETCHERS = {
     **dict.fromkeys(NAMES["node"], NAMES["node_verbs"] | _RUNS),
@@ -188,7 +188,7 @@ _ASKED = Pattern(
 
 
 def installs_unnamed_package(passages: Iterable[str], errors: Sequence[str], failed: str) -> bool:
-    """True if a command or line installs a package that neither ``errors`` nor the ``failed`` command name."""
+    """True if a command or line installs a package that neither ``errors`` nor the ``failed`` command names."""
     fetched = [item for passage in passages for item in _find_fetched(_RUN.sub("", passage))]
     if not fetched:
         return False
@@ -198,7 +198,7 @@ def installs_unnamed_package(passages: Iterable[str], errors: Sequence[str], fai
 
 
 def requires_unnamed_package(name: str, old: str, new: str, errors: Sequence[str]) -> bool:
-    """True if new lines of a manifest, the file ``name``, require a package that neither ``errors`` nor the old lines name."""
+    """True if new lines of the manifest ``name`` require a package that neither ``errors`` nor the old lines name."""
     if not MANIFEST.fullmatch(name.rsplit("/", 1)[-1]):
         return False
     lines = new.splitlines()
@@ -209,9 +209,7 @@ def requires_unnamed_package(name: str, old: str, new: str, errors: Sequence[str
 
 
 def _find_fetched(command: str) -> Iterator[tuple[str, bool]]:
-    """Yield the packages that a command fetches, as written, and whether it only runs them. Packages listed in a project file do
-    not count.
-    """
+    """Yield each package that a command fetches, as written, and whether it only runs it. Packages of a project do not count."""
     for line in (command, *_INNER.findall(command)):
         for step in parse_steps(line):
             yield from _find_fetched_by_step(step)
@@ -256,7 +254,7 @@ def _find_operands(words: Sequence[str]) -> Iterator[str]:
 
 
 def _find_required(line: str) -> Iterator[str]:
-    """Yield the packages that a manifest line requires; the whole line if it uses another source, because no error names that."""
+    """Yield the packages that a manifest line requires. If it uses another source, yield the whole line, which no error names."""
     text = line.strip().rstrip(",")
     pair = _PAIR.fullmatch(text)
     if _ELSEWHERE.search((pair.group(2) or pair.group(3) or "") if pair else text):
@@ -269,13 +267,13 @@ def _find_required(line: str) -> Iterator[str]:
 
 
 def _find_missing(errors: Sequence[str]) -> frozenset[str]:
-    """The missing thing that error lines report, under the names that its package may have."""
+    """The missing thing that error lines report, as the set of names that its package may have."""
     found: set[str] = set()
     for name in (name for line in errors for shape in _MISSING for name in shape.findall(line)):
         parts = _normalize_package(name.rstrip(".:,;")).split("/")
         if parts[0].startswith("@"):
             found.add("/".join(parts[:2]))
-        elif "." in parts[0] and len(parts) > 1:  # a Go module, or a package in one
+        elif "." in parts[0] and len(parts) > 1:  # a Go module, or a package in a Go module
             found |= {"/".join(parts[:end]) for end in range(2, len(parts) + 1)}
         else:
             found |= {parts[0], parts[0].split(".", 1)[0]}

@@ -1,6 +1,6 @@
 """Passages: find the words of a suggestion, unchanged and contiguous, in text that the person typed or chose.
 
-White space, quotation marks, dashes, case and the final stop may differ, and markup may enclose the whole; any other difference
+White space, quotation marks, dashes, case and the final stop may differ, and markup may enclose the whole. Any other difference
 counts as rewording.
 """
 
@@ -17,8 +17,8 @@ from kept.core.value import dataclass, replace
 from kept.extraction.rules.patterns import NO_LETTER, compile_pattern, find_sentences, list_words
 from kept.profiles.lexicons import join_alternatives, word_list
 
-LEAST = 4  # content words; a shorter passage is not certain
-LONGEST_PASSAGE = 1_000  # the most characters of a typed passage; output files show only its beginning
+LEAST = 4  # content words that a passage needs to be certain
+LONGEST_PASSAGE = 1_000  # characters of a typed passage; output files show only its beginning
 _FOREIGN = "\0"  # replaces a character that the person did not type
 _FOLDED = str.maketrans(
     {**dict.fromkeys("“”„«»「」『』", '"'), **dict.fromkeys("‘’‚´", "'"), **dict.fromkeys("–—", "-"), "\u200b": "", "\ufeff": ""}
@@ -45,17 +45,17 @@ _AGREED = compile_pattern(rf"(?i)^{NO_LETTER}*(?:{_AGREEMENT})(?:{NO_LETTER}+(?:
 _ITEM = Pattern(
     rf"(?mi)^[ \t]*(?:[-*+>][ \t]+|#{{1,6}}[ \t]+)?\W{{0,3}}(?:{_words('options')})?[ \t]*\(?(?P<mark>\d{{1,2}}|[A-H])[.):][*_ \t]"
 )
-_NAME = 30  # characters of a quoted name
-_ANSWER = 60  # characters of an answer that only makes a choice
+_NAME = 30  # maximum characters of a quoted name
+_ANSWER = 60  # maximum characters of an answer that only makes a choice
 _FUNCTION_WORDS = word_list("choice", "function")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Passage:
-    """The characters ``[start, end)`` of an event at ``place``. If the assistant wrote them, ``answer`` is the person's short
-    reply that chose them ("yes, option 2").
+    """The characters ``[start, end)`` of an event at ``place``. If the assistant wrote them, ``answer`` is the short reply with
+    which the person chose them ("yes, option 2").
 
-    ``cut``: words just before it, in the same clause, negate it.
+    ``cut`` means that words just before it, in the same clause, negate it.
     """
 
     place: int
@@ -72,8 +72,8 @@ class Passage:
 
 
 def find_passage(words: str, events: Sequence[Event], first: int, place: int, session: str) -> Passage | None:
-    """Search the prompts before ``place``, latest first and back to the event ``first``, for the words of a suggestion; same
-    session only.
+    """Search the prompts between the event ``first`` and ``place``, latest first, for the words of a suggestion. Only prompts of
+    the same session count. None if no prompt contains the words.
     """
     needle = _normalize_quote(words)
     if not needle:
@@ -89,7 +89,7 @@ def find_passage(words: str, events: Sequence[Event], first: int, place: int, se
 
 
 def widen_to_sentences(passage: Passage) -> Passage | None:
-    """Widen a passage to whole sentences; None if the person did not type all of them."""
+    """Widen a passage to whole sentences. None if the person did not type all of them."""
     text, start, end = passage.event.text, passage.start, passage.end
     own = find_sentences(text, start, end)
     first, last = (min(start, own[0].start), max(end, own[-1].end)) if own else (start, end)
@@ -98,9 +98,9 @@ def widen_to_sentences(passage: Passage) -> Passage | None:
     return replace(passage, start=first, end=last, cut=False)
 
 
-@lru_cache(maxsize=20_000)  # the browser counts these for all held candidates on every page
+@lru_cache(maxsize=20_000)  # the browser counts these words for all held candidates on every page
 def count_content_words(words: str) -> int:
-    """The number of content words in a text; two characters of a script without spaces count as one."""
+    """The number of content words in a text. Two characters of a script without spaces count as one word."""
     dense, spaced = 0, words
     if not words.isascii():
         dense = sum(map(is_cjk, words))
@@ -110,7 +110,7 @@ def count_content_words(words: str) -> int:
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The content words of a text, for comparison."""
+    """The set of content words in a text, for comparison."""
     return frozenset(word for word in tokenize(text) if len(word) > 1 and word not in _FUNCTION_WORDS)
 
 
@@ -139,7 +139,7 @@ def _find_in_choice(needle: str, events: Sequence[Event], first: int, place: int
 
 
 def _find_reply(events: Sequence[Event], first: int, place: int) -> tuple[int, Event | None]:
-    """The last reply before an answer, if no prompt lies in between, and its index."""
+    """The last reply before an answer and its index, if no prompt is between them."""
     for at in range(place - 1, first - 1, -1):
         event = events[at]
         if event.session != events[place].session or (event.kind is EventKind.PROMPT and event.author is Author.HUMAN):
@@ -150,7 +150,7 @@ def _find_reply(events: Sequence[Event], first: int, place: int) -> tuple[int, E
 
 
 def _find_chosen_spans(answer: str, reply: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of a reply that a short answer chose: the marked option, or the question at the end."""
+    """Yield the spans of a reply that a short answer chose: the numbered option, or the question at the end."""
     chosen = _CHOSEN.match(answer)
     if chosen is not None:
         items = [(match.group("mark").casefold(), match.start()) for match in _ITEM.finditer(reply)]
@@ -174,7 +174,7 @@ def _normalize_quote(words: str) -> str:
 
 
 def _mask_foreign(event: Event) -> str:
-    """The text of a prompt with a placeholder for each character that the person did not type; a quoted name counts as typed."""
+    """The text of a prompt with a placeholder for each character that the person did not type. A quoted name counts as typed."""
     parts, at = [], 0
     for span in (span for span in event_spans(event) if span.is_typed or _is_name(event.text, span)):
         parts += [_FOREIGN * (span.start - at), event.text[span.start : span.end]]
@@ -188,7 +188,7 @@ def _is_name(text: str, span: Span) -> bool:
 
 
 def _fold(text: str) -> tuple[str, list[int]]:
-    """Fold a text for comparison; also return the original index of each character."""
+    """Fold a text for comparison. Returns the folded text, and the original index of each character."""
     folded: list[str] = []
     places: list[int] = []
     for place, char in enumerate(text):
@@ -202,7 +202,7 @@ def _fold(text: str) -> tuple[str, list[int]]:
 
 
 def _find_words(needle: str, text: str) -> tuple[int, int] | None:
-    """The span ``[start, end)`` in the text where ``needle`` occurs as whole words; None if it does not."""
+    """The span ``[start, end)`` of the text in which ``needle`` occurs as whole words; None if it does not occur."""
     folded, places = _fold(text)
     at = folded.find(needle)
     while at >= 0:
@@ -214,9 +214,7 @@ def _find_words(needle: str, text: str) -> tuple[int, int] | None:
 
 
 def _include_outer_mark(text: str, start: int, end: int) -> tuple[int, int]:
-    """Include the outer backtick of a code span, or the underscore of a name (``_private``, ``prefix_``), if the passage cuts it
-    off.
-    """
+    """Widen a passage that cuts off the outer backtick of a code span, or the underscore of a name (``_private``, ``prefix_``)."""
     before, behind = text[max(0, start - 1) : start], text[end : end + 1]
     for mark, is_torn in (("`", text.count("`", start, end) % 2), ("_", (before == "_") != (behind == "_"))):
         if is_torn and mark in (before, behind):
@@ -231,7 +229,7 @@ def _is_word_edge(text: str, place: int) -> bool:
 
 
 def _is_denied(text: str, start: int) -> bool:
-    """True if a negation stands just before a passage, in its clause, so that the passage alone says the opposite."""
+    """True if a negation just before a passage, in its clause, makes the passage alone say the opposite."""
     before = text[max(0, start - 200) : start]
     clause = before[max((match.end() for match in _CLAUSE.finditer(before)), default=0) :]
     return not NEGATIONS.isdisjoint(tokenize(clause)) or any(char in clause for char in _DENIALS)

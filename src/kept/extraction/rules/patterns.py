@@ -1,4 +1,4 @@
-"""Helpers that the rules share: compiled patterns of word lists, tests of prompts, evidence, and the scope of a memory."""
+"""Functions that all rules share: patterns from word lists, tests of prompts, evidence, and the scope of a memory."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -14,21 +14,21 @@ from kept.profiles.lexicons import TellingPatterns, join_alternatives, load_tell
 from kept.profiles.profile import Category
 
 SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」，、：；。！"
-EDGE = r"[^\w\x{80}-\x{1FFF}]"  # includes the letters of every script that separates words
-# Not a letter or digit of any script: to RE2, ``\W`` matches every letter that is not ASCII.
+EDGE = r"[^\w\x{80}-\x{1FFF}]"  # includes the letters of every script with spaces between words
+# Neither a letter nor a digit of any script. In RE2, ``\W`` also matches every letter that is not ASCII.
 NO_LETTER = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{1FFF}\x{3005}-\x{3007}\x{3021}-\x{9FFF}\x{AC00}-\x{D7FF}\x{F900}-\x{FAFF}]"
-_LEADING_WORDS = 5  # if one of this many first words refers outside, a passage depends on what precedes it
-_LEADS = 6  # filler words at the beginning of a sentence that are skipped
+_LEADING_WORDS = 5  # if one of this many first words refers outside a passage, the passage depends on the text before it
+_LEADS = 6  # maximum filler words at the beginning of a sentence
 
 
 @cache
 def compile_pattern(source: str) -> Pattern:
-    """Compile a pattern with more memory for its automaton; with less, long patterns are slow and print warnings."""
+    """Compile a pattern with more memory for its automaton. With less, long patterns are slow and print warnings."""
     return Pattern(source, memory=LARGE)
 
 
 def list_words(table: str, *names: str) -> tuple[str, str]:
-    """The regex fragments of some word lists: (languages that separate words, the others)."""
+    """Join some word lists to two regex alternations: of languages with spaces between words, and of the others."""
     spaced, dense = (
         "|".join(filter(None, (join_alternatives(table, name, spaced=apart) for name in names))) for apart in (True, False)
     )
@@ -42,7 +42,7 @@ def match_words(table: str, *names: str) -> Pattern:
 
 
 def has_match(source: str, text: str) -> bool:
-    """True if a pattern occurs in the text; an empty pattern never does."""
+    """True if a pattern occurs in the text. An empty pattern never occurs."""
     return bool(source) and compile_pattern(source).search(text) is not None
 
 
@@ -52,14 +52,14 @@ def _compile_set(name: str) -> PatternSet:
 
 
 def refers_outside(text: str, patterns: TellingPatterns) -> bool:
-    """True if one of the first words refers outside the text; "in this project" does not, as it holds for all of its memories."""
+    """True if one of the first words refers outside the text. "In this project" does not count: it is true of all memories."""
     text = compile_pattern(patterns.here).sub(" ", text) if patterns.here else text
     near = " ".join(text.split()[:_LEADING_WORDS]) if patterns.spaced else text[: 2 * _LEADING_WORDS]
     return has_match(patterns.outside, near)
 
 
 def find_languages(name: str, text: str) -> tuple[TellingPatterns, ...]:
-    """The languages whose pattern ``name`` (a field of TellingPatterns) matches somewhere in ``text``."""
+    """The patterns of each language whose pattern ``name`` (a field of TellingPatterns) occurs in ``text``."""
     return tuple(load_telling_patterns()[place] for place in _compile_set(name).find(text))
 
 
@@ -69,7 +69,7 @@ def skip_space(words: str, start: int) -> int:
 
 
 def skip_filler(words: str, patterns: TellingPatterns) -> int:
-    """The index at which a sentence begins after its filler words."""
+    """The index after the filler words at the beginning of a sentence."""
     head = 0
     for _ in range(_LEADS):
         match = compile_pattern(patterns.lead).match(words[head:]) if patterns.lead else None
@@ -80,7 +80,7 @@ def skip_filler(words: str, patterns: TellingPatterns) -> int:
 
 
 def count_mass(words: str) -> int:
-    """The number of words in a text; two characters of a script without spaces count as one."""
+    """The number of words in a text. Two characters of a script without spaces count as one word."""
     dense = 0 if words.isascii() else sum(map(is_cjk, words))
     return len(words.split()) + dense // 2 - (1 if dense else 0)
 
@@ -94,12 +94,12 @@ def is_prompt(event: Event) -> bool:
 
 
 def find_authorship_doubt(event: Event) -> str:
-    """Why a prompt's words may not be the person's own, however often they are repeated; empty if nothing suggests it."""
+    """The reason why a prompt's words may not be the person's own, however often they are repeated; empty if there is none."""
     return CHOSEN if is_choice(event) else UNCONFIRMED if is_unconfirmed(event) else ""
 
 
 def build_evidence(event: Event, quote: str, *, by_span: bool = False) -> Evidence:
-    """Build evidence from a passage of an event, with the event's origin, or (``by_span``) the origin of the passage itself."""
+    """Build evidence from a passage of an event. Its origin is that of the event or, if ``by_span``, of the passage itself."""
     return Evidence(
         quote=quote,
         event=event.key,
@@ -112,7 +112,7 @@ def build_evidence(event: Event, quote: str, *, by_span: bool = False) -> Eviden
 
 
 def find_sentences(text: str, start: int, end: int) -> list[SentenceSpan]:
-    """The sentences of a text that overlap with the characters ``[start, end)``, without parentheses."""
+    """The sentences of a text that overlap the characters ``[start, end)``. Parentheses are removed."""
     return [
         span for span in split_sentences(text, 0, len(text)) if not span.parenthetical and span.start < end and span.end > start
     ]
@@ -125,7 +125,7 @@ def list_texts(event: Event) -> tuple[str, ...]:
 
 
 def find_turn_before(events: Sequence[Event], event: Event) -> tuple[str, str]:
-    """The text of the previous prompt of an event's session, and of the last reply to it; each is empty if there is none."""
+    """The text of the previous prompt of an event's session, and of the last reply to it. Each is empty if there is none."""
     prompt = reply = ""
     for item in events:
         if item.key == event.key:
@@ -144,11 +144,11 @@ def choose_scope(
 ) -> str:
     """The scope of a passage: its project, unless the person says "everywhere" or its category is about the person.
 
-    ``around`` is the prompt that contains the passage; its words count as well if the passage is at least half of it. A passage
-    that says "this project" or names one of its files belongs to the project in any category.
+    ``around`` is the prompt that contains the passage. Its words count too if the passage is at least half of it. A passage that
+    says "this project" or names a file of the project belongs to the project, whatever its category.
     """
     passage = content
-    if around and len(around) < 2 * len(content):  # "not everywhere" says where something is too much, not where the passage holds
+    if around and len(around) < 2 * len(content):  # "not everywhere" names no scope
         passage = " ".join((content, *(words for words in sentence_texts(around) if NEGATIONS.isdisjoint(tokenize(words)))))
     if any(has_match(patterns.everywhere, passage) for patterns in spoken):
         return USER_SCOPE

@@ -1,7 +1,7 @@
 """The change that made a failed command pass: a step, an edit, or another form of the command, if it is related to the failure.
 
-Every slot of the resulting line is a passage of a command that ran or of a changed text. Unrelated actions are left out: reports,
-version control, formatting, and any action that neither shares a name with the error nor is of a kind that repairs such an error.
+Each slot of the resulting line is a passage of a command that ran or of a changed text. Unrelated actions are left out: reports,
+version control, formatting, and actions that share no name with the error and are not of a kind that repairs such an error.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ _PIECES = Pattern(r"[^A-Za-z0-9_.-]+")
 _SILENCED = Pattern(r"(?:\s+(?:\d?>&\d|&?\d?>{1,2}\s*/dev/null|&))+$")
 _WRITES = Pattern(r"(?:^|[^0-9&>=-])>{1,2}\s*[\w.~/$]")
 _IN_PLACE = Pattern(r"-i\S*|--in-place\S*")
-_NAME = Pattern(r"[\d_./@-]")  # a character that marks a name rather than a prose word
+_NAME = Pattern(r"[\d_./@-]")  # a name contains such a character, a word of prose does not
 TEMPORARY_PATH = Pattern(r"/tmp/|/var/folders/|mktemp|\$TMP|\\Temp\\")  # noqa: S108 - temporary folders, which are soon gone
 # A UUID, or at least 12 hexadecimal digits, with or without a prefix of letters ("i-0abc…").
 _ID = Pattern(r"(?i)(?:[a-z]{1,8}[-_])?(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{12,64})")
@@ -43,8 +43,8 @@ _LOOP = Pattern(r"(?:for|while|until|if|case|do|then)\b")
 _CODED = Pattern(
     r"\b[A-Z]{1,5}-?\d{3,5}\b|\[[a-z]+-[\w-]+\]$|site-packages|dist-packages|/lib/python|node_modules|module '\w+' has no attribute"
 )
-_TELLING = 4  # letters from which a name is searched inside of words
-_SHORTEST = 3  # letters of a name
+_TELLING = 4  # letters from which a name is also searched within words
+_SHORTEST = 3  # minimum letters of a name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,10 +58,10 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remedy:
-    """The step that helped, as a clause with verbatim code, and the calls and passages that prove it.
+    """The change that helped, as a clause with verbatim code, and the calls and passages that prove it.
 
-    ``rank`` says how closely the step is related to the failure. ``action`` is the last command or edit of the step, ``edit`` is
-    that action if it is an edit.
+    ``rank`` says how closely the change is related to the failure. ``action`` is its last command or edit; ``edit`` is that action
+    if it is an edit.
     """
 
     clause: str
@@ -72,12 +72,12 @@ class Remedy:
 
 
 def format_code(text: str) -> str:
-    """Format a verbatim passage as inline code, or in quotation marks if it contains backticks."""
+    """Format a verbatim passage as inline code. If it contains backticks, put it in quotation marks instead."""
     return f"“{text}”" if "`" in text else f"`{text}`"
 
 
 def is_same_step(left: Step, right: Step) -> bool:
-    """True if a later step repeats an earlier one; in another directory it would be another check."""
+    """True if a later step repeats an earlier one in the same directory. In another directory it would be another check."""
     return left.words == right.words and left.settings == right.settings and left.where in ("", right.where)
 
 
@@ -87,7 +87,7 @@ def strip_redirections(command: str) -> str:
 
 
 def names_printed_id(failure: Failure, remedy: Remedy) -> bool:
-    """True if a command that helped names the id of a lock, container or the like that the failure printed: the next failure will
+    """True if the remedy names an id (of a lock, container or the like) that the failed command printed. The next failure will
     print another one.
     """
     failed = failure.command
@@ -95,18 +95,16 @@ def names_printed_id(failure: Failure, remedy: Remedy) -> bool:
     return remedy.edit is None and any(item in failed.output.text and item not in failed.text for item in ids)
 
 
-# --- Actions between the failure and the success
+# --- Actions between failure and success
 
 
 def find_remedy(failure: Failure, between: Sequence[Command], edits: Sequence[Edit], success: Command) -> Remedy | None:
-    """The last action between a failure and the success of the same command that is related to the failure; None if there is
-    none.
-    """
+    """The last action related to the failure, between the failure and the success of the same command; None if there is none."""
     own = {step.text for step in failure.command.steps}
     remedies = [
         done for command in (*between, success) if (done := _find_command_remedy(failure, command, own, last=command is success))
     ]
-    step = max(reversed(remedies), key=lambda done: done.rank, default=None)  # the last of equal rank
+    step = max(reversed(remedies), key=lambda done: done.rank, default=None)  # the last one of equal rank
     change = _find_edit_remedy(failure, edits, alone=step is None and not any(_has_effect(command) for command in between))
     if step is None or change is None:
         return step or change
@@ -114,7 +112,7 @@ def find_remedy(failure: Failure, between: Sequence[Command], edits: Sequence[Ed
         return step
     if step.rank > _KIND or change.action.place > step.action.place:
         return step if step.action.place > change.action.place else change
-    # A manifest was edited and then installed from: both are needed.
+    # A manifest was edited, and then its packages were installed. The fix needs both.
     clause = f"{change.clause}, then {step.clause.removesuffix(' first')}"
     return Remedy(clause=clause, proof=(*change.proof, *step.proof), rank=change.rank, action=step.action, edit=change.edit)
 
@@ -123,8 +121,8 @@ _KIND, _NAMED, _ADVISED = 1, 2, 3
 
 
 def _find_command_remedy(failure: Failure, command: Command, own: set[str], *, last: bool) -> Remedy | None:
-    """The remedy in a command between failure and success: the steps that are related to the failure. In the success itself only
-    steps before the check count.
+    """The remedy in a command between failure and success: its steps that are related to the failure. In the success itself, only
+    steps before the check count. None if no step is related.
     """
     if command.passed is False:
         return None
@@ -146,12 +144,12 @@ def _find_command_remedy(failure: Failure, command: Command, own: set[str], *, l
 
 
 def is_dry_run(step: Step) -> bool:
-    """True if a step is only a dry run."""
+    """True if a step only simulates its effect."""
     return any(REHEARSES.fullmatch(word) for word in step.words[1:])
 
 
 def _find_passage(command: Command, changing: Sequence[Step]) -> str:
-    """The part of the command line from the first to the last changing step, including the pipe or ``cd`` before it."""
+    """The part of the command line from the first to the last changing step, with a pipe or ``cd`` before it."""
     first = command.steps.index(changing[0])
     while first and (command.steps[first].joint == "|" or (command.steps[first - 1].program == "cd" and changing[0].where)):
         first -= 1
@@ -165,9 +163,7 @@ def _has_effect(command: Command) -> bool:
 
 
 def has_side_effects(step: Step) -> bool:
-    """True if a step may change something that another command needs: it does not only read, report, format, or do version
-    control.
-    """
+    """True if a step may change what another command needs. Reading, reporting, formatting and version control do not."""
     if _LOOP.match(step.text):
         return False
     if _WRITES.search(step.text):
@@ -188,13 +184,13 @@ def has_side_effects(step: Step) -> bool:
         return not (KEEPS.fullmatch(head) or REPORTS.fullmatch(head))
     if REPORTS.fullmatch(head):
         return program in ("open", "sudo")
-    adds = head in ("add", "install")  # "uv add pytest" runs no tests
+    adds = head in ("add", "install")  # "uv add pytest" installs pytest and runs no tests
     return adds or not (program in ("npx", "bunx", "uvx", "uv", "poetry") and len(task) > 1 and REPORTS.fullmatch(task[1]))
 
 
 def _rate_relevance(failure: Failure, step: Step) -> int:
-    """How closely a step is related to a failure: the failure's output advises it, it shares a name with the error, or it is of a
-    kind that repairs the error; 0 if unrelated.
+    """A rank for how closely a step is related to a failure: the output advises it, it shares a name with the error, or its kind
+    repairs such errors. 0 if unrelated.
     """
     text = strip_redirections(step.text)
     output = failure.command.output.text
@@ -215,7 +211,7 @@ def _rate_relevance(failure: Failure, step: Step) -> int:
 
 @lru_cache(maxsize=1024)
 def _find_verbs(step: Step) -> frozenset[str]:
-    """The words that say what a step does: its program and its first words, also split into their parts."""
+    """The words that say what a step does: its program and its first words, whole and split into their parts."""
     words = [unquote_word(word) for word in (*step.words[:7], *step.settings) if len(word) <= 60]
     whole = {word.rsplit("/", 1)[-1] for word in words}
     pieces = {piece for word in whole for piece in _PIECES.split(word)} | {
@@ -236,17 +232,17 @@ def _find_words(text: str) -> frozenset[str]:
 
 
 def _find_telling_names(failure: Failure) -> frozenset[str]:
-    """The names in an error that the failed command does not contain."""
+    """The names in an error that are not in the failed command."""
     lines = "\n".join(error_message(line) for line in failure.command.errors) or error_message(failure.error)
     return _find_words(lines) - _find_words(failure.step.text) - {failure.step.program.casefold()}
 
 
-# --- What was edited in between
+# --- Edits between failure and success
 
 
 def _find_edit_remedy(failure: Failure, edits: Sequence[Edit], *, alone: bool) -> Remedy | None:
-    """The last small edit related to a failure: of a configuration file, or of one line of code if the error says how to write
-    it.
+    """The last small edit related to a failure: of a configuration file, or of one line of code if the error says how to write it.
+    None if there is none.
     """
     settings = [edit for edit in edits if CONFIG.fullmatch(file_name(edit.path))]
     for edit in reversed(settings):
@@ -274,7 +270,7 @@ def _is_edit_named(failure: Failure, edit: Edit) -> bool:
 
 
 def _describe_edit(edit: Edit) -> tuple[str, tuple[str, ...]] | None:
-    """A one-line edit as a clause with its quoted passages; None if it changed more."""
+    """A one-line edit as a clause, with the passages it quotes; None if the edit changed more."""
     gone, come = changed_lines(edit)
     name = file_name(edit.path)
     if not name or len(come) > 1 or len(gone) > 1 or not (come or gone):
@@ -290,13 +286,13 @@ def _describe_edit(edit: Edit) -> tuple[str, tuple[str, ...]] | None:
 
 
 def changed_lines(edit: Edit) -> tuple[list[str], list[str]]:
-    """The lines that an edit removed, and those that it added."""
+    """The lines that an edit removed, and the lines that it added."""
     old, new = _clean_lines(edit.old), _clean_lines(edit.new)
     return [line for line in old if line not in new], [line for line in new if line not in old]
 
 
 def _clean_lines(text: str) -> list[str]:
-    """The non-empty lines of a text, without trailing commas, which depend on the next line."""
+    """The non-empty lines of a text. Commas at their ends are removed, because they depend on the next line."""
     return [line.strip().rstrip(",") for line in text.splitlines() if line.strip()]
 
 

@@ -1,6 +1,6 @@
 """Tellings: sentences in which a person explicitly asks to remember something, or states a rule that holds from now on.
 
-Processes one sentence at a time and returns the position of the passage to remember; it never changes a word. Knows nothing about
+Processes one sentence at a time, and returns the position of the passage to remember. Never changes a word. Knows nothing about
 categories, scopes and the later use of a candidate.
 """
 
@@ -38,24 +38,24 @@ LONG = "longer than a line of the memory file"
 GOES_ON = "may go on in the next line"
 # Reasons to refuse a telling.
 ERRAND = "it asks for a note but says nothing to remember"
-_LEAST_WISH, _MOST_WISH = 4, 40  # content words of a standing wish
-LEAST, MOST = 3, 400  # words of the shortest and characters of the longest passage that can stand alone
+_LEAST_WISH, _MOST_WISH = 4, 40  # minimum and maximum content words of a standing wish
+LEAST, MOST = 3, 400  # minimum words and maximum characters of a passage that can stand alone
 _CLAUSE = Pattern(r"\n\s*|[,;:.–—-]\s+|\s(?i:and|so|but|und|aber|et|mais|y|pero|e|mas)\s+|[，；、。：]")
 _DENSE_CLAUSE = Pattern(r"\n\s*|[,;:.，；、。：]\s*")  # for languages without spaces between words
-# A label for what follows: a few words before a colon or a dash.
+# A few words before a colon or a dash, which announce the text after it.
 _LABEL = Pattern(r"^([^:：\n]{2,60}?)\s?(?:[:：]|\s[-–—])[\s\p{Lo}]")
 _LABEL_WORDS = 8
 _LINK = Pattern(r"^\s*(?:[:：,，、–—]|-\s)\s*")
-# The memory command of kept or another program. Any other command is not a telling. After a number sign the command is a single
-# line: if more text follows below, the line is a heading.
+# The memory command of kept or another program. Other commands are no tellings. A command after a number sign has a single line. If
+# more text follows below it, it is a heading.
 _COMMAND = Pattern(
     r"(?i)^\s*(?:[/$]\s*(?:[\w-]+:)?(?:remember|memori[sz]e|memory)\s*:?\s+((?s:\S.*?))"
     r"|#\s*(?:remember|memori[sz]e|memory)[ \t]*:?[ \t]+(\S[^\n]*?))\s*$"
 )
 _OTHER_COMMAND = Pattern(r"^\s*/[A-Za-z][\w:-]*(?:\s|$)")
-# Statements with a condition are mostly about a product's behaviour, or for the current task.
+# A statement with a condition is mostly about a product's behaviour, or for the current task.
 _CONDITIONS = (match_words("change", "depends"), match_words("expiry", "until"))
-_SEMICOLON = Pattern(r"[;；]\s*")  # the text after it may refer to the text before it
+_SEMICOLON = Pattern(r"[;；]\s*")  # the text after a semicolon may refer to the text before it
 _NUMBER = Pattern(r"\d[.)]\s*$")
 _QUESTION = ("?", "？")
 _STOPS = ".!?…。！？"
@@ -65,8 +65,8 @@ _STOPS = ".!?…。！？"
 class Telling:
     """The characters ``[start, end)`` of a prompt that are to be remembered.
 
-    ``trigger`` is the reason why it is a telling, ``doubt`` the reason why it is held (empty: it is certain), ``language`` the
-    language of the telling words, ``withdrawn`` the words that a withdrawal names.
+    ``trigger`` is the reason why it is a telling. ``doubt`` is the reason to hold it; empty if it is certain. ``language`` is the
+    language of the words that introduce it. ``withdrawn`` are the words that a withdrawal names.
     """
 
     start: int
@@ -86,7 +86,7 @@ def find_tellings(
 ) -> Iterator[tuple[int, Telling]]:
     """Yield the tellings in a prompt, each with the number of its sentence, in order.
 
-    ``patterns`` are those with a word in the prompt; ``around`` are the patterns of all languages, for the surrounding sentences;
+    ``patterns`` are those with a word in the prompt. ``around`` are the patterns of all languages, for the surrounding sentences.
     ``spoken`` are the languages of the prompt and the conversation.
     """
     patterns = sorted(patterns, key=lambda each: each.language not in spoken)
@@ -97,14 +97,14 @@ def find_tellings(
         for number, telling in _find_sentence_tellings(text, spans, place, patterns, around):
             if number not in taken:
                 taken.add(number)
-                # "nie" forbids in German, and only denies in Polish.
+                # "nie" means "never" in German, but only "not" in Polish
                 foreign = telling.trigger in (BAN, RULE) and telling.language not in spoken
                 if not foreign and not (telling.doubt == UNSURE and find_unasserted_reason(text, telling.start, telling.end)):
                     yield number, telling
 
 
 def parse_memory_command(text: str) -> Telling | None:
-    """The argument of a memory command ("/remember the build needs Node 22"); None if the prompt is not such a command."""
+    """The argument of a memory command such as "/remember the build needs Node 22"; None if the prompt is no such command."""
     given = _COMMAND.match(text)
     if not given:
         return None
@@ -113,7 +113,7 @@ def parse_memory_command(text: str) -> Telling | None:
 
 
 def is_command(text: str) -> bool:
-    """True if a prompt is a command to the client; its words are never a telling."""
+    """True if a prompt is a command to the client, whose words are never a telling."""
     return _OTHER_COMMAND.match(text) is not None
 
 
@@ -165,8 +165,8 @@ def _read_sentence(
 
 
 def _find_withdrawn(rest: str, patterns: TellingPatterns) -> str:
-    """The words that a sentence declares as no longer valid, from any session; empty if it withdraws nothing, or also states a new
-    value.
+    """The words that a sentence declares as no longer valid, also if from another session. Empty if it withdraws nothing, or if it
+    also states a new value.
     """
     match = compile_pattern(patterns.withdraws).match(rest) if patterns.withdraws else None
     if match is None or has_match(patterns.from_now_on, rest) or _asks(rest, patterns):
@@ -176,7 +176,7 @@ def _find_withdrawn(rest: str, patterns: TellingPatterns) -> str:
 
 
 def _find_memory_verb(words: str, head: int, patterns: TellingPatterns) -> tuple[int, str] | None:
-    """The position of the passage after a memory verb, and the reason for doubt; None without such a verb."""
+    """The position of the passage after a memory verb, and the reason for doubt; None if there is no such verb."""
     for number, start in enumerate(_find_clauses(words, head, patterns)):
         order = _find_order(words, start, patterns)
         if order is None:
@@ -197,30 +197,32 @@ def _find_memory_verb(words: str, head: int, patterns: TellingPatterns) -> tuple
 
 
 def _find_label(words: str) -> str:
-    """The words before a colon or a dash that announce the rest; empty if there are none."""
+    """The words before a colon or a dash that announce the rest of a sentence; empty if there are none."""
     label = _LABEL.match(words)
     return str(label[1]) if label else ""
 
 
 def _points_outside(words: str, patterns: TellingPatterns) -> bool:
-    """True if a word refers to something outside the sentence; "here" in the sense of the project does not."""
+    """True if a word refers outside the sentence. "Here" does not count if it means the project."""
     return has_match(patterns.outside, compile_pattern(patterns.here).sub(" ", words) if patterns.here else words)
 
 
 def _is_memory_refusal(words: str, patterns: TellingPatterns) -> bool:
-    """True if a sentence, or a clause of it, asks not to remember."""
+    """True if a sentence, or one of its clauses, asks not to remember something."""
     return any(
         has_match(patterns.refuse, words[start:]) for start in (0, *_find_clauses(words, skip_filler(words, patterns), patterns))
     )
 
 
 def _find_clauses(words: str, head: int, patterns: TellingPatterns) -> tuple[int, ...]:
-    """The start positions of a sentence's clauses; the first one is after the filler."""
+    """The start positions of a sentence's clauses. The first one is after the filler words."""
     return (head, *(cut.end() for cut in (_CLAUSE if patterns.spaced else _DENSE_CLAUSE).finditer(words)))
 
 
 def _find_passage_behind(words: str, verb_at: int, behind: int, patterns: TellingPatterns) -> tuple[int, str] | None:
-    """The passage after a memory verb: without the verb if a colon or "that" introduces it, otherwise with the verb."""
+    """The start of the passage after a memory verb, and the reason for doubt. The passage includes the verb, unless a colon or
+    "that" follows the verb. None if the sentence only reminisces.
+    """
     rest = words[behind:]
     if has_match(patterns.reminisce, rest.lstrip(" ,")):
         return None
@@ -239,7 +241,7 @@ def _find_passage_behind(words: str, verb_at: int, behind: int, patterns: Tellin
 def _find_passage_after(
     text: str, spans: Sequence[SentenceSpan], place: int, found: tuple[int, str], patterns: TellingPatterns
 ) -> Iterator[tuple[int, Telling]]:
-    """Yield the passage that a memory verb introduces: the rest of its sentence, or if that is empty, the following list items or
+    """Yield the passage that a memory verb introduces: the rest of its sentence. If nothing follows, yield the list items below or
     the next sentence.
     """
     (at, doubt), span = found, spans[place]
@@ -260,7 +262,7 @@ def _find_passage_after(
 
 
 def _find_back_reference(words: str, head: int, patterns: TellingPatterns) -> int | None:
-    """The position at which a sentence ends with an order to remember the text before it; None if it does not."""
+    """The position of an order at the end of a sentence to remember the text before it; None if there is none."""
     match = compile_pattern(patterns.remember_this).search(words) if patterns.remember_this else None
     if match:
         return int(match.start(1))
@@ -272,7 +274,7 @@ def _find_back_reference(words: str, head: int, patterns: TellingPatterns) -> in
 
 
 def _find_order(words: str, start: int, patterns: TellingPatterns) -> tuple[int, int] | None:
-    """The start and end of the memory verb that opens a clause, after filler and request words; None if there is no order."""
+    """The start and end of the memory verb that opens a clause, after filler words and words of request; None if there is none."""
     begin = start + skip_filler(words[start:], patterns)
     asked = compile_pattern(patterns.request).match(words[begin:]) if patterns.request else None
     verb_at = skip_space(words, begin + (asked.end(1) if asked else 0))
@@ -281,14 +283,14 @@ def _find_order(words: str, start: int, patterns: TellingPatterns) -> tuple[int,
 
 
 def _asks(words: str, patterns: TellingPatterns) -> bool:
-    """True if a sentence is a question; "…, ok?" is not."""
+    """True if a sentence is a question. A question tag ("…, ok?") does not count."""
     sentence = words.rstrip()
     _, comma, tag = sentence.rstrip("?？").rpartition(",")
     return sentence.endswith(_QUESTION) and not (comma and _is_tail(tag, patterns))
 
 
 def _is_tail(rest: str, patterns: TellingPatterns) -> bool:
-    """True if the memory verb ends its sentence: only words like "that, please" follow."""
+    """True if only words like "that, please" follow the memory verb."""
     while rest := rest.strip(SPACE):
         ends = [compile_pattern(source).match(rest) for source in (patterns.tail, patterns.lead, patterns.lasting) if source]
         longest = max((match.end(1) for match in ends if match), default=0)
@@ -312,14 +314,14 @@ def _find_passage_before(
 
 
 def _min_passage_chars(patterns: TellingPatterns) -> int:
-    """The minimum number of characters before "remember this" for it to refer to them."""
+    """The minimum number of characters before "remember this" in its sentence. With fewer, the previous sentence is meant."""
     return 12 if patterns.spaced else 5
 
 
 def _find_rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, str]:
     """The trigger that makes a sentence a lasting rule (empty: none), and the reason for doubt."""
     rest = words[head:]
-    asks = _asks(rest, patterns) or is_question(rest.rstrip(" ?？"))  # also a question without a question mark
+    asks = _asks(rest, patterns) or is_question(rest.rstrip(" ?？"))  # a question may lack its question mark
     request = compile_pattern(patterns.request).match(rest) if patterns.request else None
     ordered = rest[request.end(1) :].lstrip(SPACE) if request else rest
     here = has_match(patterns.here, rest)
@@ -352,8 +354,8 @@ def _find_rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, s
 
 
 def _is_decided_in_clause(words: str, head: int, patterns: TellingPatterns) -> bool:
-    """True if a later clause tells a decision and its reason ("no more sqlmesh, we decided to stay on dbt because …"). Behind a
-    colon it may be quoted.
+    """True if a later clause states a decision and its reason ("no more sqlmesh, we decided to stay on dbt because …"). A clause
+    after a colon does not count, because it may be quoted.
     """
     starts = _find_clauses(words, head, patterns)[1:]
     clauses = (words[start:] for start in starts if not words[:start].rstrip().endswith((":", "：")))
@@ -361,13 +363,13 @@ def _is_decided_in_clause(words: str, head: int, patterns: TellingPatterns) -> b
 
 
 def _is_reminder(words: str, head: int, patterns: TellingPatterns) -> bool:
-    """True if a clause says that it is a reminder, a rule, or an order that was given before."""
+    """True if a clause says that it is a reminder, a rule, or an order that the person gave before."""
     clauses = (words[start:] for start in dict.fromkeys((0, *_find_clauses(words, head, patterns))))
     return any(has_match(patterns.note, clause) and not has_match(patterns.no_ban, clause) for clause in clauses)
 
 
 def _has_label(rest: str, patterns: TellingPatterns) -> bool:
-    """True if a sentence has a label before a colon that announces a rule or a decision ("decision from the retro: …")."""
+    """True if a sentence begins with a label that announces a rule or a decision ("decision from the retro: …")."""
     label = _LABEL.match(rest)
     if (
         label is None
@@ -381,12 +383,12 @@ def _has_label(rest: str, patterns: TellingPatterns) -> bool:
 
 
 def _is_lasting(words: str, patterns: TellingPatterns) -> bool:
-    """True if a sentence says that it is for later sessions; then a memory verb leaves no doubt."""
+    """True if a sentence says that it is for later sessions. Its memory verb then leaves no doubt."""
     return any(has_match(source, words) for source in (patterns.from_now_on, patterns.later, patterns.lasting))
 
 
 def _has_contrast(rest: str, patterns: TellingPatterns) -> bool:
-    """True if an order continues with a prohibition ("…, never as …")."""
+    """True if a prohibition follows an order ("…, never as …")."""
     match = compile_pattern(patterns.contrast).search(rest) if patterns.contrast else None
     return match is not None and not has_match(
         patterns.no_ban, rest[match.start(1) :].lstrip(" ,;").removeprefix("and ").removeprefix("but ")
@@ -414,14 +416,14 @@ def _check_telling(text: str, telling: Telling, patterns: TellingPatterns) -> Te
 
 
 def _count_rest(words: str, patterns: TellingPatterns) -> int:
-    """The number of words besides those that say when and where something holds ("for future sessions in this repo")."""
+    """The number of words in a passage, without those that say when and where it holds ("for future sessions in this repo")."""
     for source in filter(None, (patterns.from_now_on, patterns.later, patterns.lasting, patterns.here)):
         words = compile_pattern(source).sub(" ", words)
     return count_mass(words)
 
 
 def _is_one_time(trigger: str, words: str, patterns: TellingPatterns) -> bool:
-    """True if a telling may hold for one occasion only. A bare "now" in a passage to remember announces a change instead."""
+    """True if a telling may be for one occasion only. In a passage to remember, a bare "now" announces a change instead."""
     if trigger == FROM_NOW_ON or not patterns.occasion:
         return False
     reason = compile_pattern(patterns.reason).search(words) if trigger == DECIDED and patterns.reason else None
@@ -431,9 +433,7 @@ def _is_one_time(trigger: str, words: str, patterns: TellingPatterns) -> bool:
 
 
 def _can_continue(text: str, end: int, patterns: TellingPatterns) -> bool:
-    """True if a sentence may continue on the next line: without word spacing, a line end without a full stop does not end a
-    sentence.
-    """
+    """True if a sentence may continue on the next line. Without spaces between words, a line end ends no sentence."""
     following = text[end:].lstrip(" \t\u3000")
     begins = following[1:2].isalnum() and not following[1:2].isdigit()
     return not patterns.spaced and text[end - 1] not in _STOPS and following.startswith("\n") and begins
@@ -442,10 +442,10 @@ def _can_continue(text: str, end: int, patterns: TellingPatterns) -> bool:
 def find_wishes(
     text: str, spans: Sequence[tuple[int, SentenceSpan]], patterns: Sequence[TellingPatterns], lexicon: Lexicon
 ) -> Iterator[tuple[int, Telling]]:
-    """Yield the numbered sentences that are standing wishes: they want something always, never, or in general.
+    """Yield standing wishes: sentences that want something always, never, or in general, each with its number.
 
-    A wish counts once three sessions contain it, because a single one says nothing about later sessions. One that the person may
-    not mean is none. ``patterns`` are those with a word of a wish in the prompt.
+    A wish counts once three sessions contain it, because a single one says nothing about later sessions. A sentence that the person
+    may not mean is no wish. ``patterns`` are those with a word of a wish in the prompt.
     """
     for place, span in spans:
         words = text[span.start : span.end]
