@@ -95,10 +95,10 @@ def by_chance(name: str) -> Random:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["add", "forget", "undo", "export", "next run"])
 def test_any_call_that_fails_once_is_told_and_tears_nothing(worlds, failing, proven, name):
-    """A third of them, in the process itself with one of the errors, every fiftieth by strace as well."""
+    """A sixth of them, in the process itself with one of the errors, every fiftieth by strace as well."""
     made, known, chance = worlds(name), {}, by_chance(name)
     assert failing.calls(copy(made.before, made.home), *made.arguments) == [each.call for each in made.points]
-    drawn = sorted(chance.sample(range(len(made.points)), -(-len(made.points) // 3)))
+    drawn = sorted(chance.sample(range(len(made.points)), -(-len(made.points) // 6)))
     for number, place in enumerate(drawn):
         error = chance.choice(ERRORS)
         honest(made, failing, known, fault=(place + 1, getattr(errno, error), False))
@@ -111,12 +111,13 @@ def test_any_call_that_fails_once_is_told_and_tears_nothing(worlds, failing, pro
 @pytest.mark.parametrize("name", ["add", "export"])
 def test_a_disk_that_fails_from_some_call_on_is_told_and_tears_nothing(worlds, failing, proven, name):
     made, known, chance = worlds(name), {}, by_chance(name)
-    for place in range(len(made.points)):
+    every_third = range(chance.randrange(3), len(made.points), 3)
+    for number, place in enumerate(every_third):
         error = chance.choice(ERRORS)
         honest(made, failing, known, fault=(place + 1, getattr(errno, error), True))
-        if place % FIFTIETH == 0:
+        if number % FIFTIETH == 0:
             honest(made, failing, known, prefix=injected_from(f"error={error}", made.points, place))
-    proven("disks that failed from a call on", len(made.points))
+    proven("disks that failed from a call on", len(every_third))
 
 
 @pytest.mark.slow
