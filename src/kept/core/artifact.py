@@ -1,14 +1,14 @@
 """Artifacts: the concrete things that a text names, by which a memory can be checked and found again.
 
-Files and paths, code identifiers, flags, variables, versions, error codes, quoted literals, addresses. They are recognised by
-shape; there are no lists of names. Only the first 4,000 characters of a text are read.
+Artifacts are files and paths, code identifiers, flags, variables, versions, error codes, quoted literals and addresses. Their shape
+identifies them; there are no lists of names. Only the first 4,000 characters of a text are read.
 """
 
 from kept.core.pattern import compile_late
 
 _READ_CHARS = 4_000
-# Every alternative starts with a distinct class and has no nested repetition, so the time is linear in the bounded text. Only a
-# URL can begin inside a word; checking for the start of a word first halves the time.
+# Each alternative starts with a distinct class and has no nested repetition, so matching takes linear time. Only a URL can begin
+# within a word, so checking for the start of a word first halves the time.
 _SHAPES = compile_late(
     r"(?:(?<!\w)(?=\S)|(?=[`\"“#]|https?://))(?:"
     r"`(?P<code>[^`\n]{2,120})`"
@@ -47,7 +47,7 @@ def find_artifacts(text: str) -> tuple[str, ...]:
 def _is_artifact(kind: str, name: str) -> bool:
     match kind:
         case "path":
-            # "and/or", "read/write" are prose; a path has a dot, a root, or more than one separator.
+            # "and/or" and "read/write" are prose. A path has a dot, a root, or more than one separator.
             return (
                 len(name) > 3
                 and any(char.isalpha() for char in name)

@@ -1,8 +1,8 @@
-"""Writes frozen values as JSON and reads them back by type hints: dataclasses, enums, instants, tuples, mappings, dataclass unions.
+"""Write frozen values as JSON, and read them back by type hints: dataclasses, enums, instants, tuples, mappings, dataclass unions.
 
-There is one canonical form (sorted keys, no spaces, fields at their default omitted), so equal values have equal bytes and equal
-hashes. :func:`dump_member` adds the lower-case class name under ``"is"``, by which :func:`load` chooses between the dataclasses of
-a union; :func:`dump` does not. :func:`load_table` loads the TOML tables that are part of the program.
+The canonical form has sorted keys and no spaces, and omits fields with their default value. Equal values therefore have equal bytes
+and equal hashes. :func:`dump_member` adds the lower-case class name under ``"is"``, by which :func:`load` chooses between the
+dataclasses of a union. :func:`dump` does not add it. :func:`load_table` loads the TOML tables that are part of the program.
 """
 
 import json
@@ -36,7 +36,7 @@ def dump(value: object) -> Any:
 
 @cache
 def _get_encoder(kind: Any) -> Callable[[Any], Any]:
-    """The function that encodes values of a type, cached per type: a store writes hundreds of thousands of values."""
+    """The function that encodes values of a type. Cached per type, because a store writes hundreds of thousands of values."""
     if kind in (type(None), bool, int, str):
         return _identity
     if issubclass(kind, Enum):
@@ -97,7 +97,7 @@ def to_json(value: object) -> Any:
 
 @cache
 def _get_json_encoder(kind: Any) -> Callable[[Any], Any]:
-    """The function of :func:`to_json` for values of a type, cached per type: each write describes all settings and profiles."""
+    """The function with which :func:`to_json` converts values of a type. Cached per type: each write describes all settings."""
     if issubclass(kind, PurePath):
         return str
     if issubclass(kind, Mapping):
@@ -115,9 +115,10 @@ def _get_json_encoder(kind: Any) -> Callable[[Any], Any]:
 
 
 def json_fields(value: Any, *names: str, **sources: str) -> dict[str, Any]:
-    """An object as JSON: the fields ``names`` and, under each keyword, the attribute at the dotted path that is its value.
+    """An object as JSON. It has the fields ``names``. It also has each keyword as a key; the keyword's value is the dotted path of
+    the attribute.
 
-    Without names and keywords, every field of the dataclass.
+    Without names and keywords, it has every field of the dataclass.
     """
     wanted = {name: name for name in names} | sources or {field.name: field.name for field in fields(value)}
     return {name: to_json(attrgetter(source)(value)) for name, source in wanted.items()}
@@ -129,16 +130,13 @@ def dump_member(value: object) -> dict[str, Any]:
 
 
 def load(kind: Any, body: Any) -> Any:
-    """Read a value of the type ``kind`` from its JSON form.
-
-    Raises TypeError, KeyError or ValueError if ``body`` is not of that form.
-    """
+    """Read a value of type ``kind`` from its JSON form. Raises TypeError, KeyError or ValueError if ``body`` has another form."""
     return _get_decoder(kind)(body)
 
 
 @cache
 def _get_decoder(kind: Any) -> Callable[[Any], Any]:
-    """The function that decodes values of a type, cached per type: a store reads hundreds of thousands of values."""
+    """The function that decodes values of a type. Cached per type, because a store reads hundreds of thousands of values."""
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
         return _make_union_decoder(get_args(kind))
@@ -216,13 +214,13 @@ def to_canonical_json(body: Any) -> str:
     return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-# Parsing TOML takes fifty times as long as loading byte code, and the lexicons alone are 190 KB. So a table is
-# compiled as a literal, and Python caches its byte code in ``__pycache__`` as it does for modules, if it may write there.
-_CACHED_AS = ".table"  # becomes the suffix of the cached file: words.toml.cpython-311.pyc, apart from that of words.py
+# Parsing TOML takes fifty times as long as loading byte code, and the lexicons alone are 190 KB. A table is therefore compiled as a
+# literal. Python caches its byte code in ``__pycache__``, as for modules, if it may write there.
+_CACHED_AS = ".table"  # names the cached file words.toml.cpython-311.pyc, which differs from that of words.py
 
 
 class _TableLoader(SourceFileLoader):
-    """Compiles a TOML file. The cached byte code is valid for the bytes of the file, whatever its time is."""
+    """Compiles a TOML file. The cached byte code is valid while the bytes of the file are the same, whatever its mtime."""
 
     def path_stats(self, path: str) -> dict[str, int]:
         source = self.get_data(path)

@@ -1,4 +1,4 @@
-"""The content of an output file as values: documents that kept writes, tagged lines, and the edits a person made.
+"""The content of an output file as values: documents that kept writes, lines with keys, and the edits that a person made.
 
 Knows neither the file's path nor how its bytes are read or written.
 """
@@ -9,13 +9,13 @@ from datetime import date
 from kept.core.value import dataclass, field
 
 HEADER = "header"
-END = "end"  # key of the last line; if it is missing, the file was truncated
-DAY_LINE = "day:"  # prefix of the key of a line of a day summary
+END = "end"  # key of the last line; a file without it is truncated
+DAY_LINE = "day:"  # prefix of the key of a day summary's line
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fact:
-    """One memory as a file shows it: ``text`` comes from :func:`kept.core.markup.to_fact_text`; it was last seen on ``day``."""
+    """One memory as a file shows it. :func:`kept.core.markup.to_fact_text` made ``text``. ``day`` is when it was last seen."""
 
     id: str
     text: str
@@ -24,7 +24,7 @@ class Fact:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
-    """The facts of one scope and category (as ``profile.category``); ``name`` and ``title`` are the display names of the two."""
+    """The facts of one scope and category (as ``profile.category``). ``name`` and ``title`` are the display names of both."""
 
     scope: str
     category: str
@@ -35,10 +35,10 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Document:
-    """The content of one file, in order; sections of the same scope are adjacent.
+    """The content of one file, in order. Sections of the same scope are adjacent.
 
-    ``header`` and ``footer`` are kept's own lines before and after the sections. Without a header, the memory file's header is
-    written, unless ``bare``. ``lead_lines`` are lines after the header that a person may edit, each with its own key.
+    ``header`` and ``footer`` are kept's own lines before and after the sections. If ``header`` is empty, the memory file's header
+    is written, unless ``bare``. ``lead_lines`` are lines after the header that a person may edit, each with its own key.
     """
 
     sections: tuple[Section, ...]
@@ -55,13 +55,13 @@ class Document:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """One line of a file, with a key that says what it is.
+    """One line of a file, with a key that identifies it.
 
     ``key`` is a memory id, or one of ``header:<n>``, ``heading:<scope>``, ``heading:<scope>:<category>``,
-    ``ids:<scope>:<category>``, ``blank:<key of the heading after it>``, ``day:<id of the line of the day>``, ``end``; it is empty
+    ``ids:<scope>:<category>``, ``blank:<key of the heading after it>``, ``day:<id of the line of the day>``, ``end``. It is empty
     for a line that kept did not write. ``users`` means that the text is the user's: a line of their own, a heading they renamed, a
-    fact kept in their form. ``end`` is the line ending if it differs from the file's. ``fingerprint`` is set if the line in the
-    file holds a secret, which ``text`` omits: it is the keyed hash of that line.
+    fact kept in their form. ``end`` is the line ending if it differs from the file's. If the line in the file contains a secret,
+    ``text`` omits it and ``fingerprint`` is the keyed hash of that line.
     """
 
     key: str
@@ -82,7 +82,7 @@ class Layout:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UserLine:
-    """A line that the user wrote, and its place: after the line with the key ``after`` (empty: at the top), in its section."""
+    """A line that the user wrote, and its place: after the line with the key ``after``, or at the top if that is empty."""
 
     text: str
     end: str
@@ -95,8 +95,8 @@ class UserLine:
 class AddedLines:
     """One block of lines that somebody added: a bullet, a paragraph, a heading, a code block.
 
-    ``text`` holds the lines verbatim, ``fact`` their statement on one line (empty if they make none). ``scope`` and ``category``
-    are those of the section that contains them, and empty outside kept's sections.
+    ``text`` has the lines verbatim. ``fact`` is their statement on one line, or empty if they make none. ``scope`` and ``category``
+    are those of the section around the block, and empty outside kept's sections.
     """
 
     text: str
@@ -110,11 +110,11 @@ class AddedLines:
 class Edits:
     """The changes a person made to a file since kept last wrote it.
 
-    ``revised`` maps memory ids to their new words, ``removed`` holds the ids whose lines were deleted, ``added`` the new blocks.
-    ``gone`` holds the words of lines that were added earlier and are deleted now.
+    ``revised`` maps memory ids to their new words, ``removed`` has the ids whose lines were deleted, ``added`` the new blocks.
+    ``gone`` has the words of lines that were added earlier and are deleted now.
 
-    ``foreign``, ``renamed`` (keys of kept's lines, with the user's form of them) and ``layout`` are the user's part of the file;
-    kept preserves them when it rewrites the file. A revision that cannot become a memory is put into ``renamed``, so that the line
+    ``foreign``, ``renamed`` (keys of kept's lines, with the user's form of each) and ``layout`` are the user's part of the file,
+    which kept preserves when it rewrites the file. A revision that cannot become a memory goes into ``renamed``, so that the line
     stays until the user changes it.
     """
 
@@ -134,10 +134,10 @@ class Edits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnsafeEdits:
-    """Changes that are not merged, because they look like damage to the file rather than an edit.
+    """Changes that are not merged, because they look like damage to the file and not like an edit.
 
-    ``reason`` is a clause about the file. ``edits`` is what merging would change, or None if the file cannot be read. ``kept`` is
-    the user's part of the file as it was last written.
+    ``reason`` is a clause about the file. ``edits`` are the changes that merging would make, or None if the file cannot be read.
+    ``kept`` is the user's part of the file as it was last written.
     """
 
     reason: str

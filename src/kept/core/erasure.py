@@ -1,8 +1,9 @@
-"""Finds and removes the words to be forgotten in any text, however it writes them.
+"""Finds the words to be forgotten in any text, in whatever form it writes them, and removes them.
 
-The words and the text are compared without case, accents, markup, line numbers and white space; lookalike letters, escapes, base64,
-hexadecimal digits and hex dumps are decoded. A text holds the words if it contains a run of :data:`RUN` consecutive words of a
-sentence, or the whole of a shorter sentence. Works on texts only; the holders (:class:`Holder`) know where texts are stored.
+Words and text are compared without case, accents, markup, line numbers and white space. Lookalike letters, escapes, base64,
+hexadecimal digits and hex dumps are decoded. A text contains the words if it contains a run of :data:`RUN` consecutive words of a
+sentence, or the whole of a shorter sentence. This module works on texts only; the holders (:class:`Holder`) know where texts are
+stored.
 """
 
 import re
@@ -22,11 +23,11 @@ from kept.core.redact.values import decode_base64
 from kept.core.text import is_cjk, jaccard_similarity, normal_form, one_line, tokenize
 from kept.core.value import dataclass, replace
 
-RUN = 6  # this many consecutive words of a forgotten sentence may not remain together
-NEAR = 0.5  # a sentence is a near copy if the Jaccard similarity of its words to those of a forgotten sentence is at least this
-_LEAST_WORDS = 4  # shorter sentences have no near copies: so few words agree by chance
+RUN = 6  # so many consecutive words of a forgotten sentence must not remain together
+NEAR = 0.5  # minimum Jaccard similarity of the words of a near copy to those of a forgotten sentence
+_LEAST_WORDS = 4  # words; a shorter sentence has no near copies, because so few words agree by chance
 _EXCERPT = 200  # characters shown of a text around a match
-_WINDOW, _REACH = 4_096, 2_048  # characters searched at a time, and how far past them a run that begins there may extend
+_WINDOW, _REACH = 4_096, 2_048  # characters searched at a time; maximum characters of a run beyond them
 _AT_ONCE = 400  # runs per pattern
 _PATTERN_BYTES = 2**27
 
@@ -37,25 +38,25 @@ _ASCII_MARKS = bytes(code for code in range(128) if not chr(code).isalnum())
 _ASCII_LOWER = bytes(range(256)).lower()
 _FOLDED = str.maketrans({chr(code).lower(): plain.lower() for code, plain in PLAIN.items()})
 _TAG = r"</?[A-Za-z][^<>\n]{0,200}>|&#?\w{1,8};"
-# Escapes may be escaped again. The bound on backslashes keeps the search linear on text that is nothing but backslashes. Every
-# alternative begins with a literal, so that the engine skips positions that cannot match: several times faster.
+# Escapes may be escaped again. The bound on backslashes keeps the search linear for a text of nothing but backslashes. Each
+# alternative begins with a literal, so the engine skips positions that cannot match and is several times faster.
 _ESCAPE = r"\\\\{0,15}u(?P<code>[0-9a-fA-F]{4})|(?P<bytes>(?:\\\\{0,15}x[0-9a-fA-F]{2})+)|\\\\{0,15}[nrtbf]"
 _OCTET = "(?:25){0,4}[0-9a-fA-F]{2}"
 _IN_URL = rf"%(?P<octets>{_OCTET}(?:%{_OCTET})*)"
-# Quoted-printable, in a mail; elsewhere, "retries=20" is plain text.
+# Quoted-printable, only in a mail. In any other text, "retries=20" is plain text.
 _IN_MAIL = r"=(?P<quoted>[2-9A-F][0-9A-F](?:=[2-9A-F][0-9A-F])*)"
 _RUN64 = "[A-Za-z0-9+/_-]"
 _PACKED = (  # a run of base64, continued over line breaks
     rf"(?P<packed>(?:(?<!{_RUN64})|(?<=\\[nrt])){_RUN64}{{24,}}(?:(?:\\[nr]|[\r\n]){{1,2}}{_RUN64}+)*={{0,2}})"
 )
 _ASCII_HEX = "[2-7][0-9a-fA-F]"  # one printable character
-_HEXED = (  # a run of hexadecimal digits, or a row of a hex dump with the offset before and the characters after it
+_HEXED = (  # a run of hexadecimal digits, or a row of a hex dump with its offset and its characters
     rf"(?P<hexed>(?:{_ASCII_HEX}){{12,}})"
     r"|(?P<dumped>\b[0-9a-f]{7,8}:? {1,3}(?:[0-9a-f]{2} {0,2}){1,16})[^\n]{0,40}\n?"
 )
 _OFFSET = compile_late(r"^\w+:? +")
 _BREAK = compile_late(r"\\[nr]|[\r\n=]")
-# Prefixes that programs put before a line: its number, file, time or commit. All of them hold a digit.
+# Prefixes that programs put before a line: its number, file, time or commit. Each contains a digit.
 _BLAMED = r"\W{0,4}[0-9a-f]{7,40} [^()\n]{0,200}\([^()\n]{1,80}\d\)"
 _NUMBERED = rf"(?:{_BLAMED}|(?:[^\w\n\\]*[\w.+/:-]{{0,200}}?\d{{1,10}}Z?(?!\w)){{1,12}})"
 _GUTTER = rf"\n{_NUMBERED}|\\\\{{0,15}}[nr]{_NUMBERED}"
@@ -67,8 +68,8 @@ _MAY_BE_IN_URL = Pattern("%[0-9a-fA-F]{2}")
 _MAY_BE_IN_MAIL = Pattern("=(?:20|[C-F][0-9A-F][=a-z ])")
 _MAY_BE_HEXED = Pattern(f"(?:{_ASCII_HEX}){{12}}|\\b[0-9a-f]{{7,8}}:? {{1,3}}(?:[0-9a-f]{{2}} {{0,2}}){{8}}")
 _MAY_BE_NUMBERED = Pattern(r"(?:\n|\\[nr])\W*[\w.+/:-]*\d")
-# A cheap test that most texts fail: 24 letters and digits that are not all lower-case hexadecimal digits, as those of a digest are;
-# base64 made of these alone encodes no space.
+# A cheap test that most texts fail: 24 letters and digits that are not all lower-case hexadecimal digits, as in a hash. Base64 made
+# only of these encodes no space.
 _MAY_BE_PACKED = Pattern("|".join(f"[A-Za-z0-9]{{{at}}}[A-Zg-z][A-Za-z0-9]{{{23 - at}}}" for at in range(24)))
 _END = Pattern(r"[.!?]\s+|[。！？]|\n+|\\n")
 _ONE_WORD = compile_late(r"[/\\_]|\w\.\w")  # a path, a file or an identifier counts as one word
@@ -76,7 +77,7 @@ _ONE_WORD = compile_late(r"[/\\_]|\w\.\w")  # a path, a file or an identifier co
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ErasureMatch:
-    """One place that holds the words: the holder, the location in it and an excerpt. ``near`` marks a near copy."""
+    """A place that contains the words: the holder, the location in it and an excerpt. ``near`` marks a near copy."""
 
     holder: str
     where: str
@@ -93,10 +94,12 @@ class ErasureMatch:
 class ErasureWords:
     """The words to be forgotten: ``sentences``, longer ``passages`` around them, and quotes from single events (``cited``).
 
-    ``cited`` holds pairs of event key and quote. ``spared`` are statements that stay. A run of a passage that they contain is not
-    searched for. Nor is a run of a sentence that they contain, if they contain at most half of that sentence's runs. ``memories``
-    (ids), ``events`` (keys) and ``sessions`` are forgotten whole, whatever they say. ``about`` are the sessions in which the words
-    were said. If ``lasting``, the words are also kept from being extracted again.
+    ``cited`` has pairs of event key and quote. ``memories`` (ids), ``events`` (keys) and ``sessions`` are forgotten as a whole,
+    whatever their words. ``about`` are the sessions in which the words were said. If ``lasting``, kept will not extract the words
+    again.
+
+    ``spared`` are statements that stay. Runs of a passage that they contain are not searched. Runs of a sentence that they contain
+    are not searched either, if these are at most half of the sentence's runs.
     """
 
     sentences: tuple[str, ...]
@@ -115,7 +118,7 @@ class ErasureWords:
 
     @cached_property
     def runs(self) -> tuple[str, ...]:
-        """Every run of words that may not remain, as folded letters without separators."""
+        """Every run of words that must not remain, as folded letters without separators."""
         stay = [_fold_letters(text) for text in self.spared]
         whole = {run for sentence in self.sentences for run in _own_runs(sentence, stay)}.union(self._closings)
         others = {run for passage in self.passages for run in _word_runs(passage)}
@@ -124,9 +127,9 @@ class ErasureWords:
 
     @cached_property
     def _closings(self) -> dict[str, str]:
-        """The folded letters of each whole sentence, mapped to the marks that close it and are removed with it.
+        """Maps the folded letters of each whole sentence to the marks that close it, which are removed with it.
 
-        A full stop is not among them: it stays, and ends the text that remains before it.
+        A full stop is not among the marks. It stays, and ends the text that remains before it.
         """
         return {"".join(_split_words(sentence)): _CLOSING.findall(sentence)[0].rstrip(".!?。！？") for sentence in self.sentences}
 
@@ -147,11 +150,11 @@ class ErasureWords:
         return tuple(words for sentence in self.sentences if len(words := tokenize(sentence)) >= _LEAST_WORDS)
 
     def is_in_text(self, text: str) -> bool:
-        """True if a text holds the words."""
+        """True if a text contains the words."""
         return bool(self._find_spans(text))
 
     def remove_from(self, text: str) -> str:
-        """The text with the words replaced by a mark; the unchanged text if it does not hold them."""
+        """The text with the words replaced by a mark. Unchanged if it does not contain them."""
         parts, at = [], 0
         for start, end in self._find_spans(text):
             parts += [text[at:start], FORGOTTEN_MARK]
@@ -159,7 +162,7 @@ class ErasureWords:
         return "".join((*parts, text[at:]))
 
     def flag_lines(self, text: str) -> list[bool]:
-        """For each line of a text, True if it holds some of the words; a match that spans several lines flags all of them."""
+        """For each line of a text, True if it contains some of the words. A match over several lines flags all of them."""
         flags = [False] * len(text.split("\n"))
         for start, end in self._find_spans(text):
             first, last = text.count("\n", 0, start), text.count("\n", 0, end)
@@ -174,7 +177,7 @@ class ErasureWords:
         return one_line(text[max(0, start - around) : end + around])[: 2 * _EXCERPT]
 
     def find_near_copies(self, text: str) -> Iterator[str]:
-        """The sentences of a text that are near copies: they share many of the words but hold no run of them."""
+        """The sentences of a text that are near copies: they share many of the words but contain no run of them."""
         if not self.may_have_near_copy(text):
             return
         for sentence in _END.split(text):
@@ -183,7 +186,7 @@ class ErasureWords:
                 yield one_line(sentence)
 
     def may_have_near_copy(self, text: str) -> bool:
-        """True if a text contains enough of the words for one of its sentences to be a near copy. Cheap.
+        """A cheap test: True if a text contains enough of the words for one of its sentences to be a near copy.
 
         If it is true of a text, it is true of every text that contains that text.
         """
@@ -192,7 +195,7 @@ class ErasureWords:
 
     @property
     def near_queries(self) -> tuple[tuple[tuple[str, ...], int], ...]:
-        """For each sentence: its words, and how many of them a near copy contains at least."""
+        """For each sentence: its words, and the minimum number of them in a near copy."""
         return tuple((tuple(sorted(words)), ceil(NEAR * len(words))) for words in self._vocabularies)
 
     def with_sentences(self, more: Iterable[str]) -> "ErasureWords":
@@ -201,9 +204,10 @@ class ErasureWords:
         return replace(self, sentences=(*self.sentences, *added)) if added else self
 
     def may_be_in_packed(self, packed: bytes, unpack: Callable[[bytes], str]) -> bool:
-        """:meth:`may_be_in_text` of the text that ``unpack`` returns for these bytes. Equal bytes are unpacked only once.
+        """:meth:`may_be_in_text` for the text that ``unpack`` returns for these bytes.
 
-        Answers are cached for the life of this object, because the store, its backups and the check afterwards share blocks.
+        Equal bytes are unpacked once. Answers are cached as long as this object, because store, backups and the later check share
+        blocks.
         """
         key = hash_bytes(packed)
         if key not in self._answers:
@@ -211,8 +215,8 @@ class ErasureWords:
         return self._answers[key]
 
     def may_be_in_text(self, text: str) -> bool:
-        """True if a text contains the letters of a run, even inside longer words. Cheap. If it is true of a text, it is true of
-        every longer text that contains that text.
+        """A cheap test: True if a text contains the letters of a run, even within longer words. If it is true of a text, it is true
+        of every text that contains that text.
         """
         for variant in _reading_variants(text) if self._patterns else ():
             letters = _fold_letters(text, variant)
@@ -226,7 +230,7 @@ class ErasureWords:
         return [Pattern("|".join(self.runs[start : start + _AT_ONCE]), memory=_PATTERN_BYTES) for start in starts]
 
     def _find_spans_in_window(self, text: str, cut: tuple[bool, bool]) -> Iterator[tuple[int, int]]:
-        """Matches in one window, as character ranges. At an edge that is ``cut``, a match is left to the neighbouring window."""
+        """The matches in one window, as character ranges. A match at an edge that is ``cut`` is left to the neighbouring window."""
         for variant in _reading_variants(text):
             letters, places = _locate_letters(text, variant)
             for run in self.runs:
@@ -241,7 +245,7 @@ class ErasureWords:
                         yield places[at][0], stop + len(closing) * text.startswith(closing, stop)
 
     def _find_spans(self, text: str) -> list[tuple[int, int]]:
-        """The character ranges of the words in a text, in order; ranges with no letter or digit between them are joined."""
+        """The character ranges of the words in a text, in order. Ranges with no letter or digit between them are joined."""
         spans: set[tuple[int, int]] = set()
         for offset in range(0, len(text), _WINDOW) if self.may_be_in_text(text) else ():
             window = text[offset : offset + _WINDOW + _REACH]
@@ -271,11 +275,11 @@ class Holder(Protocol):
         ...
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """Every place that holds the words or a near copy of them. Changes nothing. Raises KeptError."""
+        """Yield every place with the words or a near copy of them. Changes nothing. Raises KeptError."""
         ...
 
     def erase(self, words: ErasureWords) -> int:
-        """Erase the words and return the number of places. Idempotent. Raises KeptError."""
+        """Erase the words, and return the number of places changed. Idempotent. Raises KeptError."""
         ...
 
 
@@ -287,7 +291,7 @@ def _word_runs(sentence: str) -> Iterator[str]:
 
 
 def _own_runs(sentence: str, stay: Sequence[str]) -> set[str]:
-    """The runs of a sentence, without those that occur in statements that stay, if these are at most half of the runs."""
+    """The runs of a sentence, without those in statements that stay (``stay``). If these are more than half, all runs."""
     runs = set(_word_runs(sentence))
     holding = [shared for text in stay if len(shared := {run for run in runs if run in text}) * 2 <= len(runs)]
     common = set[str]().union(*holding)
@@ -295,7 +299,7 @@ def _own_runs(sentence: str, stay: Sequence[str]) -> set[str]:
 
 
 def _split_words(sentence: str) -> list[str]:
-    """The folded words of a sentence. A path or identifier is one word, as are two characters of a script without spaces."""
+    """The folded words of a sentence. A path or identifier is one word. Two characters of a script without spaces are one word."""
     words: list[str] = []
     for chunk in _READERS[_TAG,].sub(" ", sentence).split():
         if any(map(is_cjk, chunk)):
@@ -308,8 +312,8 @@ def _split_words(sentence: str) -> list[str]:
 
 
 def _reading_variants(text: str) -> list[tuple[str, ...]]:
-    """The decoded forms of a text to search: the plain text; without tags and escapes; also without line numbers; also without the
-    marks of a mail; decoded base64; decoded hexadecimal digits.
+    """The decoded forms of a text, each to be searched: the plain text; without tags and escapes; also without line numbers; also
+    without the marks of a mail; decoded base64; decoded hexadecimal digits.
     """
     marks = (
         *((_TAG,) if "<" in text or "&" in text else ()),
@@ -323,9 +327,9 @@ def _reading_variants(text: str) -> list[tuple[str, ...]]:
 
 
 def _fold_letters(text: str, marks: tuple[str, ...] = ()) -> str:
-    """The letters and digits of a text, folded, after resolving ``marks``."""
+    """The letters and digits of a text, folded. First, ``marks`` are replaced by the text they encode."""
     if marks:
-        # Without these, marks are dropped: no call per match.
+        # Other marks encode nothing, so dropping them needs no call per match.
         coded = "\\u" in text or "\\x" in text or not {_IN_URL, _IN_MAIL, _PACKED, _HEXED}.isdisjoint(marks)
         text = _READERS[marks].sub(_resolve_escape if coded else "", text)
     if not text.isascii():
@@ -336,12 +340,12 @@ def _fold_letters(text: str, marks: tuple[str, ...] = ()) -> str:
 
 @lru_cache(maxsize=10_000)  # the same quotes, dashes and accented letters occur again and again
 def _fold_piece(piece: str) -> str:
-    """The letters and digits of a non-ASCII piece of text, folded; lookalikes become the Latin letters they resemble."""
+    """The folded letters and digits of a non-ASCII piece of text. Lookalikes become the Latin letters that they resemble."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", piece).casefold().translate(_FOLDED)))
 
 
 def _resolve_escape(found: "re.Match[str]") -> str:
-    """The text that a match of a mark encodes; empty if it encodes none."""
+    """The text that a matched mark encodes; empty if it encodes none."""
     named = found.groupdict()
     if code := named.get("code"):
         return chr(int(code, 16))
@@ -359,7 +363,7 @@ def _resolve_escape(found: "re.Match[str]") -> str:
 
 
 def _decode_hexadecimal(digits: str) -> str:
-    """The text that pairs of hexadecimal digits encode: UTF-8, else the characters with these codes."""
+    """The text that pairs of hexadecimal digits encode: UTF-8 if they are valid, else the characters with these codes."""
     octets = bytes.fromhex("".join(digits.split()))
     try:
         return octets.decode()
@@ -368,7 +372,7 @@ def _decode_hexadecimal(digits: str) -> str:
 
 
 def _decode_packed(packed: str) -> str:
-    """The text that a run of base64 may encode, decoded from each of the four offsets: characters before it shift its groups."""
+    """The text that a run of base64 may encode. It is decoded from four offsets, because text before it shifts its groups."""
     if not _MAY_BE_PACKED.search(packed):
         return ""  # a path or an identifier
     run = _BREAK.sub("", packed).encode()
@@ -376,7 +380,7 @@ def _decode_packed(packed: str) -> str:
 
 
 def _locate_letters(text: str, marks: tuple[str, ...]) -> tuple[str, Sequence[tuple[int, int]]]:
-    """The letters of :func:`_fold_letters`, and the character range in the text that each of them comes from."""
+    """The letters of :func:`_fold_letters`, and for each of them the character range of the text that it comes from."""
     letters: list[str] = []
     places: list[tuple[int, int]] = []
 
@@ -410,7 +414,7 @@ def _find_all(letters: str, run: str) -> Iterator[int]:
 
 
 def _is_whole_run(text: str, letters: str, places: Sequence[tuple[int, int]], start: int, end: int) -> bool:
-    """True if a run begins and ends at word boundaries; otherwise it is part of other words."""
+    """True if a run begins and ends at word boundaries, and is not a part of other words."""
     before = start > 0 and places[start - 1][1] == places[start][0] and not is_cjk(text[places[start][0]])
     after = end < len(letters) and places[end - 1][1] == places[end][0] and not is_cjk(text[places[end][0]])
     return not (before or after)

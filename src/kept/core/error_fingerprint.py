@@ -1,7 +1,7 @@
 """Finds the lines of a program's output that state an error, and computes a fingerprint that recognises the same error again.
 
-Also the errors that a person's message reports. Covers the messages of shells, compilers, linters, interpreters and servers. Knows
-nothing of events, commands or fixes.
+Also finds errors that a person quotes in a message. Covers the messages of shells, compilers, linters, interpreters and servers.
+Knows nothing of events, commands or fixes.
 """
 
 import re
@@ -17,7 +17,7 @@ LINE_CHARS = 300
 _LEAST_CHARS = 8
 _READ_CHARS = 12_000
 
-# Every pattern below runs on one line of at most LINE_CHARS characters, in linear time: none backtracks over the same text again.
+# Each pattern below runs on one line of at most LINE_CHARS characters, in linear time: none reads the same text twice.
 _POSITION = compile_late(r"[:(]\d")
 _BRACKETS = compile_late(r"^\s*+(?:\[[\w:. -]{1,40}\]\s*+)++")
 _ANSI = compile_late(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -58,7 +58,7 @@ _GENERIC = frozenset(list_shapes("errors", "generic"))
 _UUID = compile_late(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 _HEX = compile_late(r"\b(?:0x[0-9a-f]+|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64})\b")
 _PATH = compile_late(r"(?:[a-z]{1,10}://|[a-z]:|(?<![\w.@+~-]))(?:[\w.@+~-]*+[\\/])+")
-_DIGITS = compile_late(r"\b[a-z]{1,5}\d{3,5}\b|\d+")  # a code such as TS2345 is kept, not treated as a number
+_DIGITS = compile_late(r"\b[a-z]{1,5}\d{3,5}\b|\d+")  # the first alternative keeps codes such as TS2345, which are no numbers
 _WORD = compile_late(r"[^\W_]+(?:[.'_-][^\W_]+)*")
 
 
@@ -71,7 +71,7 @@ def _head_and_tail(text: str) -> str:
 
 
 def score_error_line(line: str) -> int:
-    """How specific a line is as an error: 0 (none) to 6 (a typed error with its message). Reads the first 300 characters."""
+    """How specific a line is as an error, from 0 (none) to 6 (a typed error with its message). Reads its first 300 characters."""
     if len(line) < _LEAST_CHARS:
         return 0
     line = _strip_prefixes(line)
@@ -100,9 +100,10 @@ def score_error_line(line: str) -> int:
 
 
 def find_error_lines(text: str) -> tuple[str, ...]:
-    """The lines that state an error, most specific first, verbatim but stripped and cut at 300 characters.
+    """The lines that state an error, most specific first. They are verbatim, stripped, and cut at 300 characters.
 
-    At most ``LINES_KEPT``, without repeated errors; empty if no line states one. Reads the first and last 12,000 characters.
+    Returns at most ``LINES_KEPT`` lines, without repeated errors; empty if no line states one. Reads the first and last 12,000
+    characters.
     """
     return _rank_error_lines(_head_and_tail(text))
 
@@ -119,7 +120,7 @@ def _rank_error_lines(text: str) -> tuple[str, ...]:
 
 
 def linter_rule(line: str) -> str:
-    """The name of the linter rule that a line reports; empty if it reports none. Compiler error codes are not rules."""
+    """The name of the linter rule that a line reports; empty if it reports none. Error codes of compilers are not rules."""
     line = _strip_prefixes(line)
     if columns := _COLUMNS.match(line):
         return columns[1]
@@ -128,7 +129,7 @@ def linter_rule(line: str) -> str:
 
 
 def error_location(line: str) -> str:
-    """The file that an error line names, as written there; empty if it names none."""
+    """The file that an error line names, in its notation; empty if it names none."""
     line = _strip_prefixes(line)
     return _POSITION.split(line, maxsplit=1)[0].strip() if _PLACED.match(line) else ""
 
@@ -145,9 +146,9 @@ def error_message(line: str) -> str:
 
 
 def fingerprint_error(text: str) -> str:
-    """A hash of the most specific error line of a text, which ignores directories, numbers, ids, quotation marks and times.
+    """A hash of the most specific error line of a text. It ignores directories, numbers, ids, quotation marks and times.
 
-    A text of one line is always taken for the error. The fingerprint of a longer text without an error line is empty.
+    A text of one line always counts as an error. For a longer text without an error line, the result is empty.
     """
     whole = text.strip()
     lines = find_error_lines(text) or ((whole[:LINE_CHARS],) if whole and "\n" not in whole else ())
@@ -175,13 +176,13 @@ def _normalize_line(line: str) -> str:
     return " ".join(_WORD.findall(text))
 
 
-_LINES = 40  # lines at the start of a message that are searched for quoted errors: a person quotes them in their own sentence
-_LEAST = 12  # minimum length of a quoted error in characters
-_PARTS = 4  # texts after a colon, in backticks and in double quotes: at most this many of each per line
+_LINES = 40  # lines at the start of a message in which quoted errors are searched
+_LEAST = 12  # minimum characters of a quoted error
+_PARTS = 4  # maximum texts per line of each kind: after a colon, in backticks, in double quotes
 
 
 def message_fingerprints(message: str) -> tuple[str, ...]:
-    """The distinct fingerprints of a message, the fingerprint of the most specific error line first."""
+    """The distinct fingerprints of the errors in a message. That of the most specific error line comes first."""
     parts: list[str] = []
     for line in message[:4_000].splitlines()[:_LINES]:
         rest = line

@@ -28,7 +28,7 @@ class KeptError(Exception):
 
 
 class UsageError(KeptError):
-    """The call itself was wrong: an unknown id, category, date or option value."""
+    """The call was wrong: an unknown id, category, date or option value."""
 
 
 class MissingError(UsageError):
@@ -40,13 +40,13 @@ class ConfigError(KeptError):
 
 
 class SourceError(KeptError):
-    """A whole input file could not be read; the run continues without it and ends as partly done."""
+    """A whole input file cannot be read. The run continues without it and ends as partly done."""
 
     exit_code = 1
 
 
 class StoreError(KeptError):
-    """The store could not be opened, read or written; nothing was changed."""
+    """The store cannot be opened, read or written. Nothing was changed."""
 
 
 class UnreachableError(StoreError):
@@ -54,32 +54,32 @@ class UnreachableError(StoreError):
 
 
 class DamagedError(StoreError):
-    """The store holds data that contradicts its own hashes."""
+    """The store's data contradicts its own hashes."""
 
 
 class BusyError(KeptError):
-    """Another run holds the lock. This is not a failure, because that run does the work."""
+    """Another run holds the lock. This is no failure, because that run does the work."""
 
     exit_code = 0
 
 
 class ChangedError(KeptError):
-    """A file changed after kept read it and before kept wrote it; it was not overwritten."""
+    """A file changed between reading and writing, so kept did not overwrite it."""
 
     exit_code = 1
 
 
 class StaleError(KeptError):
-    """A memory changed since the person looked at it; nothing was written."""
+    """A memory changed since the person looked at it. Nothing was written."""
 
 
 class RefusedPathError(KeptError):
-    """An output path leads outside the home it belongs to, directly or through a link."""
+    """An output path leads outside its home, directly or through a link."""
 
 
 class TerminalOnlyError(KeptError):
-    """The page or an agent requested something that only a person at the terminal may do."""
+    """The page or an agent requested an action that only a person at the terminal may take."""
 
 
 class GuardError(KeptError):
-    """A person's request looks like a mistake rather than a decision; nothing is changed until they confirm it."""
+    """A person's request may be a mistake. Nothing changes until they confirm it."""

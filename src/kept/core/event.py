@@ -1,7 +1,7 @@
 """Events: statements and actions with their author, time, directory, and position in the file.
 
-An event is immutable. Its author label follows from the structure of the record it came from, never from its words alone, and
-determines how far its text is trusted.
+An event is immutable. Its author label determines how far its text is trusted. The structure of the record decides the label, never
+the words alone.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from kept.core.value import dataclass, field
 
 
 class EventKind(StrEnum):
-    """What an event is."""
+    """The kind of an event."""
 
     PROMPT = "prompt"
     RESPONSE = "response"
@@ -24,7 +24,7 @@ class EventKind(StrEnum):
 
 
 class Author(StrEnum):
-    """Who authored an event's text."""
+    """The author of an event's text."""
 
     HUMAN = "human"
     ASSISTANT = "assistant"
@@ -36,7 +36,7 @@ class Author(StrEnum):
 
 
 class Origin(StrEnum):
-    """How far text is trusted, most trusted first: the user's own words, the assistant's, then tools, files and the web."""
+    """How far a text is trusted. From the most trusted: the user's own words, the assistant's, then tools, files and the web."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -49,12 +49,12 @@ class Origin(StrEnum):
 
 
 def least_trusted(origins: tuple[Origin, ...]) -> Origin:
-    """The origin of a claim that is based on all of these: the least trusted one. Raises ValueError if there are none."""
+    """The least trusted of some origins, which a claim based on all of them has. Raises ValueError if there are none."""
     return max(origins, key=lambda origin: origin.rank)
 
 
 def origin_of(author: Author) -> Origin:
-    """The origin of an author's text. Only the text of the person and of the assistant is trusted more than tool output."""
+    """The origin of an author's text. Only the person and the assistant are trusted more than tool output."""
     match author:
         case Author.HUMAN:
             return Origin.USER
@@ -65,16 +65,16 @@ def origin_of(author: Author) -> Origin:
 
 
 CHOICE = "answer"  # label reason of a prompt that answers a question of the client
-# Label reasons of journal entries and notes, which are not utterances.
+# Label reasons of journal entries and notes, which nobody said in a conversation.
 NOTED = frozenset(
     {"front-matter:agent", "front-matter:person", "quotes-its-user", "memory-folder", "agent-workspace", "daily-note", "unsigned"}
 )
-# Prefix of the label reason of a prompt in the person's name if nothing shows that they typed it. What it says is held.
+# Prefix of the label reason of a prompt in the person's name that they may not have typed. Statements in it are held.
 UNCONFIRMED_MARK = "unconfirmed:"
 
 
 class Precision(StrEnum):
-    """The source of an event's time: its own time stamp, its session's, neighbouring events, or none (undated)."""
+    """The source of an event's time: its own time stamp, its session's, a neighbouring event's, or none (undated)."""
 
     MESSAGE = "message"
     SESSION = "session"
@@ -84,7 +84,7 @@ class Precision(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pointer:
-    """The location of a record: file path, 1-based record (line) number, byte range [start, end)."""
+    """The location of a record: file path, line number (from 1), byte range [start, end)."""
 
     path: str
     line: int
@@ -96,9 +96,9 @@ class Pointer:
 class ToolUse:
     """The tool data of a call or of an output.
 
-    ``call`` is the id that pairs a call with its output. ``target`` is what the tool worked on: the command line, the file path,
-    the query; at most 2,000 characters. ``ok`` and ``exit_code`` are None if the transcript does not give them. ``detail`` holds
-    what changed (old → new text of an edit), truncated; empty if nothing changed.
+    ``call`` is the id that pairs a call with its output. ``target`` is the object of the call: the command line, the file path, the
+    query; at most 2,000 characters. ``ok`` and ``exit_code`` are None if the transcript does not give them. ``detail`` is the
+    change (old → new text of an edit), truncated; empty if nothing changed.
     """
 
     name: str
@@ -114,11 +114,11 @@ class Event:
     """One utterance or tool action.
 
     ``key`` identifies the event in every copy of it. ``twin`` is a hash of kind, time, tool call and text that recognises a copy
-    whose native id changed; it is empty if the event is undated, because short texts would collide. ``likeness`` is set once words
-    of the event were forgotten, and recognises it in another tool's copy of the session. ``repeated`` holds hashes of long passages
-    of the text that occur in other sessions too; the store fills them in when it reads the event.
+    whose native id changed; it is empty for an undated event, because short texts would collide. ``likeness`` is set once words of
+    the event were forgotten, and recognises the event in another tool's copy of the session. ``repeated`` has hashes of long
+    passages that other sessions contain too; the store sets it when it reads the event.
 
-    ``record`` and ``parent`` are native record ids, which form the tree of a conversation; ``turn`` groups the pieces of one
+    ``record`` and ``parent`` are native record ids, which form the tree of a conversation. ``turn`` groups the pieces of one
     assistant message. ``project`` is the raw working directory. ``label_reason`` says why ``author`` was chosen.
     """
 
@@ -160,13 +160,13 @@ _TWIN: Any = Event.__dict__["twin"]
 
 
 def leave_twin_open(event: Event) -> Event:
-    """Unset the twin of an event and return the event; the twin is computed on first access, which most events never see."""
+    """Unset the twin of an event, and return the event. The twin is computed on first access, which is rare."""
     _TWIN.__delete__(event)
     return event
 
 
 def make_twin(event: Event) -> str:
-    """The twin of an event whose text has not changed since it was read."""
+    """The twin of an event whose text is still as it was read."""
     return twin_of(event.kind, format_instant(event.at) if event.at else "", event.tool.call if event.tool else "", event.text)
 
 
@@ -176,12 +176,12 @@ def is_note(event: Event) -> bool:
 
 
 def is_choice(event: Event) -> bool:
-    """True if a prompt answers a question of the client: the assistant may have worded it, and a hook may have chosen it."""
+    """True if a prompt answers a question of the client. The assistant may have worded it, or a hook may have chosen it."""
     return event.label_reason.removeprefix(UNCONFIRMED_MARK) == CHOICE
 
 
 def is_unconfirmed(event: Event) -> bool:
-    """True if a prompt is in the person's name but nothing shows that they typed it."""
+    """True if a prompt is in the person's name, but they may not have typed it."""
     return event.label_reason.startswith(UNCONFIRMED_MARK)
 
 
@@ -196,16 +196,16 @@ class RecordProblem:
     end: int = 0
 
 
-UNKNOWN_KIND = "unknown-type"  # prefix of the reason for dropping a record of a kind that the reader does not know
+UNKNOWN_KIND = "unknown-type"  # prefix of the reason for dropping a record whose kind the reader does not know
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordAccount:
-    """What became of every record: ``records == kept + sum(dropped.values())``.
+    """The number of records by outcome: ``records == kept + sum(dropped.values())``.
 
-    ``kept`` counts records that gave at least one event, ``events`` the events they gave. ``dropped`` counts the other records by
-    reason; ``malformed`` of them could not be parsed, and ``problems`` lists the first ``PROBLEMS_KEPT`` of these. ``noted`` counts
-    things removed from kept records (thinking blocks, images). ``pending`` is the length in bytes of an unfinished last record.
+    ``kept`` counts records that gave at least one event, ``events`` these events. ``dropped`` counts the other records by reason.
+    ``malformed`` of them could not be parsed, and ``problems`` lists the first ``PROBLEMS_KEPT`` of these. ``noted`` counts parts
+    removed from kept records (thinking blocks, images). ``pending`` is the length in bytes of an unfinished last record.
     """
 
     records: int = 0
@@ -219,7 +219,7 @@ class RecordAccount:
 
     @property
     def unknown(self) -> int:
-        """How many records are malformed or of an unknown kind: a newer version of the client may write such records."""
+        """The number of records that are malformed or of an unknown kind. A newer version of the client may have written them."""
         return self.malformed + sum(count for reason, count in self.dropped.items() if reason.startswith(UNKNOWN_KIND))
 
     def __add__(self, other: "RecordAccount") -> "RecordAccount":
@@ -245,11 +245,11 @@ def _add_counts(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cursor:
-    """How far a file has been read, and the state that a reader needs to continue.
+    """The position up to which a file was read, and the state that a reader needs to continue.
 
-    ``offset`` is the byte after the last complete record; ``prefix`` hashes the bytes before it, so that a rewritten file is
-    noticed. ``line`` counts lines. ``carry`` is the reader's own state as JSON (open tool calls, session identity). A reader is a
-    left fold over its file: reading it in two parts, with the carry passed between them, gives the same events as reading it whole.
+    ``offset`` is the byte after the last complete record. ``prefix`` is a hash of the bytes before it, which shows whether the file
+    was rewritten. ``line`` counts lines. ``carry`` is the reader's own state as JSON (open tool calls, session identity). Reading a
+    file in two parts, with the carry passed on, gives the same events as reading it whole.
     """
 
     inode: int = 0
@@ -261,7 +261,7 @@ class Cursor:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Slice:
-    """A bounded piece of one file: its events in file order, the account of its records, and the cursor after it."""
+    """A bounded piece of one file: its events in file order, the account of its records, and the cursor at its end."""
 
     events: tuple[Event, ...]
     account: RecordAccount

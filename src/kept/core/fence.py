@@ -1,4 +1,4 @@
-"""The context block that is inserted into a session: its pieces and layers, and how they are rendered.
+"""The context block that is inserted into a session: its pieces and layers, and their text form.
 
 Hooks import this module, so it must import next to nothing.
 """
@@ -17,10 +17,10 @@ GUARD = "KEPT_GUARD"  # set in the environment of every process that kept starts
 
 
 class ContextPiece(NamedTuple):
-    """One line that may be shown.
+    """One line that a block may show.
 
-    ``key`` is a memory id, a turn's key or a day; ``day`` is ISO or empty. ``near`` in [0, 1] is its similarity to the message (1
-    in layers that do not compare), ``score`` orders the pieces of a layer.
+    ``key`` is a memory id, a turn's key or a day. ``day`` is an ISO date or empty. ``near`` in [0, 1] is the similarity to the
+    message, or 1 in layers without comparison. ``score`` orders the pieces of a layer.
     """
 
     layer: str
@@ -33,10 +33,10 @@ class ContextPiece(NamedTuple):
 
 
 class Context(NamedTuple):
-    """The pieces that are shown, in order; ``tokens`` is the estimate for the whole block.
+    """The pieces that are shown, in order. ``tokens`` is the estimate for the whole block.
 
-    ``left_out`` counts the pieces that are not shown, by reason. ``omitted`` holds those of them that were similar enough to be
-    candidates, each with the reason.
+    ``left_out`` counts the pieces that are not shown, by reason. ``omitted`` has those of them that were similar enough to be
+    shown, each with the reason.
     """
 
     pieces: tuple[ContextPiece, ...]
@@ -46,8 +46,8 @@ class Context(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """A layer of the block: its title, the least similarity of its pieces (``floor``), their greatest number (``most``), and its
-    share of the budget (what it does not use goes to the next layers).
+    """A layer of the block: its title, the minimum similarity of its pieces (``floor``), their maximum number (``most``), and its
+    share of the budget. Budget that a layer does not use goes to the next layers.
     """
 
     name: str
@@ -71,7 +71,7 @@ TITLES = {layer.name: layer.title for layer in LAYERS}
 
 
 def estimate_token_count(text: str) -> int:
-    """An upper estimate of the number of tokens: one for every three bytes of UTF-8 (measured texts have three to four)."""
+    """An upper estimate of the number of tokens: one for three bytes of UTF-8. Measured texts have three to four per token."""
     return (len(text.encode("utf-8", "replace")) + 2) // 3
 
 
@@ -82,7 +82,7 @@ def render_piece(piece: ContextPiece) -> str:
 
 
 def render_block(pieces: tuple[ContextPiece, ...], first: str = "") -> str:
-    """The block that is inserted into a session, beginning with kept's own line ``first``; empty if there is nothing to show."""
+    """The block that is inserted into a session. ``first`` is its first line. Empty if there are no pieces."""
     if not (pieces or first):
         return ""
     lines = [first] if first else []
@@ -96,12 +96,12 @@ def render_block(pieces: tuple[ContextPiece, ...], first: str = "") -> str:
 
 
 def frame_lines(lines: Sequence[str]) -> str:
-    """Other lines of remembered data in a block of the same form, escaped so that they cannot end it."""
+    """A block of the same form around other remembered lines. They are escaped so that they cannot end it."""
     return _wrap_block([escape_tags(line) for line in lines])
 
 
 def escape_tags(text: str) -> str:
-    """The text, escaped so that it cannot end the block or open another tag."""
+    """Escape a text so that it cannot end the block or open another tag."""
     if TAG in text.lower():
         text = _tag_pattern().sub("kept context", text)
     return text.replace("<", "\\<")

@@ -1,8 +1,8 @@
-"""Keyed fingerprints of statements, which recognise forgotten statements without holding their content.
+"""Keyed fingerprints of statements, which recognise forgotten statements without storing their content.
 
-A fingerprint is a keyed MinHash of the statement's words (Broder 1997), so it also matches small rewordings. A short keyed hash of
-each name and value follows it, so that a statement about another client or port does not match. Guesses cannot be tested without
-the store's key.
+A fingerprint is a keyed MinHash of the statement's words (Broder 1997), so it also matches small rewordings. Short keyed hashes of
+each name and value follow, so that a statement about another client or port does not match. Without the store's key, nobody can
+test a guess.
 """
 
 from collections.abc import Collection, Iterable
@@ -14,10 +14,10 @@ from kept.core.text import tokenize
 
 _WORD = Pattern(r"[\pL\pM\pN_]+")
 _END = Pattern(r"[.!?]\s+|[。！？]|\n+")
-_WIDTH = 32  # hash functions; the standard error of the similarity is about 1/√32 ≈ 0.18
-_STEM = 5  # only this many first letters of a name are hashed, because endings differ
-_PART, _PART_WORDS = 0.4, 3  # a part of a statement has at least this share of its words, and this many
-_SAME = 0.6  # two statements may be the same if at least this share of their minima is equal
+_WIDTH = 32  # number of hash functions; the standard error of the similarity is about 1/√32 ≈ 0.18
+_STEM = 5  # letters of a name that are hashed, because endings differ
+_PART, _PART_WORDS = 0.4, 3  # minimum share of a statement's words, and minimum words, of a part of it
+_SAME = 0.6  # minimum share of equal minima for statements that may be the same
 
 
 def fingerprint_statement(text: str, key: bytes) -> str:
@@ -34,10 +34,8 @@ def fingerprint_statement(text: str, key: bytes) -> str:
 
 
 def is_known_statement(text: str, known: Collection[str], key: bytes) -> bool:
-    """True if a statement has a known fingerprint, apart from case, punctuation or small rewording, or is a large part of one that
-    has.
-
-    False if it has a different name or value in the place of one.
+    """True if a statement has a known fingerprint, or is a large part of a statement that has one. Case, punctuation and small
+    rewordings do not matter. False if a name or value differs.
     """
     if not known:
         return False
@@ -48,7 +46,7 @@ def is_known_statement(text: str, known: Collection[str], key: bytes) -> bool:
 
 
 def mark_known_statements(text: str, known: Collection[str], key: bytes, mark: str) -> str:
-    """The text with each sentence that has a known fingerprint replaced by a mark; only the mark if the whole text has one."""
+    """Replace each sentence with a known fingerprint by ``mark``. Returns only the mark if the whole text has one."""
     edges = sorted({0, *(end.end() for end in _END.finditer(text)), len(text)})
     pieces = [text[start:end] for start, end in pairwise(edges)]
     known_pieces = [is_known_statement(piece, known, key) for piece in pieces]
@@ -60,7 +58,7 @@ def mark_known_statements(text: str, known: Collection[str], key: bytes, mark: s
 def _is_alike(left: str, right: str, words: int) -> bool:
     """True if most minima are equal, or if ``left`` is a large part of ``right``, judged by its number of words."""
     similarity = _minhash_similarity(left, right)
-    # The minima over a part are never below those over the whole; for other words, one in 32 almost certainly is.
+    # The minima of a part are at least those of the whole. For other words, one in 32 is almost certainly below.
     positions = range(0, 4 * _WIDTH, 4)
     is_part = similarity >= _PART and words >= _PART_WORDS and all(left[i : i + 4] >= right[i : i + 4] for i in positions)
     return similarity >= _SAME or is_part
@@ -72,7 +70,7 @@ def _minhash_similarity(left: str, right: str) -> float:
 
 
 def _find_names(text: str) -> frozenset[str]:
-    """The names and values in a statement: words with a digit or an inner capital, or a capital first letter within a sentence."""
+    """The names and values in a statement: words with a digit, an inner capital, or a capital first letter within a sentence."""
     names: set[str] = set()
     for sentence in _END.split(text):
         for place, word in enumerate(_WORD.findall(sentence)):

@@ -1,7 +1,7 @@
 """The pure fold of operations into memories, and the passes that undo and redo switch off and on.
 
-An operation on a memory that does not exist, because the pass that added it was undone, changes nothing and is reported as idle;
-the fold raises no error for it.
+If the pass that added a memory was undone, later operations on the memory change nothing. The fold reports them as idle, and raises
+no error.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,11 +32,11 @@ from kept.core.operation import (
 )
 
 FORGOTTEN = "forgotten"
-_SEEN_AGAIN = frozenset({"first_seen", "last_seen", "observations", "candidates"})  # facts that do not depend on a memory's words
+_SEEN_AGAIN = frozenset({"first_seen", "last_seen", "observations", "candidates"})  # fields that do not depend on a memory's words
 
 
 def find_undone_passes(passes: Iterable[Pass]) -> frozenset[int]:
-    """The ids of the passes that are undone after all undos and redos, applied in order."""
+    """The ids of the passes that are undone, after all undos and redos were applied in order."""
     off: set[int] = set()
     for pass_ in passes:
         off |= set(pass_.undoes)
@@ -45,7 +45,7 @@ def find_undone_passes(passes: Iterable[Pass]) -> frozenset[int]:
 
 
 def fold(passes: Iterable[Pass]) -> dict[str, Memory]:
-    """All memories, by id, that result from the passes; undone passes are skipped."""
+    """All memories that result from the passes, by id. Undone passes are skipped."""
     return _replay(passes)[0]
 
 
@@ -69,7 +69,7 @@ def _replay(passes: Iterable[Pass]) -> tuple[dict[str, Memory], list[tuple[int, 
 
 
 def apply_operation(memories: Mapping[str, Memory], operation: Operation, actor: Actor) -> dict[str, Memory]:
-    """The memories that one operation changes, by id, in their new form; empty if it is idle, and for a Reword."""
+    """The memories that one operation changes, by id, in their new form. Empty for an idle operation and for a Reword."""
     if isinstance(operation, Add):
         return {operation.memory: replace(operation.value, reason=operation.reason)}
     memory = memories.get(operation.memory)
@@ -81,7 +81,8 @@ def apply_operation(memories: Mapping[str, Memory], operation: Operation, actor:
         case Revise(facts=facts):
             return {memory.id: with_facts(changed, facts)}
         case Reaffirm(facts=facts):
-            # It repeats the words that the memory had then; if the edit to them is undone, it must not bring them back.
+            # The operation repeats the words that the memory had then. If the edit to these words is undone, it must not bring them
+            # back.
             if facts.content != memory.content:
                 facts = replace(facts, **{name: getattr(memory, name) for name in FACT_NAMES if name not in _SEEN_AGAIN})
             return {memory.id: with_facts(changed, replace(facts, category=memory.category))}
@@ -123,7 +124,7 @@ def apply_operation(memories: Mapping[str, Memory], operation: Operation, actor:
 
 
 def with_facts(memory: Memory, facts: Facts) -> Memory:
-    """The memory with its evidence updated and all other fields of ``facts`` replaced."""
+    """The memory with evidence added and dropped as ``facts`` says, and all other fields of ``facts`` replaced."""
     keep = tuple(item for item in memory.evidence if item.event not in facts.dropped)
     values = {name: getattr(facts, name) for name in FACT_NAMES}
     return replace(memory, evidence=_sort_evidence(keep + facts.added), **values)

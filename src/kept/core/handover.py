@@ -1,10 +1,10 @@
-"""The hand-over: texts that ask an agent to pass on a person's words to kept, and how its suggestion is recognised in a transcript.
+"""The hand-over: texts that ask an agent to pass a person's words on to kept, and tests for its calls in a transcript.
 
-Hooks import this module, and a person waits for them: it must import next to nothing.
+Hooks import this module, and a person waits for them, so it must import next to nothing.
 """
 
 FENCE = "kept"
-CAUSE = "handed over"  # trigger of a candidate whose words are the person's own, selected by the session's agent
+CAUSE = "handed over"  # trigger of a candidate with the person's own words, which the session's agent selected
 REWORDED = "suggested in other words"  # trigger of a candidate that the agent worded; it is held for the person
 START = (
     "If the user types a rule, decision, correction, cause or fact that a colleague joining later must know (not what to build or "
@@ -20,7 +20,7 @@ OPEN = (
     "what later sessions need:"
 )
 
-# Any of these on a line of its own in a prompt (IGNORE also in a note) opts the conversation out: it is not remembered.
+# If a prompt has any of these on a line of its own, the conversation is not remembered. IGNORE has the same effect in a note.
 IGNORE, OFF_THE_RECORD = "<!-- kept: ignore -->", "kept: off the record"
 OPT_OUT = (IGNORE, "kept: ignore this conversation", OFF_THE_RECORD, "/kept:off")
 
@@ -35,5 +35,5 @@ def fence_text(text: str) -> str:
 
 
 def is_suggestion_tool(name: str) -> bool:
-    """True if ``name`` is kept's hand-over tool, with any prefix that clients add for an MCP server or a plugin's server."""
+    """True if ``name`` is kept's hand-over tool. Clients may prefix it with the name of an MCP server or a plugin's server."""
     return any(name.endswith(own) and name[: -len(own)][-1:] in ("", "_", ".", "/") for own in _NAMES)

@@ -1,8 +1,8 @@
 """Removes invisible text: characters and escape sequences that a person does not see but a program or a model does.
 
-It removes format characters (category Cf), tags, bidirectional controls, zero-width characters, Hangul fillers, variation
-selectors, control characters other than newline and tab, terminal escape sequences and the text that they conceal. Joiners stay
-where a script or an emoji needs them, and an emoji presentation selector stays after its base character.
+These are format characters (category Cf), tags, bidirectional controls, zero-width characters, Hangul fillers, variation selectors,
+control characters other than newline and tab, and terminal escape sequences with the text that they conceal. Joiners stay where a
+script or an emoji needs them. An emoji presentation selector stays after its base character.
 """
 
 import unicodedata
@@ -15,7 +15,7 @@ _ESCAPES = compile_late(
     r"|\x1b[\]PX^_](?:[^\x07\x1b\x9c\n]{0,4096}(?:\x07|\x1b\\|\x9c))?"  # OSC and other strings: titles, links
     r"|\x1b[ -/]{0,4}[0-~]?"
 )
-# Text between the SGR codes for "conceal" (8) and "reveal" (28 or 0); an 8 inside a colour code (38;…) does not count.
+# Text between the SGR codes "conceal" (8) and "reveal" (28 or 0). An 8 within a colour code (38;…) does not count.
 _CODE = r"(?:(?!38;|48;|58;)[0-9]{0,3};){0,16}"
 _CONCEALED = compile_late(
     rf"(?s)(?:\x1b\[|\x9b){_CODE}0?8(?:;[0-9;]{{0,64}})?m.*?(?:(?:\x1b\[|\x9b){_CODE}(?:0{{0,2}}|28)(?:;[0-9;]{{0,64}})?m|\Z)"
@@ -46,7 +46,7 @@ _JOINING = (
 def strip_invisible(text: str) -> tuple[str, int]:
     r"""The text without invisible characters, and the number of characters removed.
 
-    ``\r\n``, ``\r``, the next-line control and line separators become ``\n`` and are not counted; a lone surrogate becomes U+FFFD
+    ``\r\n``, ``\r``, the next-line control and line separators become ``\n`` and are not counted. A lone surrogate becomes U+FFFD
     and counts as one. Idempotent.
     """
     if text.isascii() and not text.encode().translate(None, _PLAIN):
@@ -74,7 +74,7 @@ def strip_invisible(text: str) -> tuple[str, int]:
 
 
 def _replace_suspect(before: str, char: str, after: str) -> str:
-    """The replacement of a suspect character, given its neighbours: itself if it is needed, another character, or nothing."""
+    """The replacement of a suspect character between its neighbours: itself if it is needed, another character, or nothing."""
     if "\ud800" <= char <= "\udfff":
         return "\ufffd"
     if char in "\u2028\u2029":

@@ -1,8 +1,8 @@
 """The Markdown form of kept's lines: writes facts, headings and id comments, and parses them back.
 
-A fact is one line. Escaping prevents it from being read as a heading, list item, task, quote, rule, fence, link definition, HTML
-tag, comment or image; emphasis, links and entities are not escaped. Unescaping gives back exactly the same words. ``@path`` imports
-are put in code spans. Of each line, at most ``READ_AT_MOST`` characters are parsed.
+A fact is one line. Escaping prevents Markdown from reading it as a heading, list item, task, quote, rule, fence, link definition,
+HTML tag, comment or image. Emphasis, links and entities are not escaped. Unescaping returns exactly the same words. ``@path``
+imports are put into code spans. At most ``READ_AT_MOST`` characters of a line are parsed.
 """
 
 import re
@@ -25,14 +25,14 @@ _COMMENT, _COMMENT_END = "<!-- kept: ", " -->"
 _END_MARK = "end"
 _UNDATED = "undated"
 
-# Characters that render as nothing but are not of category Cf.
+# Characters that render as nothing but are not in category Cf.
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _FILLER_RANGES = (("\u180b", "\u180f"), ("\ufe00", "\ufe0f"), ("\U000e0000", "\U000e0fff"))
 _HIDDEN = frozenset({"Cc", "Cf", "Cs"})
 
 _DAY = compile_late(r"(?:^| )\((\d{4}-\d\d-\d\d|undated)\)$")
 _BULLET = compile_late(r"(?:[-*+•]|\d{1,9}[.)])(?:\s+|$)")
-# Marks that open a block at the start of a line; group 2 holds the backslashes before the mark.
+# Marks that open a block at the start of a line. Group 2 has the backslashes before the mark.
 _BLOCK = compile_late(r"^()(\\*)(?:#{1,6}(?:\s|$)|>|[-+*](?:\s|$)|~~~|\[[ xX]\](?:\s|$)|\[[^\]]*\]:|[-*_ ]+$)")
 _ORDERED = compile_late(r"(\d{1,9})(\\*)[.)](?:\s|$)")
 _CLOSING = compile_late(r"^(|.* )(\\*)#+$")
@@ -61,9 +61,10 @@ def to_plain_line(text: str) -> str:
 
 
 def to_fact_text(text: str, most: int = LONGEST) -> str:
-    """The text in the form that a fact may have: one visible line of at most ``most`` characters.
+    """The text as one visible line of at most ``most`` characters, the form of a fact.
 
-    ``@path`` is put in a code span, where clients do not import it; a backtick without a partner becomes an apostrophe. Idempotent.
+    ``@path`` gets a code span, in which clients do not import the path. A backtick without a partner becomes an apostrophe.
+    Idempotent.
     """
     words = to_plain_line(text[: 8 * most])
     limit = most
@@ -73,7 +74,7 @@ def to_fact_text(text: str, most: int = LONGEST) -> str:
 
 
 def format_memory_line(content: str, about: str = "", most: int = LONGEST, *, was: str = "") -> str:
-    """The text of a memory's line: its content, then a note of what it is about and a note of what it may have replaced, if any."""
+    """The text of a memory's line: its content, then notes with what it is about and what it may have replaced, if any."""
     words = to_fact_text(content, most)
     return f"{words}{_format_note(_ABOUT, about)}{_format_note(_WAS, was)}" if words else words
 
@@ -83,10 +84,10 @@ def _format_note(opening: str, words: str) -> str:
 
 
 def parse_memory_line(text: str, content: str, about: str = "", was: str = "") -> tuple[str, str]:
-    """The content and ``about`` of an edited line of :func:`format_memory_line`.
+    """The content and ``about`` of a line of :func:`format_memory_line` that a person may have edited.
 
-    Words that were not edited are returned as in ``content``, which undoes the code spans and apostrophes of :func:`to_fact_text`
-    (unless they changed the number of words).
+    Unedited words are returned as they are in ``content``, without the code spans and apostrophes of :func:`to_fact_text` (unless
+    these changed the number of words).
     """
     text, note = text.removesuffix(_format_note(_WAS, was)), _format_note(_ABOUT, about)
     kept = about if note and text.endswith(note) else ""
@@ -120,7 +121,7 @@ def _escape_imports(text: str) -> str:
 
 
 def _wrap_import_as_code(word: str) -> str:
-    """A word outside code spans (it has no backtick), with a code span around the ``@path`` that a client would import."""
+    """Put a code span around the ``@path`` in a word that a client would import. The word itself has no backtick."""
     for at, char in enumerate(word):
         if char == "@" and not (at and (word[at - 1].isalnum() or word[at - 1] == "_")):
             bare = word[at:].rstrip(_AFTER_IMPORT)
@@ -170,17 +171,17 @@ def _count_backslashes(text: str) -> int:
 
 
 def escape(text: str) -> str:
-    """A text of :func:`to_fact_text`, escaped so that after a bullet it opens no block, tag, comment or image."""
+    """Escape a text of :func:`to_fact_text`, so that after a bullet it opens no block, tag, comment or image."""
     return _escape_at(_ORDERED, _escape_at(_BLOCK, escape_inline(text)))
 
 
 def unescape(text: str) -> str:
-    """The inverse of :func:`escape`; text that is not escaped does not change."""
+    """The inverse of :func:`escape`. Text that is not escaped does not change."""
     return unescape_inline(_unescape_at(_BLOCK, _unescape_at(_ORDERED, text)))
 
 
 def escape_inline(text: str) -> str:
-    """The text with every ``<`` that could open a tag or comment, and every ``![`` that could open an image, escaped."""
+    """Escape every ``<`` that may open a tag or comment, and every ``![`` that may open an image."""
     return "".join(
         _toggle_tag_escapes(piece if code else _escape_images(piece), code=code, back=False)
         for code, piece in _split_code_spans(text)
@@ -194,7 +195,7 @@ def unescape_inline(text: str) -> str:
 
 
 def _escape_images(piece: str) -> str:
-    """Escape images: a viewer would fetch an image from its address whenever the file is shown."""
+    """Escape images, because a viewer fetches an image from its address whenever it shows the file."""
     return _IMAGE.sub(lambda found: f"!{_SLASH * (2 * len(found[1]) + 1)}[", piece)
 
 
@@ -203,7 +204,7 @@ def _unescape_images(piece: str) -> str:
 
 
 def _escape_at(pattern: re.Pattern[str], text: str) -> str:
-    """Double the backslashes of the pattern's second group and add one, which escapes the mark that follows."""
+    """Escape each mark that the pattern finds: double the backslashes of its second group and add one."""
     match = pattern.match(text)
     return f"{match[1]}{_SLASH * (2 * len(match[2]) + 1)}{text[match.end(2) :]}" if match else text
 
@@ -218,7 +219,7 @@ def _toggle_tag_escapes(piece: str, *, code: bool, back: bool) -> str:
     for after in rest:
         slashes = _count_backslashes(done)
         kept = after
-        if after.lstrip(_SLASH).startswith("!"):  # `<!` is split inside code as well: some clients strip comments everywhere
+        if after.lstrip(_SLASH).startswith("!"):  # `<!` is split within code too, because some clients strip comments everywhere
             kept = after.removeprefix(_SLASH) if back else _SLASH + after
         elif not code and (after.startswith(("/", "?")) or (after[:1].isascii() and after[:1].isalpha())):
             if not back:
@@ -230,7 +231,7 @@ def _toggle_tag_escapes(piece: str, *, code: bool, back: bool) -> str:
 
 
 def header_lines(newest: date | None) -> tuple[str, str]:
-    """The title of the memory file and the sentence under it, with the day of the newest evidence."""
+    """The title of the memory file, and the sentence below it with the day of the newest evidence."""
     shown = f" (newest evidence: {newest.isoformat()})" if newest else ""
     return "# Memory", f"Facts remembered from earlier sessions{shown}; what is said now outranks them. Edit freely."
 
@@ -243,7 +244,7 @@ def size_in_bytes(lines: Sequence[str]) -> int:
 def fact_line(text: str, day: date | None) -> str:
     """A fact as a line: ``- text (2026-02-13)``.
 
-    If the day is unknown, the line has none, or ``(undated)`` if the text itself ends in such a day.
+    If the day is unknown, the line ends without a day, or with ``(undated)`` if the text itself ends like a day.
     """
     if day is not None:
         return f"- {escape(text)} ({day.isoformat()})"
@@ -251,10 +252,10 @@ def fact_line(text: str, day: date | None) -> str:
 
 
 def parse_fact(line: str) -> tuple[str, str]:
-    """The text and day (``undated``, or empty if there is none) of a line, without bullet and escapes.
+    """The text and day of a fact's line, without bullet and escapes. The day is ``undated`` or empty if the line has none.
 
-    The exact inverse of :func:`fact_line` for lines of at most ``READ_AT_MOST`` characters; a line that a person edited is parsed
-    as well as possible.
+    This is the exact inverse of :func:`fact_line` for lines of at most ``READ_AT_MOST`` characters. A line that a person edited is
+    parsed as far as possible.
     """
     words = to_plain_line(line[:READ_AT_MOST])
     if bullet := _BULLET.match(words):
@@ -271,12 +272,12 @@ def is_bullet(line: str) -> bool:
 
 
 def heading_line(level: int, text: str) -> str:
-    """A heading line; the text (of :func:`to_fact_text`) is escaped."""
+    """A heading line with a text of :func:`to_fact_text`, escaped."""
     return f"{'#' * level} {_escape_at(_CLOSING, escape_inline(text))}"
 
 
 def parse_heading(line: str) -> tuple[int, str]:
-    """The level and text of an ATX heading; level 0 for any other line."""
+    """The level and text of an ATX heading. The level is 0 for any other line."""
     bare = line.lstrip("#")
     level = len(line) - len(bare)
     if not 1 <= level <= 6 or (bare and not bare[0].isspace()):
@@ -287,26 +288,26 @@ def parse_heading(line: str) -> tuple[int, str]:
 def ids_line(scope: str, category: str, ids: Sequence[str]) -> str:
     """The comment with the ids of a section's memories, in the order of their lines. Clients strip it, so it costs no tokens.
 
-    It holds a hash of a project's scope, because the scope contains a folder's name, which anybody can choose.
+    For a project it contains a hash of the scope, because the scope contains the name of a folder, which anybody can choose.
     """
     return f"{_COMMENT}{' '.join(quote(item, safe=':') for item in (scope_mark(scope), category, *ids))}{_COMMENT_END}"
 
 
 def scope_mark(scope: str) -> str:
-    """The form of a scope in a comment: ``project:3f2a9c`` for a project; any other scope unchanged."""
+    """The form of a scope in a comment. A project's is ``project:3f2a9c``; any other scope is unchanged."""
     kind, colon, name = scope.partition(":")
     return f"{kind}:{digest(name, size=3)}" if colon else scope
 
 
 def end_line(facts: int) -> str:
-    """The comment that ends a file, with the number of memory lines above it; a file without it was truncated."""
+    """The comment that ends a file, with the number of memory lines above it. A file without it was truncated."""
     return f"{_COMMENT}{_END_MARK} {facts}{_COMMENT_END}"
 
 
 def parse_ids_line(line: str) -> tuple[str, str, tuple[str, ...]] | None:
-    """The scope mark, category and ids of a line of :func:`ids_line`; None if the line is not a comment of ``kept``.
+    """The scope mark, category and ids in a line of :func:`ids_line`; None if the line is no comment of ``kept``.
 
-    For a line of :func:`end_line` these are ``end``, the number of memory lines, and no ids.
+    For a line of :func:`end_line` they are ``end``, the number of memory lines, and no ids.
     """
     words = line.strip()
     if not (words.startswith(_COMMENT) and words.endswith(_COMMENT_END)):
@@ -321,7 +322,7 @@ def holds_mark(data: bytes) -> bool:
 
 
 def split_lines(text: str) -> tuple[tuple[str, str], ...]:
-    """The lines of a text, each with its ending: LF, CRLF or CR, or empty for an unterminated last line."""
+    """The lines of a text, each with its ending: LF, CRLF, CR, or empty for the last line."""
     parts = _LINE_END.split(text)
     lines = tuple(zip(parts[::2], (*parts[1::2], ""), strict=True))
     return lines if parts[-1] else lines[:-1]

@@ -10,34 +10,35 @@ from kept.core.event import Origin
 from kept.core.value import dataclass
 
 USER_SCOPE = "user"
-GROUP_SEPARATOR = " · "  # between the profile and the scope of a group, in the subject of its passes
-# Reasons of verdicts. The rules accept a candidate, but a model that read the same words rejects it: refused, or held.
+GROUP_SEPARATOR = " · "  # separates profile and scope of a group in the subject of its passes
+# Reasons of verdicts. These two: the rules accept the candidate, but a model that read the same words rejects it. It is refused, or
+# held.
 DISMISSED = "turned down by the model"
 DOUBTED = "doubted by the model"
-HELPFUL = "may help, but nothing goes wrong without it"  # held: the model or agent that proposed it graded it so
+HELPFUL = "may help, but nothing goes wrong without it"  # held: the model or agent that proposed it gave it this grade
 PASSING = "for the task at hand"  # held or refused: its words, or the model or agent that proposed it, say so
-ALLUDES = "it says more than the passage it cites"  # held: its wording is not taken from the evidence
-PLANTED = "it tells an agent to do what only you should ask for"  # held: a memory of another tool, listed apart like UNTRIED
-REDACTED = "a secret was taken out of it"  # held: as above
-UNTRIED = "the model did not pass kept's trial"  # held, and listed apart from other held memories
-MOST_REQUESTS = 3  # maximum number of requests in ``needed_for``
+ALLUDES = "it says more than the passage it cites"  # held: the evidence does not contain its wording
+PLANTED = "it tells an agent to do what only you should ask for"  # held: a memory of another tool; listed apart like UNTRIED
+REDACTED = "a secret was taken out of it"  # held: like PLANTED
+UNTRIED = "the model did not pass kept's trial"  # held: listed apart from other held memories
+MOST_REQUESTS = 3  # maximum requests in ``needed_for``
 REWORDED = "an agent put it in its own words"  # held: an agent's reply may quote the person, but not paraphrase them
-# Triggers of candidates that come from a person's own sentence: explicit statements, and a lasting wish.
+# Triggers of candidates with a person's own sentence: explicit statements, and a lasting wish.
 REMEMBER, FROM_NOW_ON, RULE, BAN, DECIDED = "remember", "from_now_on", "standing", "ban", "decided"
 CORRECTION, NOTE, COMMAND, WISH = "corrected", "note", "command", "wish"
 TOLD = frozenset({REMEMBER, FROM_NOW_ON, RULE, BAN, DECIDED, CORRECTION, NOTE, COMMAND, WISH})
 # Triggers of other candidates.
-WITHDRAWAL = "withdrawal"  # the person takes back something they said in an earlier session
+WITHDRAWAL = "withdrawal"  # the person takes back a statement of an earlier session
 UNDERSTOOD = "model"  # proposed by a model
 SUGGESTED = "suggested"  # proposed by an agent with a tool call
-TEAM = "team"  # shared by another member of a team, and may contradict a memory here
+TEAM = "team"  # shared by another member of a team; may contradict a memory here
 CLIENT_MEMORY = "client memory"  # read from a client's own memory
-# A wish is refused for this reason until it was said in several sessions, in whatever words.
+# The reason to refuse a wish until several sessions contain it, in whatever words.
 SAID_ONCE = "said once"
 SHORT = "too short to stand by itself"  # held
-TAKES_BACK = "it takes back something you said before, and it is unclear what"  # a withdrawal that matches no single memory
+TAKES_BACK = "it takes back something you said before, and it is unclear what"  # held: a withdrawal that matches no single memory
 UNSURE = "may not be meant as a rule"  # held, unless it gives an earlier rule a new value
-# The reasons below keep a candidate held, however often its words are said again (see LASTING).
+# A candidate with one of the reasons below stays held, however often its words are said again (see LASTING).
 CHOSEN = "you chose it from options that the agent worded"
 DANGEROUS = "what helped is a command that could do harm"
 UNNAMED = "what helped installs a package that the error does not name"
@@ -47,14 +48,14 @@ TEMPLATE = "the text around it is the same each time, so it may come from a temp
 
 
 class Frame(StrEnum):
-    """Reasons why a passage of a prompt may not express its author's meaning: the rest of its sentence, or the text around it."""
+    """Reasons why a passage of a prompt may not say what its author means. They come from its sentence or the text around it."""
 
     PART = "it is part of a sentence, and the rest may change what it means"
     LED = "the line before it may reverse it, or say that somebody else wrote it"
     QUOTED = "may be quoted, taken back or meant for another use"
 
 
-# Held: the person may not state it.
+# Held, because the person may not state it.
 ASKED = "it is part of a question"
 SUPPOSED = "it depends on a condition or a doubt"
 ONCE = "may hold for one occasion only"
@@ -64,15 +65,16 @@ WITHDRAWN = "you took it back or denied it"
 JEST = "it may be meant as a joke"
 UNSTATED = (*Frame, ASKED, SUPPOSED, ONCE, CONTENT, ANOTHERS, WITHDRAWN, JEST)
 
-# The person approved the memory: it stays active unless their own explicit words replace it.
+# Outcomes of memories that the person approved. They stay active unless the person's own explicit words replace them.
 APPROVED = "approved by the user"
 
-# Reasons (or their beginnings) for which a person ends a memory that is not wrong: no longer true, moved to another project, split.
+# Reasons (or their beginnings) with which a person ends a memory that is not wrong: no longer true, moved to another project,
+# split.
 WAS_SO, MOVED, SPLIT = "it was so then and is no more", "moved to", "split by the user"
-NOT_TAKEN = "kept refused it"  # beginning of the reason for which kept itself did not accept something
+NOT_TAKEN = "kept refused it"  # beginning of the reason with which kept itself rejected something
 
 
-# Repetition does not lift these reasons, because it proves nothing here: an agent repeats what it does and what it hands over.
+# Repetition does not lift these reasons, because an agent repeats what it does and what it hands over.
 LASTING = frozenset((CHOSEN, *Frame, DANGEROUS, UNNAMED, OCCASIONAL, UNCONFIRMED, TEMPLATE, UNTRIED, REWORDED))
 
 
@@ -89,7 +91,7 @@ class Status(StrEnum):
 
 
 class Actor(StrEnum):
-    """Who made a change: kept itself, a person, or an agent that acts on a person's behalf."""
+    """Who made a change: kept itself, a person, or an agent on behalf of a person."""
 
     MACHINE = "machine"
     PERSON = "person"
@@ -97,13 +99,13 @@ class Actor(StrEnum):
 
 
 def find_ending_word(reason: str) -> str:
-    """The word for how a memory ended, found from the ``reason`` of its end; empty if the status says enough."""
+    """The word for how a memory ended, from the ``reason`` of its end. Empty if the status says enough."""
     words = {WAS_SO: "was so", MOVED: "moved", SPLIT: "split", NOT_TAKEN: "refused"}
     return next((word for beginning, word in words.items() if reason.startswith(beginning)), "")
 
 
 def outcome_clause(outcome: str) -> str:
-    """An outcome as a clause: "it is retired", "it was so"."""
+    """An outcome as a clause, such as "it is retired" or "it was so"."""
     return f"it {outcome}" if outcome == "was so" else f"it is {outcome}"
 
 
@@ -111,7 +113,7 @@ def outcome_clause(outcome: str) -> str:
 class Evidence:
     """Words that support a claim, quoted verbatim from the cleaned text of the event with key ``event`` in ``session``.
 
-    ``path`` is the file the event was read from, ``author`` the label of who wrote it.
+    ``path`` is the file of the event. ``author`` is the label of who wrote it.
     """
 
     quote: str
@@ -125,18 +127,18 @@ class Evidence:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Candidate:
-    """A proposed memory; nothing is stored as a memory yet.
+    """A proposed memory. It becomes a memory only by an operation.
 
     ``id`` hashes profile, category, scope, trigger, anchor event and content, so extracting the same events again gives the same
     ids. ``scope`` is ``"user"`` or ``"project:<key>"``. ``confidence`` is in [0, 1], computed from the signals that ``reasoning``
-    lists. ``fingerprint`` identifies the error that a fix is for, ``subject`` the person or thing a dossier is about (both empty
-    otherwise). ``about`` is the subject of the content if its own words do not name it: a file, or the line before it.
+    lists. ``fingerprint`` identifies the error that a fix is for, ``subject`` the person or thing that a dossier is about; else
+    they are empty. ``about`` is the subject of the content if its own words do not name it: a file, or the line before it.
 
-    ``doubt`` is the reason to hold the candidate for a person whatever its confidence; empty if there is none. ``rewords`` is the
-    id of a candidate that this one says in better words; the two become one memory. ``replaces`` holds the words of an earlier
-    candidate of the same session that this one replaces, or the words by which a withdrawal names a memory of other sessions.
-    ``needed_for`` holds requests on other tasks that should bring the memory, in the words of the agent that handed it over. They
-    decide only when it is shown, and no session is shown them.
+    ``doubt`` is the reason to hold the candidate whatever its confidence; empty if there is none. ``rewords`` is the id of a
+    candidate that this one says in better words; both become one memory. ``replaces`` are the words of an earlier candidate of the
+    session that this one replaces, or the words with which a withdrawal names a memory of other sessions. ``needed_for`` are
+    requests on other tasks before which the memory should be shown, in the words of the agent that handed it over. They decide only
+    when it is shown, and are never shown themselves.
     """
 
     id: str
@@ -168,7 +170,7 @@ class Accepted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Held:
-    """The candidate is held for a person to decide. ``reason`` is a short phrase, ``detail`` a clause."""
+    """The candidate waits for a person's decision. ``reason`` is a short phrase, ``detail`` a clause."""
 
     reason: str
     detail: str = ""
@@ -176,7 +178,7 @@ class Held:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Refused:
-    """The candidate is not remembered; ``kept list --refused`` shows it with the reason."""
+    """The candidate is not remembered. ``kept list --refused`` shows it with the reason."""
 
     reason: str
     detail: str = ""
@@ -197,10 +199,10 @@ class CandidateVerdict:
 class Memory:
     """The state of one memory: the fold of all operations on its id.
 
-    ``candidates`` are the ids of its proposals. ``owned`` means that a person wrote, edited or decided it; only words that they
-    typed later can then replace it. ``first_seen``, ``last_seen`` and ``ended_at`` (when it stopped being held or active) are event
+    ``candidates`` are the ids of its proposals. ``owned`` means that a person wrote, edited or decided it; then only words that
+    they typed later can replace it. ``first_seen``, ``last_seen`` and ``ended_at`` (when it stopped being held or active) are event
     times. ``observations`` counts the sessions with evidence. ``reason`` is that of the last operation. ``subject`` names the
-    person or thing a dossier is about, and is empty otherwise. ``superseded_by`` is the id of the memory that replaced it or, while
+    person or thing that a dossier is about, else it is empty. ``superseded_by`` is the id of the memory that replaced it or, while
     it is held, of the one it may contradict. ``about`` is the subject of the content if its own words do not name it. ``advised``
     means that a model chose the content when it merged memories. ``needed_for`` is as in :class:`Candidate`, or in a model's words.
     """
@@ -236,22 +238,22 @@ class Memory:
 
     @property
     def settled(self) -> bool:
-        """True if a person decided on it: wrote, edited, confirmed, pinned or approved it."""
+        """True if a person decided on the memory: wrote, edited, confirmed, pinned or approved it."""
         return self.owned or self.pinned or self.reason.startswith(APPROVED)
 
     @property
     def outcome(self) -> str:
-        """The outcome in one word: how it ended if that is known, else its status."""
+        """The outcome in one word: how the memory ended if that is known, else its status."""
         word = find_ending_word(self.reason) if self.ended_at or self.status is Status.REJECTED else ""
         return word or (self.status.value if self.content else "forgotten")
 
     def outcome_at(self, moment: datetime) -> str:
-        """The :attr:`outcome` at a moment."""
+        """The :attr:`outcome` at ``moment``."""
         status = self.status_at(moment)
         return status.value if status is Status.EXPIRED else self.outcome
 
     def status_at(self, moment: datetime) -> Status:
-        """The status at a moment: an active or held memory past its ``valid_until`` is expired."""
+        """The status at ``moment``. An active or held memory past its ``valid_until`` is expired."""
         if self.valid_until is not None and self.valid_until <= moment and self.status in (Status.ACTIVE, Status.HELD):
             return Status.EXPIRED
         return self.status

@@ -1,7 +1,8 @@
-"""Operations: the changes to memories. The log of operations is the only truth; memories are computed from it (:mod:`.fold`).
+"""Operations: the changes to memories. Memories are computed from the log of operations (:mod:`.fold`), which alone is
+authoritative.
 
-``Operation`` is a closed union. Each member has ``memory`` (the id it applies to; of a Reword, a passage), ``at`` (the time of the
-event that caused it; None if undated) and ``reason``. The :class:`Pass` it belongs to records who made it and when.
+``Operation`` is a closed union. Each member has ``memory`` (the id it applies to; for a Reword, that of a passage), ``at`` (the
+time of the event that caused it; None if undated) and ``reason``. Its :class:`Pass` records who made it and when.
 """
 
 from datetime import datetime
@@ -11,27 +12,27 @@ from kept.core.memory import Actor, Evidence, Memory, Status
 from kept.core.summary import Passage
 from kept.core.value import dataclass, fields
 
-# A memory is retired for this reason if extracting the same events again no longer proposes it. Says nothing about its truth.
+# Retired, because extracting the same events again no longer proposes it. This does not say whether it is true.
 WITHDRAWN = "the words it rests on are read differently now"
-# Start of the reason for retiring a memory whose names no longer occur in its project. If it is said again, it comes back.
+# Start of the reason to retire a memory whose names no longer occur in its project. It comes back if it is said again.
 FADED = "none of its names occurred any more in"
 
-# Earlier versions merged several similar memories into one for this reason; such memories come back in their original words.
+# Earlier versions merged similar memories into one for this reason. Such memories come back in their original words.
 CONDENSED = "condensed with what is like it"
 
-# A question is resolved for this reason if something said later answers it. If it is asked again, it is reopened.
+# Resolved, because a later statement answers the question. It is reopened if it is asked again.
 ANSWERED = "answered by what was said later"
-# Start of the reason of an operation that a model advised; the rest is the model's own words.
+# Start of the reason of an operation that a model advised. The model's own words follow.
 ADVISED = "the model says: "
-# A held memory is approved for this reason if a model finds that it does not contradict the memory that it seemed to.
+# Approved, because a model finds that the held memory does not contradict the memory that it seemed to.
 BOTH_HOLD = f"{ADVISED}both can be so"
-# Start of the reason for superseding a memory with something said later.
+# Start of the reason to supersede a memory by a later statement.
 GAVE_WAY = "it was so until"
-# Start of the reason for retiring a memory that the person took back in a later session. If they say it again, it comes back.
+# Start of the reason to retire a memory that the person took back in a later session. It comes back if they say it again.
 TAKEN_BACK = "you took it back on"
-# A memory is held for this reason if it may contradict another one; a person decides which of the two is true.
+# Held, because it may contradict another memory. A person decides which of the two is true.
 MAY_CONTRADICT = "held: these may contradict"
-# A statement that may not be meant as a rule is active for this reason if it gives an earlier rule a new value.
+# Active although the statement may not be meant as a rule, because it gives an earlier rule a new value.
 NEWER_VALUE = "it gives a new value to something you said before"
 
 
@@ -39,8 +40,8 @@ NEWER_VALUE = "it gives a new value to something you said before"
 class Facts:
     """The fields of a memory that follow from its evidence. An operation with Facts replaces these fields and leaves the others.
 
-    All fields are complete values, except that evidence comes as a difference: ``added`` is new evidence, ``dropped`` holds the
-    keys of events whose evidence no longer counts. ``candidates`` are the ids of all its proposals now. ``advised`` means that a
+    All fields are complete values, except that evidence is a difference: ``added`` is new evidence, ``dropped`` has the keys of
+    events whose evidence no longer counts. ``candidates`` are the ids of all proposals of the memory. ``advised`` means that a
     model chose the content when it merged memories.
     """
 
@@ -66,7 +67,7 @@ class Facts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Add:
-    """Adds a memory, or replaces it; its status is that of ``value``."""
+    """Adds or replaces a memory. Its status is that of ``value``."""
 
     memory: str
     at: datetime | None
@@ -86,7 +87,7 @@ class Revise:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reaffirm:
-    """Records that a memory was seen again: evidence, dates and counts change, the content does not."""
+    """Records that a memory was seen again. Evidence, dates and counts change, the content does not."""
 
     memory: str
     at: datetime | None
@@ -96,7 +97,7 @@ class Reaffirm:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Merge:
-    """Merges ``losers`` into the memory with all their evidence; they become superseded by it."""
+    """Merges ``losers`` into the memory with all their evidence. They become superseded by it."""
 
     memory: str
     at: datetime | None
@@ -117,7 +118,7 @@ class Supersede:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Resolve:
-    """Closes an open question; ``by`` is the id of the memory that answers it, or empty if no memory does."""
+    """Closes an open question. ``by`` is the id of the memory that answers it, or empty if no memory does."""
 
     memory: str
     at: datetime | None
@@ -136,7 +137,7 @@ class Retire:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Promote:
-    """Moves a memory to another category after repetition showed that it belongs there."""
+    """Moves a memory to another category, after repetition showed that it belongs there."""
 
     memory: str
     at: datetime | None
@@ -146,8 +147,8 @@ class Promote:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Move:
-    """Moves a memory to another scope (a person or new evidence corrected a directory's project) or to another profile (a person
-    migrated).
+    """Moves a memory to another scope (a person or new evidence corrected a directory's project), or to another profile (a person
+    migrated it).
 
     ``candidates`` are the ids of its proposals there. ``profile`` and ``category`` are empty if they do not change.
     """
@@ -163,7 +164,7 @@ class Move:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Approve:
-    """Makes a memory active that is held or has ended, whatever ended it."""
+    """Makes a held or ended memory active, whatever ended it."""
 
     memory: str
     at: datetime | None
@@ -172,7 +173,7 @@ class Approve:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reject:
-    """Rejects a held memory; the same proposal is not made again."""
+    """Rejects a held memory. The same proposal is not made again."""
 
     memory: str
     at: datetime | None
@@ -181,9 +182,9 @@ class Reject:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Anticipate:
-    """Sets the requests that should bring a memory, as a model wrote them for the words ``content`` (none: it found none).
+    """Sets the requests before which a memory is shown. A model wrote them for the words ``content``; it may have found none.
 
-    It changes nothing else. It has no effect if the memory's content has changed since. So an edit before it can be undone.
+    It changes nothing else, and has no effect if the memory's content has changed since. An earlier edit can therefore be undone.
     """
 
     memory: str
@@ -207,7 +208,7 @@ class Pin:
 class Forget:
     """Records that the content of a memory was erased everywhere.
 
-    ``fingerprints`` are keyed and hold no content; they prevent the memory from being extracted again. ``candidates`` are the
+    ``fingerprints`` are keyed and contain no words. They prevent kept from extracting it again. ``candidates`` are the
     proposals whose words were erased with it.
     """
 
@@ -220,10 +221,10 @@ class Forget:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reword:
-    """Replaces a line of a day summary with a person's words; empty ``content`` means they deleted it. Changes no memory.
+    """Replaces a line of a day summary by a person's words. Empty ``content`` means that they deleted it. Changes no memory.
 
-    ``memory`` is the id of the passage that holds their words, ``line`` that passage without its text (older logs have it there),
-    ``content`` the text.
+    ``memory`` is the id of the passage with their words, ``line`` that passage without its text, ``content`` the text. In older
+    logs, ``line`` includes the text.
     """
 
     memory: str
@@ -253,25 +254,25 @@ Operation = (
 
 
 def operation_kind(operation: Operation) -> str:
-    """The kind of an operation: its class name in lower case, but ``hold`` for an Add of a held memory."""
+    """The kind of an operation: its class name in lower case. An Add of a held memory has the kind ``hold``."""
     return "hold" if isinstance(operation, Add) and operation.value.status is Status.HELD else type(operation).__name__.lower()
 
 
 def affected_memory_ids(operation: Operation) -> tuple[str, ...]:
-    """The ids of the memories (of a Reword, the passage) an operation affects, without duplicates; its own comes first."""
+    """The ids of the memories (for a Reword, the passage) that an operation affects, without duplicates. Its own id comes first."""
     others = (*getattr(operation, "losers", ()), getattr(operation, "by", ""))
     return tuple(dict.fromkeys(item for item in (operation.memory, *others) if item))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pass:
-    """The operations of one run of one stage over one input, committed together and undone together.
+    """The operations of one stage on one input in one run. They are committed together and undone together.
 
     ``id`` is its sequence number, ``run`` the run it belongs to (``kept undo`` without an argument undoes all passes of the last
     run). ``stage`` is a short name (such as ``extract``, ``curate``, ``guard``, ``person``, ``absorb``, ``undo``), ``subject`` its
-    input (a profile and scope, a file, a pass). ``recorded_at`` is the time of processing; operations and memories carry event
-    times only. ``undoes`` and ``redoes`` hold the ids of the passes that it undoes or redoes. ``note`` names the model and prompt
-    of a model's pass, or says why a guard stopped a pass.
+    input (a profile and scope, a file, a pass). ``recorded_at`` is the time of processing; operations and memories have event times
+    only. ``undoes`` and ``redoes`` are the ids of the passes that it undoes or redoes. ``note`` names the model and prompt of a
+    model's pass, or says why a guard stopped a pass.
     """
 
     id: int
@@ -287,9 +288,9 @@ class Pass:
 
 
 FACT_NAMES = tuple(field.name for field in fields(Facts) if field.name not in ("added", "dropped"))
-"""The fields that :class:`Facts` and a memory share, and whose whole value facts hold."""
+"""The fields that :class:`Facts` and a memory share and that Facts give as whole values."""
 
 
 def to_facts(memory: Memory) -> Facts:
-    """The Facts of a memory as it is, for an operation that changes some of them."""
+    """The Facts of a memory in its present state, for an operation that changes some of them."""
     return Facts(**{name: getattr(memory, name) for name in FACT_NAMES})

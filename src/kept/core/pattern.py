@@ -1,6 +1,6 @@
-"""Regular expressions for untrusted text: RE2 matches them in linear time. Each is compiled when it is first used.
+"""Regular expressions for untrusted text. RE2 matches them in linear time. Each is compiled on first use.
 
-Optimised for the common case: ASCII text, where a byte is a character, and no match, which takes a single call of the engine.
+The common case is fast: ASCII text, in which a byte is a character, and no match, which takes a single call of the engine.
 """
 
 import re
@@ -11,13 +11,14 @@ from typing import Any, AnyStr, cast
 _MADE = frozenset({"engine", "fullmatch", "groupindex", "groups", "match", "programsize", "search", "_anywhere", "_found", "_run"})
 _NOWHERE = (-1, -1)
 LARGE = 2**26
-"""Memory for the automaton of a large pattern. With RE2's default, an eighth of this, it runs out from some 20,000 instructions on:
-then each search is many times slower, and RE2 prints an error."""
+"""Memory for the automaton of a large pattern. RE2's default is an eighth of this and too little from about 20,000 instructions on:
+each search is then many times slower, and RE2 prints an error.
+"""
 
 
 @cache
 def load_engine() -> Any:
-    """The RE2 module, imported when the first pattern is used: many commands use none."""
+    """The RE2 module. It is imported with the first pattern that is used, because many commands use none."""
     import re2  # noqa: PLC0415 - as above
 
     return re2
@@ -36,8 +37,9 @@ class Pattern:
     """A pattern with the methods of ``re.Pattern``, for text and bytes. ``search``, ``match`` and ``fullmatch`` are set when it is
     compiled.
 
-    ``pattern`` may be a function that returns the source. ``memory`` is the automaton's memory limit in bytes, where RE2's default
-    is too small. ``latin1`` treats each byte as a character. The first use of an invalid pattern raises the engine's error.
+    ``pattern`` may be a function that returns the source. ``memory`` limits the automaton's memory in bytes, for patterns that need
+    more than RE2's default. ``latin1`` treats each byte as a character. The first use of an invalid pattern raises the engine's
+    error.
     """
 
     __slots__ = (
@@ -67,14 +69,14 @@ class Pattern:
             raise AttributeError(name)
         re2 = load_engine()
         options = latin1_options() if self._latin1 else re2.Options()
-        options.log_errors = False  # the user's terminal is no place for them
+        options.log_errors = False  # such errors must not appear on the user's terminal
         if self._memory:
             options.max_mem = self._memory
         self.engine = re2.compile(self.pattern() if callable(self.pattern) else self.pattern, options)
         self.groups = self.engine.groups
         self.groupindex = self.engine.groupindex
         self.programsize = self.engine.programsize
-        # Call the engine's internal functions directly, which takes a third of the time.
+        # Calls the engine's internal functions directly, which takes a third of the time.
         anchors = re2._Anchor  # noqa: SLF001
         self._anywhere = anchors.UNANCHORED
         self.search = partial(self._first, anchors.UNANCHORED)
@@ -98,15 +100,15 @@ class Pattern:
         return iter(()) if spans[0] == _NOWHERE else self._iterate(text, data, start, stop, spans)
 
     def findall(self, text: str | bytes) -> list[Any]:
-        """The matched texts; the groups instead if the pattern has any, as ``re.findall``."""
+        """The matched texts, or the groups if the pattern has any, as ``re.findall``."""
         return self.engine.findall(text) if self.search(text) else []
 
     def split(self, text: str | bytes, most: int = 0) -> list[Any]:
-        """The pieces between the matches, with the matches' groups, as ``re.split``; ``most`` limits the splits (0: no limit)."""
+        """The pieces between the matches, with the matches' groups, as ``re.split``. ``most`` limits their number unless 0."""
         return self.engine.split(text, most) if self.search(text) else [text]
 
     def sub(self, put: Any, text: Any, count: int = 0) -> Any:
-        """The text with the matches replaced by ``put``, a template or a function of the match; at most ``count``, if not 0."""
+        """The text with matches replaced by ``put``, a template or a function of the match. ``count`` limits them unless 0."""
         return self.engine.sub(put, text, count) if self.search(text) else text
 
     def _first(self, anchor: Any, text: str | bytes, pos: int = 0, end: int | None = None) -> Any:
@@ -126,7 +128,7 @@ class Pattern:
         return None if spans[0] == _NOWHERE else self._found(self, text, start, stop, spans)
 
     def _first_wide(self, anchor: Any, text: str, pos: int, end: int | None) -> Any:
-        """:meth:`_first` for non-ASCII text: converts between byte and character offsets."""
+        """:meth:`_first` for non-ASCII text. Converts between byte offsets and character offsets."""
         start = max(0, min(pos, len(text)))
         stop = len(text) if end is None else max(0, min(end, len(text)))
         if start > stop:
@@ -157,7 +159,7 @@ class Pattern:
 class PatternSet:
     """Several case-insensitive patterns that are matched together. An empty pattern never matches.
 
-    RE2's filter first searches the text for the literals that the patterns require, all in one pass. Then it runs only the patterns
+    RE2's filter first searches the text, in one pass, for the literals that the patterns require. Then it runs only the patterns
     whose literals are present. ``memory`` limits each automaton as in :class:`Pattern`.
     """
 
@@ -171,7 +173,7 @@ class PatternSet:
         options.log_errors = False
         options.max_mem = self._memory
         for pattern in self._patterns:
-            engine.Add(pattern or r"[^\x{0}-\x{10FFFF}]", options)  # which never matches
+            engine.Add(pattern or r"[^\x{0}-\x{10FFFF}]", options)  # a pattern that never matches
         engine.Compile()
         return engine
 
@@ -193,5 +195,5 @@ class LatePattern:
 
 
 def compile_late(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """A pattern of ``re`` that is compiled on first use: compiling all of them takes a tenth of a run that finds nothing new."""
+    """A pattern of ``re`` that is compiled on first use, because compiling all takes a tenth of a run that finds nothing new."""
     return cast("re.Pattern[AnyStr]", LatePattern(source, flags))

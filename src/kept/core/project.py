@@ -1,7 +1,7 @@
 """Projects: the identity, scope and display name of a working directory.
 
-Memories have the scope of the user or of a project. The raw working directory is evidence and stays as it is; which project it
-belongs to is recorded separately, and a person can correct it.
+Memories have the scope of the user or of a project. The raw working directory is stored unchanged, as evidence. Its project is
+recorded separately, and a person can correct it.
 """
 
 from collections import Counter
@@ -17,28 +17,29 @@ from kept.core.value import dataclass
 
 _SEP = r"[/\\]"
 _NAME = r"[^/\\]+"
-# Worktrees inside or beside a repository: those of git, of agents and of editors.
+# Worktrees of git, agents and editors, within or beside a repository.
 _WORKTREE = compile_late(
     rf"^(?P<root>.+?)(?:{_SEP}(?:\.git{_SEP}|\.{_NAME}{_SEP})?\.?worktrees|{_SEP}\.conductor|[.-]worktrees){_SEP}{_NAME}"
 )
-# Workspace managers that keep the worktrees of all repositories in one folder, named by repository, or by task and then repository.
+# Workspace managers that keep the worktrees of all repositories in one folder. They are named by repository, or by task and then
+# repository.
 _BY_REPOSITORY = compile_late(
     rf"^(?P<root>.*{_SEP}(?:conductor{_SEP}workspaces|\.conductor{_SEP}workspaces|(?:\.cursor|\.superset|superpowers"
     rf"|home{_SEP}{_NAME}|Users{_SEP}{_NAME}|root){_SEP}worktrees){_SEP}"
     rf"(?P<repository>{_NAME})){_SEP}{_NAME}"
 )
 _BY_TASK = compile_late(rf"^(?P<root>.*{_SEP}(?:\.codex|vibe-kanban){_SEP}worktrees){_SEP}{_NAME}{_SEP}(?P<repository>{_NAME})")
-# Managers whose folder names do not contain the repository: only the worktree's own ``.git`` identifies it.
+# Managers whose folder names do not contain the repository. Only the worktree's own ``.git`` identifies it.
 _NAMELESS = compile_late(rf"{_SEP}\.claude-squad{_SEP}worktrees{_SEP}")
 _SLUG = compile_late(r"[^a-z0-9]+")
 _MOST_PARENTS = 3
 PROJECT = "project:"
-REMOTE, FOLDER = "git:", "dir:"  # prefixes of an identity: the URL of a repository's origin, or a folder
+REMOTE, FOLDER = "git:", "dir:"  # prefixes of an identity, which is the URL of a repository's origin or a folder
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Project:
-    """The project of a directory: the ``identity`` that all directories of one project share, and the project's ``name``.
+    """The project of a directory. All directories of one project share its ``identity``; ``name`` is the project's name.
 
     ``scope`` is the scope of memories from sessions in that directory.
     """
@@ -50,7 +51,7 @@ class Project:
 
 
 def project_root(directory: str) -> str:
-    """The directory that identifies a project: for a worktree, the directory of its main checkout; without a trailing separator."""
+    """The directory that identifies a project, without a trailing separator. For a worktree, that is its main checkout's."""
     place = directory[:4096]
     if _NAMELESS.search(place):
         return directory.rstrip("/\\") or directory
@@ -61,12 +62,12 @@ def project_root(directory: str) -> str:
 
 
 def managed_repository(directory: str) -> str:
-    """The repository name that a workspace manager put into the path of a worktree; empty for other directories."""
+    """The repository name in the path of a worktree that a workspace manager made; empty for other directories."""
     match = _BY_REPOSITORY.match(directory[:4096]) or _BY_TASK.match(directory[:4096])
     return match["repository"] if match else ""
 
 
-# Folders that hold a tool's own files; their names do not identify a project.
+# Folders with a tool's own files, whose names do not identify a project.
 _INNER = frozenset(
     {"sessions", "archived_sessions", "chats", "chatsessions", "history", "conversations", "projects", "tmp", "agents"}
 )
@@ -75,7 +76,7 @@ _INNER = frozenset(
 def fallback_project_folder(path: str) -> str:
     """The folder that identifies a project if a transcript names no directory: the nearest one above the transcript's file.
 
-    Folders named by digits (dates) and folders of a tool's own files are skipped.
+    Folders with digits as names (dates) and folders with a tool's own files are skipped.
     """
     folder = _to_pure_path(path).parent
     while folder.parent != folder and (folder.name.isdigit() or folder.name.casefold() in _INNER):
@@ -84,22 +85,21 @@ def fallback_project_folder(path: str) -> str:
 
 
 def directory_name(directory: str) -> str:
-    """The last component of a directory or identity, for display; accepts any separators and removes control characters."""
+    """The last component of a directory or identity, for display. Accepts any separators and removes control characters."""
     name = _to_pure_path(directory.removeprefix(FOLDER)).name.lstrip(".")
     return "".join(filter(str.isprintable, name))[:80] or "project"
 
 
 def project_scope(identity: str) -> str:
-    """The scope of a project: ``"project:<slug>-<hash>"``. It is derived from the identity and never used as a path."""
+    """The scope of a project: ``"project:<slug>-<hash>"``. It is derived from the identity, and never used as a path."""
     slug = _SLUG.sub("-", directory_name(identity).lower()).strip("-")[:40] or "project"
     return f"{PROJECT}{slug}-{digest(identity, size=3)}"
 
 
 def short_names(identities: Mapping[str, str]) -> dict[str, str]:
-    """The display name of each project, by scope, from identities by scope.
+    """Map each scope to the display name of its project. ``identities`` maps scopes to identities.
 
-    A name is a label. Equal labels get as many parent folders as make them distinct, and the hash of the scope if that is not
-    enough.
+    Equal names get as many parent folders as make them distinct, and the hash of the scope if that is not enough.
     """
     parts = {scope: _to_pure_path(identity.partition(":")[2]).parts for scope, identity in identities.items()}
     names: dict[str, str] = {}
@@ -122,10 +122,10 @@ def short_names(identities: Mapping[str, str]) -> dict[str, str]:
 
 
 def correct_directory(directory: str, corrections: Mapping[str, str]) -> str | None:
-    """The directory whose project a directory belongs to according to a person's corrections; None if they say nothing.
+    """The directory whose project a directory belongs to according to a person's corrections. None if no correction applies.
 
-    A correction also applies to everything below its directory, and corrections may be chained. A directory mapped to itself is a
-    separate project, whatever repository contains it.
+    A correction also applies to all directories below its directory, and corrections may be chained. A directory that is mapped to
+    itself is a separate project, even within a repository.
     """
     by_root = {project_root(corrected): other for corrected, other in corrections.items()}
     seen: set[str] = set()

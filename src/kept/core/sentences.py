@@ -1,6 +1,6 @@
 """Splits prose into sentences by shape: full stops of any script, bullets, line ends. Also recognises status reports.
 
-Splitting uses no words of any language except a few abbreviations.
+Splitting needs no words of any language except a few abbreviations.
 """
 
 from collections.abc import Iterator
@@ -14,29 +14,27 @@ from kept.core.text import tokenize
 from kept.core.value import dataclass
 from kept.core.words import plain_words
 
-# A full stop ends a sentence if white space follows, and always in scripts without spaces. An ellipsis ends one too, and so does a
-# semicolon before a capital letter.
+# A full stop ends a sentence if white space follows; in scripts without spaces it always does. An ellipsis also ends one, and so
+# does a semicolon before a capital letter.
 _STOP = Pattern(r"[.!?…]+[\"'”’“»«)\]]*(?:\s+|$)|[。！？]+[」』”]*|;\s+")
 _BULLET = Pattern(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)]|[a-zA-Z][.)])[ \t]+")
 _ASIDE = Pattern(r"\(([^()\n]{20,240})\)")
-# "2." at the start of a line is a list number, not the end of a sentence.
+# "2." at the start of a line numbers a list item and ends no sentence.
 _NUMBER = Pattern(r"(?:^|\n)[ \t]*\d{1,2}\.$")
-# Abbreviations, whose full stop ends no sentence; also "No." before a number, and two single letters in a row ("z. B.").
+# Abbreviations, whose full stop ends no sentence. So do "No." before a number, and two single letters in a row ("z. B.").
 _SHORT = Pattern(
     r"(?i)(?:^|[\s(\"'„“«])(?:\pL\. ?\pL|(?-i:M)|e\.g|i\.e|etc|vs|bzw|ca|evtl|ggf|inkl|p\.ex|ex|approx|cf|resp|dr|mrs?|ms|prof|st|"
     r"sra?|mme|mlle|fig)\.$"
 )
 _SHORT_BEFORE = Pattern(r"(?i)(?:^|[\s(\"'„“«])(?:n[or]\. \d.*|\pL\. \pL{1,2}\.)$")
 LONGEST = 4_000
-_WRAP = (60, 100)  # paragraphs of this width may be hard-wrapped: narrower lines were ended on purpose, wider ones not wrapped
+_WRAP = (60, 100)  # widths of hard-wrapped paragraphs; narrower lines end on purpose, wider ones are not wrapped
 _OPEN = (",", ";", "(", "–", "—", "，", "、", "；")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SentenceSpan:
-    """A sentence as characters ``[start, end)`` of a text; ``bullet`` for a list item, ``parenthetical`` for a sentence in
-    parentheses.
-    """
+    """A sentence as characters ``[start, end)`` of a text. ``bullet`` marks a list item, ``parenthetical`` one in parentheses."""
 
     start: int
     end: int
@@ -44,9 +42,9 @@ class SentenceSpan:
     parenthetical: bool = False
 
 
-@lru_cache(maxsize=8)  # each statement found in a prompt requests the sentences of the whole prompt again
+@lru_cache(maxsize=8)  # each statement found in a prompt needs all sentences of the prompt
 def split_sentences(text: str, start: int, end: int) -> tuple[SentenceSpan, ...]:
-    """The sentences of ``text[start:end]`` without list markers and outer white space; an aside follows its sentence."""
+    """The sentences of ``text[start:end]`` without list markers and outer white space. A parenthesis follows its sentence."""
     spans: list[SentenceSpan] = []
     for low, high, bullet in _join_wrapped_lines(text, start, end):
         for first, last in _split_unit(text, low, high):
@@ -59,12 +57,12 @@ def split_sentences(text: str, start: int, end: int) -> tuple[SentenceSpan, ...]
 
 
 def sentence_texts(text: str) -> Iterator[str]:
-    """The text of each sentence, in order, without separate asides."""
+    """The text of each sentence, in order, without parentheses of their own."""
     return (text[span.start : span.end] for span in split_sentences(text, 0, len(text)) if not span.parenthetical)
 
 
 def _join_wrapped_lines(text: str, start: int, end: int) -> list[tuple[int, int, bool]]:
-    """Join lines into units (start, end, is a list item): a line continues in the next if it was wrapped or ends in a comma etc."""
+    """Join lines to units (start, end, is a list item). A line continues in the next if it was wrapped or ends with a comma etc."""
     units: list[tuple[int, int, bool]] = []
     at, previous = start, ""
     for line, paragraph in _paragraph_lines(text[start:end]):
@@ -83,7 +81,7 @@ def _join_wrapped_lines(text: str, start: int, end: int) -> list[tuple[int, int,
 
 
 def _paragraph_lines(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """The lines of a text, each with its paragraph's number of lines and length of the longest line."""
+    """The lines of a text. Each comes with the number of lines of its paragraph, and the length of the paragraph's longest line."""
     for _, group in groupby(text.splitlines(keepends=True), key=str.isspace):
         lines = tuple(group)
         width = max(len(line.strip()) for line in lines)
@@ -91,7 +89,7 @@ def _paragraph_lines(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
 
 
 def _is_continued(line: str, following: str, paragraph: tuple[int, int]) -> bool:
-    """True if a line continues in the following one, because the next word did not fit or punctuation is open."""
+    """True if a line continues in the next one, because the next word did not fit or a punctuation mark is open."""
     count, width = paragraph
     if not line or line[-1] in ".!?…:。！？" or following[0].isdigit():
         return False
@@ -122,7 +120,7 @@ def _split_unit(text: str, low: int, high: int) -> list[tuple[int, int]]:
     ]
 
 
-# --- status reports: sentences that only say how checks went or that something is done; they do not matter later ----------------
+# --- status reports: sentences that only report checks or finished work, and do not matter later ------------------------------
 
 _REPORT_STATES = frozenset(map(stem_word, plain_words("report_claims")))
 _REPORT_EMPTY = frozenset(map(stem_word, plain_words("report_words"))) | _REPORT_STATES
@@ -131,7 +129,7 @@ _REPORT_CHECK = Pattern(r"(?i)\b(?:test|lint|build|check|type-?check|mypy|ruff|e
 
 
 def is_status_report(sentence: str) -> bool:
-    """True if a sentence only reports that checks passed, nothing was needed or something is done ("All tests pass")."""
+    """True if a sentence only reports that checks passed, nothing was needed, or something is done ("All tests pass")."""
     if _REPORT_RULE.search(sentence) or sentence.rstrip().endswith(("?", "？")):
         return False
     named = find_artifacts(sentence)

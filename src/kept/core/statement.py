@@ -1,7 +1,7 @@
 """Statements: the features by which two texts are compared, and rules for when they say the same or reverse each other.
 
-Lexical rules over bounded texts that prefer precision to recall, because a wrong match here loses a memory. Knows nothing of
-candidates or memories.
+The rules compare words of bounded texts. They prefer precision to recall, because a wrong match loses a memory. This module knows
+nothing of candidates or memories.
 """
 
 import re
@@ -13,25 +13,25 @@ from kept.core.text import NEGATIONS, jaccard_similarity, normal_form, number_to
 from kept.core.value import dataclass
 from kept.core.words import list_phrases, plain_words
 
-NEAR = 0.82  # two statements say the same if the Jaccard similarity of their content words is at least this
-CLOSE = 0.67  # a lower threshold, if both name the same artifacts and the content words of one include those of the other
-STEM = 4  # two forms of a word share at least this many first letters
-_ROOT = 6  # letters of a word that a withdrawal is matched by
-_ENDING = 4  # one form of a word may be at most this many letters longer than another
-_WHOLE = 4  # a statement of at least this many content words may be extended by any further words
-_LEAST = 2  # with fewer content words, only identical words are the same statement
-# Words without content: a statement means the same with and without them.
+NEAR = 0.82  # minimum Jaccard similarity of the content words of statements that say the same
+CLOSE = 0.67  # the same, if both name the same artifacts and the content words of one include the other's
+STEM = 4  # first letters that two forms of a word share
+_ROOT = 6  # letters of a word by which a withdrawal is matched
+_ENDING = 4  # maximum letters by which one form of a word is longer than another
+_WHOLE = 4  # content words from which a statement may be extended by any words
+_LEAST = 2  # statements with fewer content words are the same only if their words are identical
+# Words without content. They do not change what a statement means.
 EMPTY = plain_words("empty")
 _DENIALS = NEGATIONS | plain_words("denials")
 _UNSPACED = list_phrases("denial_marks")
-# Pairs of opposites, as ``word/word``: two statements that differ by such a pair are never the same.
+# Pairs of opposites, as ``word/word``. Two statements that differ by such a pair are never the same.
 _OPPOSED = plain_words("opposed")
 _CHOOSING, _LEAVING, _REFUSING, _SKIPPED = map(plain_words, ("choosing", "leaving", "refusing", "skipped"))
 ATTRIBUTES = plain_words("attributes")  # attributes that have one value at a time
 VERSIONED = plain_words("versioned")  # a statement about one version does not replace one about another version
 _JOINTS = compile_late(r"[|&;]+")
 _ACTION = compile_late(r"\b(?:use|run|write|set|add) `([^`]{1,200})`", re.IGNORECASE)
-# Openings that say who says it and where it applies. They do not change the meaning of the statement.
+# First words that say who speaks and where the statement applies. They do not change its meaning.
 _OPENINGS = tuple(tuple(phrase.split()) for phrase in list_phrases("openings"))
 _OPENING = frozenset(item[0] for item in _OPENINGS)
 _AND, _REASONS, COPULAS = map(plain_words, ("joining", "reasons", "copulas"))
@@ -40,11 +40,11 @@ _WORDS_READ = 60
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Statement:
-    """The features of a text that comparisons use.
+    """The features of a text for comparison.
 
-    ``form`` is its normal form, ``words`` its tokens, ``content`` the stems of its content words. ``denials`` counts words that
-    deny. ``chosen`` and ``refused`` are the things to use and not to use. ``remedy`` holds the programs and options that a fix
-    runs, ``fingerprint`` identifies the error that the fix is for; ``asks`` means that the text is a question.
+    ``form`` is its normal form, ``words`` its tokens, ``content`` the stems of its content words. ``denials`` counts words of
+    negation. ``chosen`` and ``refused`` are the things to use and not to use. ``remedy`` has the programs and options that a fix
+    runs. ``fingerprint`` identifies the error that the fix is for. ``asks`` means that the text is a question.
     """
 
     form: str
@@ -81,7 +81,7 @@ def parse_statement(text: str, artifacts: Iterable[str] = (), fingerprint: str =
 
 
 def find_content(text: str) -> frozenset[str]:
-    """The ``content`` of a text's statement alone; cheaper than :func:`parse_statement`."""
+    """The ``content`` of a text's statement, without the rest. Cheaper than :func:`parse_statement`."""
     form = normal_form(text)
     return _stem_words(_strip_opening_words(split_tokens(form), form))
 
@@ -102,14 +102,14 @@ def _stem_matter(word: str) -> str:
 
 
 def _strip_opening_words(words: frozenset[str], form: str) -> frozenset[str]:
-    """The words without those of the opening, unless they occur again in the rest of the sentence."""
+    """The words without those of the opening, unless the rest of the sentence repeats them."""
     sentence = form.split()
     rest = strip_opening(sentence)
     return words - {word for word in sentence[: len(sentence) - len(rest)] if word not in rest}
 
 
 def strip_opening(words: list[str]) -> list[str]:
-    """The words of a normal form without its opening, which names the speaker or says that it applies here."""
+    """The words of a normal form without first words that name the speaker or say that it applies here."""
     for _ in range(2):
         if not words or words[0] not in _OPENING:
             break
@@ -119,7 +119,7 @@ def strip_opening(words: list[str]) -> list[str]:
 
 @lru_cache(maxsize=50_000)
 def stem_word(word: str) -> str:
-    """A word without English inflectional endings; unchanged if it is not plain ASCII letters."""
+    """A word without English endings. Unchanged if it is not made of plain ASCII letters."""
     if not (word.isascii() and word.isalpha() and len(word) > 3):
         return word
     if word.endswith("ies") and len(word) > 4:
@@ -135,7 +135,7 @@ def stem_word(word: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def is_form(word: str, other: str) -> bool:
-    """True if two words are forms of one word, judged by their common beginning."""
+    """True if two words begin alike, as forms of one word do."""
     short, long = sorted((word, other), key=len)
     stem = short[: max(STEM, len(short) - 2)]
     return word == other or (
@@ -144,7 +144,7 @@ def is_form(word: str, other: str) -> bool:
 
 
 def is_same_statement(left: Statement, right: Statement) -> bool:
-    """True if two statements say the same: equal words, or near duplicates with compatible numbers, denials, choices, artifacts."""
+    """True if two statements say the same: equal words, or nearly equal with compatible numbers, denials, choices and artifacts."""
     if left.form == right.form:
         return True
     if left.fingerprint and left.fingerprint == right.fingerprint and left.remedy and right.remedy:
@@ -173,9 +173,9 @@ def is_same_statement(left: Statement, right: Statement) -> bool:
 
 
 def is_extension(longer: Statement, shorter: Statement) -> bool:
-    """True if ``longer`` repeats ``shorter`` word for word and continues, as a rule with its reason.
+    """True if ``longer`` repeats ``shorter`` word for word and continues, for example a rule with its reason.
 
-    A short statement may only continue with "and" or a word that introduces a reason.
+    A short statement may continue only with "and" or a word that introduces a reason.
     """
     if not longer.form.startswith(f"{shorter.form} "):
         return False
@@ -185,7 +185,7 @@ def is_extension(longer: Statement, shorter: Statement) -> bool:
 def is_choice_reversed(later: Statement, earlier: Statement) -> bool:
     """True if one statement refuses what the other chose.
 
-    Both must have the same other content; a refusal may also be the broader statement, with fewer content words.
+    Their other content must be the same, except that the refusal may be broader, with fewer content words.
     """
     names = later.chosen | later.refused | earlier.chosen | earlier.refused
     left = {stem_word(item) for item in names | _LEAVING}
@@ -225,7 +225,7 @@ def _find_object(words: list[str], place: int) -> list[str]:
 
 
 def _has_crossed_choices(left: Statement, right: Statement) -> bool:
-    """True if each refuses something and one uses what the other refuses: ``a instead of b`` and ``b instead of a``."""
+    """True if each statement refuses something and one uses what the other refuses: ``a instead of b`` and ``b instead of a``."""
     if not left.refused or not right.refused:
         return False
     return bool(left.refused & (right.words - right.refused) or right.refused & (left.words - left.refused))

@@ -1,4 +1,4 @@
-"""Text functions: normal forms, tokens, similarity, index words, display labels, word differences. Pure code over bounded texts."""
+"""Text functions: normal forms, tokens, similarity, index words, display labels, word differences. All take bounded texts."""
 
 from collections.abc import Iterator
 from functools import cache, lru_cache
@@ -10,8 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
 
-# Scripts written without spaces between words; their text is compared by pairs of characters.
-# These are ranges because compiling a pattern for them would take a tenth of the time that a hook has.
+# Scripts written without spaces between words. Their text is compared by pairs of characters.
+# These are ranges, because compiling a pattern for them would take a tenth of a hook's time.
 _CJK = (
     ("\u3040", "\u30ff"),
     ("\u3400", "\u4dbf"),
@@ -33,12 +33,12 @@ NEGATIONS = word_set(
 
 
 def normal_form(text: str) -> str:
-    """The text without case, width, quotation marks, Markdown marks, outer punctuation and extra spaces."""
+    """The text without differences of case and width, quotation marks, Markdown marks, outer punctuation and extra spaces."""
     return " ".join(find_words(_compose(text).casefold().replace("’", "'")))
 
 
 def tokenize(text: str) -> frozenset[str]:
-    """The set of words of the text's normal form; scripts without spaces give pairs of characters."""
+    """The set of words of the text's normal form. In scripts without spaces, pairs of characters are the words."""
     return split_tokens(normal_form(text))
 
 
@@ -67,7 +67,7 @@ def jaccard_similarity(left: frozenset[str], right: frozenset[str]) -> float:
 
 
 def number_tokens(words: frozenset[str]) -> frozenset[str]:
-    """The tokens that contain a digit: versions, sizes, dates, ids. Statements that differ in one of them are never the same."""
+    """The tokens with a digit: versions, sizes, dates, ids. Statements that differ in one of them are never the same."""
     return frozenset(word for word in words if any(char.isdigit() for char in word))
 
 
@@ -86,19 +86,19 @@ def _compose(text: str) -> str:
 
 
 def index_words(text: str) -> str:
-    """The words to index a text by: its words, the pieces of identifiers and paths, pairs of CJK characters.
+    """The words by which a text is indexed: its words, the pieces of identifiers and paths, and pairs of CJK characters.
 
-    ``getUserName`` is indexed as itself and as get, user, name; ``src/app/main.py`` also by each part.
+    ``getUserName`` is indexed whole and as get, user, name; ``src/app/main.py`` whole and by each part.
     """
     words = find_words(_compose(text))
     return " ".join([_index_short_word(word) if len(word) <= _SHORT_WORD else _index_word(word) for word in words]).lower()
 
 
 def _index_word(word: str) -> str:
-    """The words to index one word by."""
+    """The words by which one word is indexed."""
     if not word.isascii() and any(map(is_cjk, word)):
         return " ".join([word[i : i + 2] for i in range(max(1, len(word) - 1))])
-    if word.isalpha() and (word[1:].islower() or word.isupper() or word.islower()):  # the common case: a word without pieces
+    if word.isalpha() and (word[1:].islower() or word.isupper() or word.islower()):  # the common case, a word without pieces
         return word
     pieces = find_pieces(word)
     return " ".join([word.translate(_SEPARATORS), *(pieces if len(pieces) > 1 else ())])
@@ -108,28 +108,28 @@ _index_short_word = lru_cache(maxsize=4096)(_index_word)  # texts repeat their w
 
 
 def phrase_words(name: str) -> str:
-    """The consecutive words that a name gives in :func:`index_words` of a text, even if the text has it inside a longer path."""
+    """The index words of a name, in sequence. :func:`index_words` gives the same sequence for a text that contains the name."""
     words = index_words(name).split()
     return " ".join(words[1:] if len(words) > 1 and len(name.split()) == 1 else words)
 
 
-_SHORT_WORD = 40  # characters of a word that is cached, at most
+_SHORT_WORD = 40  # maximum characters of a word that is cached
 _SEPARATORS = str.maketrans("", "", ".'’/_-")
 
 
 def query_words(text: str, most: int = 40) -> tuple[str, ...]:
-    """The search words of a query in the form of :func:`index_words`, without duplicates; at most ``most``."""
+    """The search words of a query in the form of :func:`index_words`, without duplicates, at most ``most``."""
     return tuple(dict.fromkeys(index_words(text[:10_000]).split()))[:most]
 
 
-# Display of the names of projects and tools: as short identifiers, with a warning if they mix lookalike alphabets.
+# Display of the names of projects and tools, as short identifiers. A note warns of mixed lookalike alphabets.
 _LOOKALIKE = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"})
-_LONGEST_LABEL = 32  # characters; half as many if any is double-width
+_LONGEST_LABEL = 32  # characters; half as many if any of them is double-width
 
 
 @cache
 def _label_pattern() -> "re.Pattern[str]":
-    """The first words of a name, at most four."""
+    """A pattern for the first words of a name, at most four."""
     import re  # noqa: PLC0415 - hooks import this module and rarely need it
 
     return re.compile(r"(?:[^_.-]+[_.-]*){1,4}")
@@ -137,7 +137,7 @@ def _label_pattern() -> "re.Pattern[str]":
 
 @lru_cache(maxsize=4096)
 def mixed_scripts(text: str) -> tuple[str, ...]:
-    """The lookalike alphabets (Latin, Cyrillic, …) that the first word mixing two or more of them uses; empty if none does."""
+    """The lookalike alphabets (Latin, Cyrillic, …) in the first word that mixes several of them; empty if no word does."""
     if text.isascii():
         return ()
     import unicodedata  # noqa: PLC0415 - as above
@@ -158,7 +158,7 @@ def flag_mixed_scripts(name: str) -> str:
 def project_label(name: str) -> str:
     """A project's name for files and agents: an identifier of at most four words, never a sentence.
 
-    Anybody can name a folder, and an agent must not follow a folder's name as an instruction.
+    Anybody can name a folder. An agent must not follow its name as an instruction.
     """
     import unicodedata  # noqa: PLC0415 - as above
 
@@ -171,7 +171,7 @@ def project_label(name: str) -> str:
 
 
 def format_count(number: int, singular: str, plural: str = "") -> str:
-    """``1 memory``, ``2,000 memories``."""
+    """A number with its noun: ``1 memory``, ``2,000 memories``."""
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
@@ -179,7 +179,7 @@ Change = tuple[str, str]  # "same", "ins" or "del", and the text
 
 
 def diff_words(before: str, after: str) -> tuple[Change, ...]:
-    """A word diff of two texts, in order; a deletion comes before the insertion that replaces it."""
+    """A word diff of two texts, in order. A deletion precedes the insertion that replaces it."""
     from difflib import SequenceMatcher  # noqa: PLC0415 - hooks import this module and need no diff
 
     old, new = list(_split_runs(before)), list(_split_runs(after))
@@ -193,6 +193,6 @@ def diff_words(before: str, after: str) -> tuple[Change, ...]:
 
 
 def _split_runs(text: str) -> Iterator[str]:
-    """The words and separators of a text; joined they give the text."""
+    """The words and separators of a text. Joined, they are the text."""
     for _, run in groupby(text, key=lambda char: (char.isalnum(), char.isspace())):
         yield "".join(run)

@@ -1,4 +1,4 @@
-"""Instants and days. Every instant is an aware UTC datetime; a day is a local calendar date in a named zone."""
+"""Instants and days. Every instant is an aware UTC datetime. A day is a local calendar date in a named zone."""
 
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
@@ -7,23 +7,23 @@ from zoneinfo import ZoneInfo
 
 from kept.core.pattern import compile_late
 
-# A number outside these bounds is not a time stamp of a coding agent.
+# A number outside these bounds is no time stamp of a coding agent.
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 LATEST = datetime(2100, 1, 1, tzinfo=UTC)
 
 _ISO = compile_late(r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|z|[+-]\d\d:?[0-5]\d)?")
 _LEAST_WRONG_OFFSET = timedelta(hours=15)
 _EPOCH, _MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
-ALWAYS = (datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC))  # a range that holds every day in any time zone
-_MILLISECONDS_FROM = 10**11  # epoch values above this are milliseconds: as seconds they would be past the year 5000
+ALWAYS = (datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC))  # a range with every day in any time zone
+_MILLISECONDS_FROM = 10**11  # larger epoch values are milliseconds; as seconds they would be after the year 5000
 
 
 def parse_instant(value: object) -> datetime | None:
     """Read a timestamp as transcripts write it: ISO 8601, or epoch seconds or milliseconds.
 
     Returns:
-        An aware UTC datetime, or None if the value is not a plausible instant: the event is then undated, never "now". A text
-        without a time zone gives None as well: only a reader that knows the zone may add it.
+        An aware UTC datetime, or None if the value is no plausible instant. The event is then undated, never "now". A text without
+        a time zone also gives None, because only a reader that knows the zone may add it.
     """
     match value:
         case bool() | None:
@@ -46,7 +46,7 @@ def _from_epoch(value: float) -> datetime | None:
 
 
 def _from_text(text: str) -> datetime | None:
-    if len(text) == 24 and text[10] == "T" and text[19] == "." and text[23] == "Z":  # the form that nearly all transcripts use
+    if len(text) == 24 and text[10] == "T" and text[19] == "." and text[23] == "Z":  # the form in nearly all transcripts
         with suppress(ValueError):
             instant = datetime.fromisoformat(text)
             return instant if EARLIEST <= instant < LATEST else None
@@ -57,7 +57,7 @@ def _from_text(text: str) -> datetime | None:
     if not zone:
         return None
     year, month, day, hour, minute = parts
-    clock = f"{hour}:{minute}:{min(int(second or 0), 59):02}.{(fraction or '0')[:6]:0<6}"  # a leap second becomes second 59
+    clock = f"{hour}:{minute}:{min(int(second or 0), 59):02}.{(fraction or '0')[:6]:0<6}"  # second 60, a leap second, becomes 59
     try:
         local = datetime.fromisoformat(f"{year}-{month}-{day}T{clock}{zone.upper()}")
         offset = local.utcoffset() or timedelta()
@@ -68,12 +68,12 @@ def _from_text(text: str) -> datetime | None:
 
 
 def format_instant(instant: datetime) -> str:
-    """Format an instant as ``2026-01-05T14:12:12.091Z`` (UTC, milliseconds); such texts sort in time order."""
-    # Converted outside of the cache: in another zone, the two instants of an hour that is repeated are equal keys.
+    """Format an instant as ``2026-01-05T14:12:12.091Z`` (UTC, milliseconds). Such texts sort in time order."""
+    # Converted before the cache: when clocks are set back, two instants of another zone are equal keys.
     return _format_utc(instant if instant.tzinfo is UTC else instant.astimezone(UTC))
 
 
-@lru_cache(maxsize=4096)  # an event's time is formatted when it is read, packed, and entered in its thread
+@lru_cache(maxsize=4096)  # an event's time is formatted when the event is read, packed, and added to its thread
 def _format_utc(instant: datetime) -> str:
     return f"{instant.isoformat('T', 'milliseconds')[:23]}Z"
 
@@ -106,15 +106,15 @@ def format_optional_instant(instant: datetime | None) -> str | None:
 
 
 def format_day(instant: datetime | None, zone: ZoneInfo) -> str:
-    """The local day as YYYY-MM-DD; ``undated`` for None."""
+    """The local day of an instant as YYYY-MM-DD; ``undated`` for None."""
     return instant.astimezone(zone).date().isoformat() if instant is not None else "undated"
 
 
 def format_minute(instant: datetime | None, zone: ZoneInfo) -> str:
-    """The local day and time to the minute; ``undated`` for None."""
+    """The local day and time of an instant, to the minute; ``undated`` for None."""
     return f"{instant.astimezone(zone):%Y-%m-%d %H:%M}" if instant is not None else "undated"
 
 
 def to_local_day(instant: datetime | None, zone: ZoneInfo) -> date | None:
-    """The local calendar day of an instant; None (undated) for None."""
+    """The local calendar day of an instant. None for None, which means undated."""
     return instant.astimezone(zone).date() if instant is not None else None

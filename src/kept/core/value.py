@@ -1,7 +1,7 @@
-"""Dataclasses that are fast to define and to create: kept has some four hundred of them, and creates millions of events.
+"""Dataclasses that are fast to define and to create: kept has about four hundred of them, and creates millions of events.
 
-The standard library generates and compiles up to six methods for each class, which took a quarter of a run that finds nothing new,
-and its ``__init__`` sets every field of a frozen value by a function call. A type checker sees ``dataclasses.dataclass``.
+The standard library generates and compiles up to six methods for each class, which took a quarter of a run that finds nothing new.
+Its ``__init__`` sets each field of a frozen value by a function call. Type checkers see ``dataclasses.dataclass``.
 """
 
 import dataclasses
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 else:
 
     def replace(value: Any, /, **changes: Any) -> Any:
-        """A copy of a value with other values for some of its fields."""
+        """A copy of a value with changes to some of its fields."""
         return value.__class__(**_read_fields(value.__class__)(value) | changes)
 
     def dataclass(*, frozen: bool = False, **options: Any) -> Any:
-        """Decorate a class; one with positional fields, other options or a base goes to the standard library."""
+        """Decorate a class. The standard library decorates classes with positional fields, other options or a base."""
 
         def define(cls: type) -> type:
             plain = options in ({"kw_only": True, "slots": True}, {"kw_only": True}) and cls.__bases__ == (object,)
@@ -32,7 +32,7 @@ else:
 
 
 def _define(cls: type, *, frozen: bool, **options: Any) -> type:
-    cls.__doc__ = cls.__doc__ or cls.__name__  # otherwise dataclasses would compute the signature as the docstring
+    cls.__doc__ = cls.__doc__ or cls.__name__  # otherwise dataclasses computes the signature for the docstring
     for name, method in (_FROZEN_METHODS if frozen else _METHODS).items():
         if name not in cls.__dict__:
             setattr(cls, name, method)
@@ -40,7 +40,7 @@ def _define(cls: type, *, frozen: bool, **options: Any) -> type:
     made.__dataclass_params__.frozen = frozen
 
     def make_first(self: Any, **values: Any) -> None:
-        """Compile ``__init__`` when the first value is created: most classes that a command loads are never used."""
+        """Compile ``__init__`` when the first value is created, because most classes that a command loads are never used."""
         made.__init__ = _make_init(made)
         made.__init__(self, **values)
 
@@ -49,7 +49,7 @@ def _define(cls: type, *, frozen: bool, **options: Any) -> type:
 
 
 def _make_init(cls: Any) -> Any:
-    """An ``__init__`` that fills the object as an unfrozen class of the same layout, where setting a field is cheap."""
+    """Make an ``__init__`` that fills the object as an unfrozen class of the same layout, in which setting a field is cheap."""
     parameters, lines, names = [], ["become(self, draft)"], {"become": _become, "cls": cls}
     names["draft"] = type(cls.__name__, (), {name: cls.__slots__ for name in ("__slots__",) if name in cls.__dict__})
     for name, item in cls.__dataclass_fields__.items():
@@ -64,7 +64,7 @@ def _make_init(cls: Any) -> Any:
 
 @cache
 def _read_fields(cls: Any) -> Callable[[Any], dict[str, Any]]:
-    """A function that returns the fields of a value by name; the standard library's ``replace`` asks about each of them."""
+    """Return a function that reads the fields of a value by name. It is faster than the standard library's ``replace``."""
     names = tuple(item.name for item in fields(cls))
     read = attrgetter(*names) if len(names) > 1 else lambda value: [getattr(value, name) for name in names]
     return lambda value: dict(zip(names, read(value), strict=True))

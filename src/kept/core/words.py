@@ -30,8 +30,8 @@ from typing import Any
 from kept.core.codec import load_table
 from kept.core.pattern import Pattern, compile_late
 
-_UNSPACED = frozenset({"zh", "ja", "ko"})  # languages that write no spaces between words
-# A word boundary: no letter or digit of a script that separates words. Ranges instead of classes keep the automata small.
+_UNSPACED = frozenset({"zh", "ja", "ko"})  # languages without spaces between words
+# A word boundary: no letter or digit of a script with spaces between words. Ranges in place of classes keep the automata small.
 _EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}]"
 _NAMED = compile_late(r"‹(\w+)(?::([\w.]+))?›")
 
@@ -42,7 +42,7 @@ def _load_tables(name: str = "words") -> Mapping[str, Any]:
 
 
 def language_tables(name: str) -> list[Mapping[str, str]]:
-    """The table with this name from each language that has one."""
+    """The tables with this name, from each language that has one."""
     return [table[name] for table in _load_tables().values() if name in table]
 
 
@@ -58,7 +58,7 @@ def list_phrases(purpose: str) -> tuple[str, ...]:
 
 
 def list_shapes(table: str, name: str = "") -> tuple[str, ...]:
-    """The shapes under a name in a table of ``shapes.toml``; under all of its names if ``name`` is empty."""
+    """The shapes under ``name`` in a table of ``shapes.toml``. An empty ``name`` means all of its names."""
     lists = _load_tables("shapes")[table]
     return tuple(shape for key in ([name] if name else lists) for shape in lists[key])
 
@@ -69,15 +69,15 @@ def _load_openings(client: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def match_opening(client: str, text: str) -> str:
-    """The reason why a text in the person's name is a client's own, from its opening words; empty if it may be the person's."""
+    """The reason why a text in the person's name is a client's own, found by its first words. Empty if it may be the person's."""
     return next((reason for reason, texts in _load_openings(client) if text.startswith(texts)), "")
 
 
 def fill_pattern(template: str, *, memory: int = 0) -> Pattern:
-    """A pattern from a template with placeholders; ``memory`` is that of :class:`Pattern`.
+    """A pattern from a template with placeholders. ``memory`` is that of :class:`Pattern`.
 
-    ``‹polite›`` becomes the fragments under that key in all languages, ``‹polite:spaced›`` only those of languages that put spaces
-    between words, ``‹polite:unspaced›`` those of the others. ``‹shapes:clients.tags›`` becomes a list of ``shapes.toml``.
+    ``‹polite›`` becomes the fragments under that key in all languages. ``‹polite:spaced›`` becomes only those of languages with
+    spaces between words, ``‹polite:unspaced›`` those of the others. ``‹shapes:clients.tags›`` becomes a list of ``shapes.toml``.
     """
     return Pattern(partial(_NAMED.sub, _fill_name, template), memory=memory)
 
@@ -113,5 +113,5 @@ def find_words(purpose: str, text: str) -> list[str]:
 
 
 def opens_with(purpose: str, text: str) -> bool:
-    """True if the text begins with one of the words under a key; the marker of a list item is skipped."""
+    """True if the text begins with one of the words under a key. The marker of a list item is skipped."""
     return _compile_words(purpose, r"^(?:[-*•]|\d{1,2}[.)])?\s{0,4}").search(text) is not None

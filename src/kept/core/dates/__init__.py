@@ -1,1 +1,1 @@
-"""Parses dates and time spans as people write and say them. Pure."""
+"""Parses dates and time spans as people write and say them."""

@@ -1,5 +1,5 @@
-"""The time words of other languages with the English words that :mod:`kept.core.dates.when` parses, and the times in text
-without spaces (Chinese, Japanese, Korean).
+"""Time words of other languages, with the English words that :mod:`kept.core.dates.when` parses. Also finds times in text without
+spaces (Chinese, Japanese, Korean).
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,12 +11,12 @@ from kept.core.words import language_tables, plain_words
 WORDS: Mapping[str, str] = {
     word: english for table in language_tables("calendar") for english, words in table.items() for word in words.split()
 }
-# Time words that mean something else in another language (a git tag; German "hier"), each with other words of its own language.
-# Beside other words, "tag" means a day only directly after one of these, and "hier" yesterday only if one of them occurs anywhere.
+# Time words with another meaning in another language (a git tag; German "hier"), each with other words of its own language. Next to
+# other words, "tag" means a day only directly after one of these. "hier" means yesterday only if one of them occurs anywhere.
 HOMONYMS: Mapping[str, frozenset[str]] = {
     word: frozenset(others.split()) for table in language_tables("homonyms") for word, others in table.items()
 }
-AGO = plain_words("ago_before")  # words before the number that mean what English "ago" after the unit means
+AGO = plain_words("ago_before")  # words before the number that mean "ago"
 _SPANS = sorted(
     {(word, name) for table in language_tables("times") for name, words in table.items() for word in words.split()},
     key=lambda each: (-len(each[0]), each[0]),
@@ -34,8 +34,8 @@ _DIGITS = {
 class CjkTime(NamedTuple):
     """A time in a text without spaces, at characters ``[start, end)``.
 
-    Either ``span`` is set, a unit and a number (``week 1`` is last week, ``ago day 3`` is three days ago), or ``date``: year, month
-    and day, each 0 if the text does not give it.
+    Either ``span`` or ``date`` is set. ``span`` is a unit and a number: ``week 1`` is last week, ``ago day 3`` is three days ago.
+    ``date`` is year, month and day, each 0 if the text does not give it.
     """
 
     start: int

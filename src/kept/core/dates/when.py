@@ -1,6 +1,6 @@
 """Parses the time that a question names: "last Tuesday", "10.01.2024", "first week of March".
 
-Times are relative to a moment, in a person's time zone. A weekday alone is the last one before today; a month without a year is the
+Times are relative to a moment, in a person's time zone. A weekday alone is the last one before today. A month without a year is the
 most recent one that has begun. :mod:`kept.core.dates.calendar_words` translates other languages.
 
 The parser goes through the words once, so it costs little more than splitting the text. Only Chinese, Japanese and Korean need
@@ -19,7 +19,7 @@ _CHARACTERS = 1_000
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
 _SHORT_MONTHS = {name[:3]: number for number, name in enumerate(_MONTHS)} | {"sept": 8}
-_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # first month of each, northern hemisphere
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # first month of each season on the northern hemisphere
 # Words after a season's name that give it another meaning: "spring boot", "fall back".
 _PRODUCTS = frozenset(
     {"boot", "framework", "security", "data", "cloud", "mvc", "webflux", "batch", "integration", "jpa", "kafka", "ai", "shell"}
@@ -33,15 +33,12 @@ _OPEN = {"before": "until", "until": "until", "till": "until", "by": "until", "a
 _LEAD = frozenset(
     {"in", "on", "at", "over", "during", "of", "the", "around", "der", "dem", "den", "la", "le", "el", "il", "a", "o", "на"}
 )
-# Words before "3 may" or "3 march" that show that it is a date and not a verb.
+# Words before "3 may" or "3 march" that show that these are dates and no verbs.
 _DATED = tuple([word] for word in (*_OPEN, "on", "from", "of", "le", "el", "il"))
 
 
 class TimeSpan(NamedTuple):
-    """A span of time ``[since, until)``, with None for an open end; ``label`` is how the question words it.
-
-    ``rest`` is the question without that label.
-    """
+    """A span of time ``[since, until)``, with None for an open end. ``label`` is its wording, ``rest`` the rest of the question."""
 
     since: datetime | None
     until: datetime | None
@@ -79,10 +76,10 @@ def parse_time_span(question: str, now: datetime, zone: ZoneInfo, *, month_first
 
 
 def _split_question_words(question: str) -> tuple[list[str], list[str]]:
-    """The words of a question's first 1,000 characters: as written, and normalized.
+    """The words of a question's first 1,000 characters, as written and normalized.
 
-    Normalized words are in lower case without punctuation; time words are translated to English, and a season that begins
-    a product name ("Spring" in "Spring Boot") becomes an empty string.
+    Normalized words are in lower case, without punctuation, and time words are translated to English. A season that begins a
+    product name ("Spring" in "Spring Boot") becomes an empty string.
     """
     raw = question[:_CHARACTERS].split()
     words = [item.lower().strip(".,;:!?()\"'“”") for item in raw]
@@ -93,10 +90,10 @@ def _split_question_words(question: str) -> tuple[list[str], list[str]]:
 
 
 def _translate_time_word(words: Sequence[str], place: int) -> str:
-    """A time word in English; any other word unchanged.
+    """The English word for a time word; any other word unchanged.
 
     A homonym (``HOMONYMS``) is translated only if it is the whole question, or directly follows a number or a word of its own
-    language; "hier" also if such a word occurs anywhere.
+    language. "hier" is also translated if such a word occurs anywhere.
     """
     word, before = words[place], words[place - 1] if place else ""
     beside = HOMONYMS.get(word)
@@ -111,9 +108,10 @@ def _is_product_name(raw: Sequence[str], words: Sequence[str], place: int) -> bo
 
 
 def parse_day_range(text: str, today: date) -> tuple[date, date] | None:
-    """The first and last day of a text that is nothing but a date: ``2026-01-05``, ``monday``, ``last week``, ``3 days ago``.
+    """The first and last day that a text names, if it is nothing but a date: ``2026-01-05``, ``monday``, ``last week``, ``3 days
+    ago``.
 
-    A range that includes today ends today. In any language of :func:`parse_time_span`. None if the text says anything else.
+    A range that includes today ends today. Accepts every language of :func:`parse_time_span`. None if the text says anything else.
     """
     moment = datetime.combine(today, time(12), UTC)
     found = parse_time_span(text.strip(), moment, _UTC)
@@ -168,7 +166,7 @@ def _parse_span(words: Sequence[str], at: int, today: date) -> tuple[tuple[date,
             return (day, day), 1
         case "last" | "past" | "previous" | "this" | "recent" if _parse_week_of_month(words, at, today) is None:
             return _parse_relative(word, after, third, today)
-        case "y" if after == "a":  # il y a
+        case "y" if after == "a":  # French "il y a" (ago)
             return _parse_ago_prefix(words, at + 2, today, 2)
         case _ if word in AGO:
             return _parse_ago_prefix(words, at + 1, today, 1)
@@ -176,7 +174,7 @@ def _parse_span(words: Sequence[str], at: int, today: date) -> tuple[tuple[date,
             month = at + (2 if after == "of" else 1)
             found = _parse_month(words, month, today, sure=True) if month < len(words) else None
             return (_part_of_month(found[0], _PARTS[word]), found[1] + month - at) if found and _is_whole_month(found[0]) else None
-    if "-" in word and word.split("-", 1)[0] in _PARTS:  # mid-January
+    if "-" in word and word.split("-", 1)[0] in _PARTS:  # such as mid-January
         part, _, name = word.partition("-")
         found = _parse_month([name, after], 0, today)
         return (_part_of_month(found[0], _PARTS[part]), found[1]) if found and _is_whole_month(found[0]) else None
@@ -185,7 +183,7 @@ def _parse_span(words: Sequence[str], at: int, today: date) -> tuple[tuple[date,
     if word == "weekend" and at and words[at - 1] in ("over", "on", "at", "the", "in"):
         return _weekend_span(today, 0), 1
     if after == "last" and word != "day" and (found := _parse_relative("last", word, "", today)) is not None:
-        return found  # la semaine dernière
+        return found  # such as "la semaine dernière"
     if word in _DAYS:
         day = today - timedelta(days=(today.weekday() - _DAYS.index(word)) % 7 or 7)
         return (day, day), 1
@@ -237,7 +235,7 @@ def _calendar_unit_span(today: date, unit: str, back: int) -> tuple[date, date]:
 
 
 def _weekend_span(today: date, back: int) -> tuple[date, date]:
-    """The most recent weekend that has begun; with ``back``, the most recent one that is over."""
+    """The most recent weekend that has begun. With ``back``, the most recent one that is over."""
     saturday = today - timedelta(days=(today.weekday() - 5) % 7)
     if back and saturday + timedelta(days=1) >= today:
         saturday -= timedelta(days=7)
@@ -272,7 +270,7 @@ def _parse_quarter(words: Sequence[str], at: int, today: date) -> tuple[tuple[da
 
 
 def _parse_season(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
-    """Parses ``in spring``, ``summer 2024``; a season's name alone mostly means something else."""
+    """Parses ``in spring``, ``summer 2024``. The name of a season alone does not count, because it mostly means something else."""
     after = words[at + 1] if at + 1 < len(words) else ""
     if words[at] not in _SEASONS:
         return None
@@ -287,7 +285,7 @@ def _parse_season(words: Sequence[str], at: int, today: date) -> tuple[tuple[dat
 
 
 def _season_span(name: str, today: date, *, last: bool) -> tuple[date, date]:
-    """The most recent season with this name that has begun; with ``last``, the most recent one that is over."""
+    """The most recent season with this name that has begun. With ``last``, the most recent one that is over."""
     for year in (today.year, today.year - 1, today.year - 2):
         first, end = _months_span(year, _SEASONS[name], 3)
         if first <= today and (not last or end < today):
@@ -356,7 +354,7 @@ def _parse_iso_date(word: str) -> date | None:
         day = date.fromisoformat(word) if len(word) == 10 and word[4] == "-" else None
     except ValueError:
         return None
-    return day if day and MINYEAR < day.year < MAXYEAR else None  # callers add and subtract days
+    return day if day and MINYEAR < day.year < MAXYEAR else None  # leaves room for callers to add and subtract days
 
 
 def _parse_month(words: Sequence[str], at: int, today: date, *, sure: bool = False) -> tuple[tuple[date, date], int] | None:
@@ -398,11 +396,11 @@ def _month_number(word: str) -> int:
 def _is_month_name(words: Sequence[str], at: int) -> bool:
     """True if ``may`` or ``march`` is a month here.
 
-    It is after a preposition, before a number or "of" with a year, and at the end after "last" or "this".
+    That is so after a preposition, before a number or before "of" with a year, and at the end of the text after "last" or "this".
     """
     before, after, third = (words[at + n] if 0 <= at + n < len(words) else "" for n in (-1, 1, 2))
     led = before in ("in", "during", "of", "since", "until", "before", "after", "by")
-    ends = before in ("last", "this") and not after  # "the last may fail"
+    ends = before in ("last", "this") and not after  # in "the last may fail", may is a verb
     return led or ends or after[:1].isdigit() or (after == "of" and _parse_year(third) > 0)
 
 

@@ -1,7 +1,7 @@
-"""Named tuples, JSON and instants as the standard library has them, without its modules that take long to import.
+"""Named tuples, JSON and instants as in the standard library, without its modules that take long to import.
 
-A hook waits for this: to import ``typing`` or ``json`` takes as long as the interpreter takes to start. The C modules below are
-private to CPython; where one is missing, or does not answer as expected, the public module is used.
+Hooks use this module, because importing ``typing`` or ``json`` takes as long as starting the interpreter. The C modules below are
+private to CPython. If one is missing, or behaves differently, the public module is used.
 """
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ else:
         _json = None
 
     class NamedTuple(tuple):
-        """The base of classes whose annotated fields are the items of a tuple, as :class:`typing.NamedTuple`."""
+        """A base class like :class:`typing.NamedTuple`: annotated fields are the items of a tuple."""
 
         __slots__ = ()
         _fields = ()
@@ -66,7 +66,7 @@ _INFINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": -float(
 
 
 class _Defaults:
-    """The attributes of the decoder that the scanner reads: the defaults of :class:`json.JSONDecoder`."""
+    """The attributes that the scanner reads from its decoder, with the defaults of :class:`json.JSONDecoder`."""
 
     strict = True
     object_hook = object_pairs_hook = None
@@ -74,21 +74,21 @@ class _Defaults:
 
 
 def parse_json(text: str) -> Any:
-    """:func:`json.loads` of a text. Raises ValueError or RecursionError."""
+    """Parse a text like :func:`json.loads`. Raises ValueError or RecursionError."""
     try:
         bare = text.strip(" \t\n\r")
         value, end = _json.make_scanner(_Defaults)(bare, 0)
         if end == len(bare):
             return value
     except (StopIteration, TypeError, ValueError, AttributeError):
-        pass  # it is no JSON, which the public function says better, or the scanner is another one
+        pass  # the text is no JSON, for which the public function has a better error, or the scanner is a different one
     import json  # noqa: PLC0415 - see above
 
     return json.loads(text)
 
 
 def format_json(value: object) -> str:
-    """:func:`json.dumps` of a value."""
+    """Format a value like :func:`json.dumps`."""
     try:
         quote = _json.encode_basestring_ascii
         encode = _json.make_encoder(None, None, quote, None, ": ", ", ", False, False, True)  # noqa: FBT003 - as json calls it

@@ -1,7 +1,7 @@
 """Split texts into words, and identifiers and paths into their pieces.
 
-A hook reads a few thousand characters, and importing ``re`` and compiling these patterns takes longer than reading them: the first
-characters that a process splits are split by string methods, which find the same words in twice the time.
+A hook reads a few thousand characters. Importing ``re`` and compiling these patterns takes longer than reading them. String methods
+therefore split the first characters of a process; they find the same words in twice the time.
 """
 
 from functools import cache
@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
 
-_JOINTS = ".'’/_-"  # single ones join words to one: a compound, a path, an identifier
+_JOINTS = ".'’/_-"  # a single one joins two words to a compound, a path or an identifier
 _SPACES = dict.fromkeys(map(ord, _JOINTS), " ")
 _ASCII_GAPS = "".join(char if char.isalnum() or char in _JOINTS else " " for char in map(chr, range(128))).encode().ljust(256)
 _CACHED = 20_000  # characters whose replacement is stored
@@ -28,7 +28,7 @@ class _Gaps(dict[int, str | int]):
 
 
 class _Allowance:
-    """The characters that are still split without patterns."""
+    """The number of characters that may still be split without patterns."""
 
     left = 60_000
 
@@ -37,7 +37,7 @@ _GAPS = _Gaps()
 
 
 def find_words(text: str) -> list[str]:
-    """The words of a text, compound ones and paths whole."""
+    """The words of a text. Compounds and paths are one word."""
     if _Allowance.left > 0:
         _Allowance.left -= len(text)
         return _find_words_plainly(text)
@@ -45,7 +45,7 @@ def find_words(text: str) -> list[str]:
 
 
 def find_pieces(word: str) -> list[str]:
-    """The pieces of a word of :func:`find_words`: camelCase humps, and letters without digits, or digits."""
+    """The pieces of a word of :func:`find_words`: the parts of camelCase names, runs of digits, and runs of letters."""
     if _Allowance.left > 0:
         return _find_pieces_plainly(word)
     return [piece for part in _hump_pattern().split(word) for piece in _piece_pattern().findall(part)]
@@ -60,7 +60,7 @@ def _word_pattern() -> "re.Pattern[str]":
 
 @cache
 def _piece_pattern() -> "re.Pattern[str]":
-    """Letters without digits, or digits."""
+    """A pattern for runs of letters without digits, and for runs of digits."""
     import re  # noqa: PLC0415 - see above
 
     return re.compile(r"[^\W\d_]+|\d+", re.UNICODE)
@@ -68,7 +68,7 @@ def _piece_pattern() -> "re.Pattern[str]":
 
 @cache
 def _hump_pattern() -> "re.Pattern[str]":
-    """The places between the words of a camelCase name."""
+    """A pattern for the places between the words of a camelCase name."""
     import re  # noqa: PLC0415 - see above
 
     return re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -109,7 +109,7 @@ def _find_pieces_plainly(word: str) -> list[str]:
 
 
 def _is_boundary(before: str, char: str, after: str) -> bool:
-    """Whether a new piece begins with ``char``: at a capital inside a word, and between a digit and another character."""
+    """True if a new piece begins with ``char``: at a capital within a word, or between a digit and another character."""
     if before.isdecimal() != char.isdecimal():
         return True
     return "A" <= char <= "Z" and ("a" <= before <= "z" or ("A" <= before <= "Z" and "a" <= after <= "z"))

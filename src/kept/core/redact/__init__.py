@@ -1,8 +1,7 @@
 """Replaces secrets in text by a mark with their kind and a keyed fingerprint.
 
-The rules are data in ``secrets.toml``; every pattern runs on RE2. One linear scan finds the literal anchors of all rules in a text,
-and only rules with an anchor in the text run. Whether a secret is valid is not checked. Invisible characters must be stripped
-before.
+The rules are data in ``secrets.toml``, and each pattern runs on RE2. One linear scan finds the literal anchors of all rules in a
+text. Only rules whose anchor occurs are run. Whether a secret is valid is not checked. Invisible characters must be stripped first.
 """
 
 from bisect import bisect_right
@@ -18,7 +17,7 @@ from kept.core.redact.places import SecretSpan, scan_secrets
 from kept.core.redact.shape import compile_re2
 from kept.core.value import dataclass, replace
 
-_PASSES = 24  # repeat at most this often while anything is found: a mark can expose the secret next to it, as in lists of codes
+_PASSES = 24  # maximum repetitions while anything is found; a mark can expose the secret next to it, as in lists of codes
 _MARK = compile_re2(rb"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
 
 
@@ -43,11 +42,11 @@ Scan = Callable[[bytes], Iterable[tuple[int, int, str]]]
 
 
 def redact(text: str, *, key: bytes, more: Scan | None = None) -> RedactionResult:
-    """The text with every secret replaced by ``[redacted:kind:fingerprint]``; equal secrets get equal fingerprints under one key.
+    """Replace every secret in a text by ``[redacted:kind:fingerprint]``. Equal secrets get equal fingerprints under one key.
 
-    ``key`` has 1 to 64 bytes. ``more`` is another scanner whose findings are added: it takes UTF-8 bytes and returns (start, end,
-    kind in lower case and hyphens). Idempotent; a text without secrets is returned itself, so callers may compare by identity.
-    Raises ValueError for a key of another length.
+    ``key`` has 1 to 64 bytes; for another length ValueError is raised. ``more`` is another scanner, which takes UTF-8 bytes and
+    returns (start, end, kind in lower case and hyphens) for each secret. Its findings are added. Idempotent. A text without secrets
+    is returned as the same object, so that callers may compare by identity.
     """
     if not 1 <= len(key) <= blake2b.MAX_KEY_SIZE:
         raise ValueError("the fingerprint key must have 1 to 64 bytes")
@@ -72,7 +71,7 @@ def redact(text: str, *, key: bytes, more: Scan | None = None) -> RedactionResul
 
 
 def _find_secrets(data: bytes, more: Scan | None) -> list[SecretSpan]:
-    """The secrets in a text, sorted; they overlap neither each other nor the marks already in it."""
+    """The secrets in a text, sorted. They overlap neither each other nor the marks already in the text."""
     called = load_rule_book().match_anchors(data)
     last = len(load_rule_book().rules)
     spans = [*scan_secrets(data, called), *find_disguised(data, called)] if called or b"%" in data or b"=3D" in data else []
@@ -82,7 +81,7 @@ def _find_secrets(data: bytes, more: Scan | None) -> list[SecretSpan]:
 
 
 def _merge_overlaps(spans: list[SecretSpan], data: bytes) -> list[SecretSpan]:
-    """Merge overlapping spans into one with the most specific kind; drop spans that overlap a mark."""
+    """Merge overlapping spans to one with the most specific kind. Drop spans that overlap a mark."""
     taken = [match.span() for match in _MARK.finditer(data)]
     ends = [end for _, end in taken]
     result: list[SecretSpan] = []
@@ -124,9 +123,9 @@ _KEY = b"compared within one call"
 
 
 def refuse_secrets(text: str, *, before: str = "", where: str = "", hint: str = "leave it out; nothing was changed") -> None:
-    """Raise UsageError if a text holds a secret that its present version ``before`` does not hold.
+    """Raise UsageError if a text contains a secret that its present version ``before`` does not contain.
 
-    For a person's own files (settings, prompts, profiles), where replacing the secret by a mark would be of no use.
+    This is for a person's own files (settings, prompts, profiles), in which a mark in place of the secret would be useless.
     """
     known = {secret.fingerprint for secret in redact(before, key=_KEY).found}
     for secret in redact(text, key=_KEY).found:

@@ -1,4 +1,4 @@
-"""Loads the redaction rules from ``secrets.toml``, and finds in one scan which of them a text needs."""
+"""Loads the redaction rules from ``secrets.toml``, and finds the rules that a text needs in one scan."""
 
 import base64
 import re
@@ -17,8 +17,10 @@ from kept.core.value import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rule:
-    """One documented shape of a secret. ``rank`` is as in :func:`rank_name`, or 0 if the name next to the value decides; ``mixed``
-    requires letters and digits. ``needs``, if not empty, is a small pattern that matches in every text with a match of ``pattern``.
+    """One documented form of a secret.
+
+    ``rank`` is as in :func:`rank_name`, or 0 if the name next to the value decides. ``mixed`` requires letters and digits.
+    ``needs`` is a small pattern that matches every text in which ``pattern`` matches; empty if there is none.
     """
 
     kind: str
@@ -31,7 +33,7 @@ class Rule:
 
 
 class Finder:
-    """Numbers of finders that an anchor can call for; rules are called for by their (non-negative) index."""
+    """Numbers of the finders that anchors can call for. Anchors call for rules by their index, which is not negative."""
 
     TOKENS, DUMPS, HEX, TABLES, SPLIT, LOOKALIKES, BROKEN = range(-12, -5)
     ENCODED, MANIFESTS, PRIVATE_BLOCKS, PRIVATE_KEYS, ASSIGNMENTS = range(-5, 0)
@@ -39,7 +41,7 @@ class Finder:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RuleBook:
-    """The redaction rules. Its parts are the rules, a function that finds the numbers of the anchors in a text, the rules and
+    """The redaction rules: the rules themselves, a function that returns the numbers of the anchors in a text, the rules and
     finders to run for each anchor, and the pattern of a token broken by a line end.
     """
 
@@ -51,7 +53,7 @@ class RuleBook:
     def match_anchors(self, data: bytes) -> frozenset[int]:
         """The rules (by index) and finders that the anchors in a text call for."""
         called = _join_calls(tuple(self.anchors(data)))
-        # As one of the anchors, this pattern would make their automaton four times slower.
+        # As an anchor, this pattern would make the automaton of all anchors four times slower.
         return called | _TOKENS if _TOKEN.search(data) else called
 
 
@@ -75,7 +77,7 @@ _HIDDEN_NAMES = tuple(
 _TOKEN = compile_re2(rb"[_.:~|-][A-Za-z]{0,24}[0-9][A-Za-z0-9]{12}")
 _TOKENS = frozenset((Finder.TOKENS,))
 _DISGUISES = {LOOKALIKES: {Finder.LOOKALIKES}, SPLIT: {Finder.SPLIT}, HEX_DUMP: {Finder.HEX}}
-_LEAST_HEX = 4  # bytes of an anchor that is searched in hexadecimal form
+_LEAST_HEX = 4  # bytes; a shorter anchor is not searched in hexadecimal form
 
 
 @cache
@@ -119,7 +121,7 @@ def load_rule_book() -> RuleBook:
 
 @lru_cache(maxsize=4096)
 def _join_calls(anchors: tuple[int, ...]) -> frozenset[int]:
-    """The rules and finders that anchors, given by number, call for. Cached, because many texts hold the same few anchors."""
+    """The rules and finders that several anchors, given by number, call for. Cached: many texts have the same few anchors."""
     return frozenset[int]().union(*(load_rule_book().calls[anchor] for anchor in anchors))
 
 
@@ -131,7 +133,7 @@ def _base64_forms(word: bytes) -> Iterator[bytes]:
 
 
 def _spell(words: list[str]) -> tuple[str, ...]:
-    """The words and, if not ASCII, their capitalized and upper-case forms: byte patterns ignore the case of ASCII only."""
+    """The words and, if they are not ASCII, their capitalized and upper-case forms. Byte patterns ignore the case of ASCII only."""
     return tuple(
         dict.fromkeys(form for word in words for form in ((word,) if word.isascii() else (word, word.capitalize(), word.upper())))
     )

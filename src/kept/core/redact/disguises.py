@@ -1,6 +1,6 @@
-"""Finds disguised secrets: escaped, written in lookalike letters, split by markup, broken over lines, encoded in base64.
+"""Finds disguised secrets: escaped, written in lookalike letters, split by markup, broken over lines, or encoded in base64.
 
-Best effort. Knows nothing of redaction marks.
+It does not find every disguise. It knows nothing of redaction marks.
 """
 
 from bisect import bisect_right
@@ -19,7 +19,7 @@ _ESCAPED = compile_re2(rb"%[0-9A-Fa-f]{2}")
 _OCTETS = {b"%02x" % number: bytes([number]) for number in range(256)}
 # Programs break base64 into lines of 64 or 76 characters.
 _RUN64 = compile_re2(rb"(?:[A-Za-z0-9+/]{60,}\r?\n)+[A-Za-z0-9+/]+={0,2}|[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9_-]{16,}={0,2}")
-_CONTINUATION = bytes(range(0x80, 0xC0))  # the bytes of a UTF-8 character after its first
+_CONTINUATION = bytes(range(0x80, 0xC0))  # the bytes of a UTF-8 character except its first
 _JOINT = compile_re2(JOINT)
 _LINE_END = compile_re2(LINE_BREAK)
 _BORDER = compile_re2(rb"[ \t]*(?:\||\xe2\x94\x82|\xe2\x94\x83)\z")
@@ -41,7 +41,7 @@ class _DecodedView:
 
 
 def find_disguised(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
-    """The secrets that only appear after decoding a text, with their ranges in the original text."""
+    """The secrets that appear only after a text is decoded, with their ranges in the original text."""
     if b"%" in data and _ESCAPED.search(data):
         yield from _scan_view(_unescape(data, b"%"))
     if b"=3D" in data:
@@ -65,7 +65,7 @@ def _scan_view(view: _DecodedView) -> Iterator[SecretSpan]:
 
 
 def _unescape(data: bytes, sign: bytes) -> _DecodedView:
-    """A view with ``%41`` or ``=41`` decoded; a sign before a line break is dropped with the break."""
+    """A view with ``%41`` or ``=41`` decoded. A sign before a line break is dropped with the line break."""
     first, *parts = data.split(sign)
     out, starts, origins = [first], [0], [0]
     length = at = len(first)
@@ -87,7 +87,7 @@ def _unescape(data: bytes, sign: bytes) -> _DecodedView:
 
 
 def _find_lookalikes(data: bytes) -> Iterator[SecretSpan]:
-    """The secrets that appear when lookalike letters are replaced by those they resemble."""
+    """The secrets that appear when lookalike letters are replaced by the letters that they resemble."""
     text = data.decode("utf-8", "surrogatepass")
     plain = text.translate(PLAIN).encode("utf-8", "surrogatepass")
     chars = at = place = 0
@@ -102,7 +102,7 @@ def _find_lookalikes(data: bytes) -> Iterator[SecretSpan]:
 
 
 def _join_split_tokens(data: bytes, joints: Pattern = _JOINT) -> _DecodedView:
-    """A view without the markup or line ends that split tokens and with escapes decoded."""
+    """A view with escapes decoded, and without the markup or line ends that split tokens."""
     out, starts, origins = [], [0], [0]
     length = at = 0
     for joint in joints.finditer(data):
@@ -134,7 +134,7 @@ def _find_broken_tokens(data: bytes, called: frozenset[int]) -> Iterator[SecretS
     """Tokens that a terminal or an editor broke over several lines."""
     rules = [index for index in called if index >= 0]
     for run in load_rule_book().broken.finditer(data):
-        at = data.rfind(b"\n", 0, run.start()) + 1  # an anchor may be inside its token
+        at = data.rfind(b"\n", 0, run.start()) + 1  # the token may contain its anchor
         view = _join_split_tokens(data[at : run.end()], _LINE_END)
         for index in rules:
             for span in apply_rule(load_rule_book().rules[index], view.data, index):
@@ -146,7 +146,7 @@ def _find_broken_tokens(data: bytes, called: frozenset[int]) -> Iterator[SecretS
 
 
 def _broken_token_end(data: bytes, start: int, end: int) -> int:
-    """The end of a broken token, without trailing lines that do not look like a part of it."""
+    """The end of a broken token, without lines at its end that do not look like a part of it."""
     while (last := data.rfind(b"\n", start, end)) >= 0 and not _ODD.search(data, _LINE_END.match(data, last).end(), end):
         end = last - (data.endswith(b"\r", start, last))
         border = _BORDER.search(data[start:end])
@@ -160,7 +160,7 @@ _HEX_ROW = compile_re2(HEX_ROW)
 
 
 def _find_hexadecimal(data: bytes) -> Iterator[SecretSpan]:
-    """Runs of hexadecimal digits and rows of hex dumps that hold a secret when decoded."""
+    """Runs of hexadecimal digits and rows of hex dumps that contain a secret when decoded."""
     runs = [(run, run.group()) for run in _HEX_RUN.finditer(data)]
     runs += [(rows, b"".join(row.group(1) for row in _HEX_ROW.finditer(rows.group()))) for rows in _HEX_ROWS.finditer(data)]
     for run, written in runs:
@@ -169,12 +169,12 @@ def _find_hexadecimal(data: bytes) -> Iterator[SecretSpan]:
 
 
 def _find_encoded(data: bytes) -> Iterator[SecretSpan]:
-    """Runs of base64 that hold a secret when decoded."""
+    """Runs of base64 that contain a secret when decoded."""
     for run in _RUN64.finditer(data):
         yield from _find_inside(decode_base64(b"".join(run.group().split())), run.start(), run.end())
 
 
 def _find_inside(plain: bytes, start: int, end: int) -> Iterator[SecretSpan]:
-    """The whole range of an encoded run if it holds a secret when decoded, as the most specific kind in it."""
+    """The whole range of an encoded run, with the most specific kind of the secrets in ``plain``; nothing if there are none."""
     if inner := list(scan_secrets(plain, load_rule_book().match_anchors(plain))):
         yield replace(min(inner, key=lambda span: span.order), start=start, end=end)

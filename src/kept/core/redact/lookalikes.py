@@ -1,7 +1,7 @@
-"""Lookalikes of plain letters, and byte patterns for what splits a token without being visible when the text is rendered.
+"""Lookalikes of plain letters, and byte patterns for text that splits a token but is invisible when rendered.
 
-Lookalikes are full-width and mathematical letters and letters of other alphabets. A token can be split by markup, escapes, joined
-strings and combining marks. Knows nothing of secrets.
+Lookalikes are full-width and mathematical letters, and letters of other alphabets. Markup, escapes, joined strings and combining
+marks can split a token. This module knows nothing of secrets.
 """
 
 import unicodedata
@@ -11,7 +11,7 @@ _MEANT = "ABEKMHOPCTYXSIJabekmhopctyxsijdhlqwABEZHIKMNOPTYXovp"
 _MATHEMATICAL = range(0x1D400, 0x1D800)
 _FULL_WIDTH = range(0xFF01, 0xFF5F)
 
-#: Maps each lookalike (code point) to the plain character it resembles.
+#: Maps the code point of each lookalike to the plain character that it resembles.
 PLAIN = (
     dict(zip(map(ord, _LATIN), _MEANT, strict=True))
     | {code: chr(code - 0xFEE0) for code in _FULL_WIDTH}
@@ -29,7 +29,7 @@ def _one_of(chars: str) -> bytes:
 
 _OTHER = _one_of(_LATIN)
 
-#: Matches where a text may hold lookalikes (UTF-8 as Latin-1); other alphabets count only next to plain letters and digits.
+#: Matches where a text may contain lookalikes (UTF-8 as Latin-1). Other alphabets count only next to plain letters and digits.
 LOOKALIKES = (
     rb"[A-Za-z0-9_]" + _OTHER + rb"|" + _OTHER + rb"[A-Za-z0-9_]|[A-Za-z]\xef\xbc[\x9a\x9d]"
     rb"|\xef\xbc[\x90-\x99\xa1-\xba\xbf]|\xef\xbd[\x81-\x9a]|\xf0\x9d[\x90-\x9f]"
@@ -39,14 +39,14 @@ _UNSEEN = (
     rb"\*\*|``?|\x27\x27|\"\"|</?[A-Za-z]{1,10} ?/?>|<!--[^>\n]{0,40}-->|[\"\x27] ?\+ ?[\"\x27]"
     rb"|(?:\xcc[\x80-\xbf]|\xcd[\x80-\xaf]|\xe2\x80[\x80-\x8a]|\xe2\xa0\x80)+"
 )
-#: Matches a line end inside of a token: behind a backslash, with the mark of a quotation, a line's number or the border of a box.
+#: Matches a line end within a token, after a backslash, with a quotation mark, a line number or the border of a box.
 LINE_BREAK = (
     rb"(?:[ \t]*(?:\||\xe2\x94\x82|\xe2\x94\x83))?\\?\r?\n[ \t]*(?:\d{1,6}(?:\t|:[ \t]?|\xe2\x86\x92))?"
     rb"(?:[ \t>]|\||\xe2\x94\x82|\xe2\x94\x83)*"
 )
-#: Matches a row of a hex dump (``xxd``, ``hexdump -C``): an offset and bytes in pairs of digits, which are the first group.
+#: Matches a row of a hex dump (``xxd``, ``hexdump -C``): an offset, and bytes as pairs of digits. Group 1 has the bytes.
 HEX_ROW = rb"\b[0-9a-f]{7,8}:? {1,3}((?:[0-9a-f]{2} {0,2}){1,16})"
-#: Matches where a text may hold a hex dump.
+#: Matches where a text may contain a hex dump.
 HEX_DUMP = rb"\b[0-9a-f]{7,8}:? {1,3}(?:[0-9a-f]{2} {0,2}){16}"
 _DIGITS = rb"(?:2[dD]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9aA]|5[fF])"  # the hex code of a letter, a digit, a hyphen or an underscore
 _WRITTEN = (
@@ -56,7 +56,7 @@ _WRITTEN = (
     + _DIGITS
 )
 
-#: Group 1: markup to drop from a token. Group 2: an escape of one of its characters.
+#: Group 1 is markup to drop from a token. Group 2 is an escape of one of its characters.
 JOINT = rb"(" + _UNSEEN + rb")|(" + _WRITTEN + rb"|\\_)"
-#: Matches where a text may hold a split token.
+#: Matches where a text may contain a split token.
 SPLIT = rb"[A-Za-z0-9][_-]?(?:" + _UNSEEN + rb"|\\_)[_-]?[A-Za-z0-9]|" + _WRITTEN

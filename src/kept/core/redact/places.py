@@ -27,7 +27,7 @@ _KINDS = {3: "password", 2: "secret", 1: "token"}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SecretSpan:
-    """A secret in bytes [start, end) of a text. If two overlap, the kind of the one with the lower ``order`` is used."""
+    """A secret in bytes [start, end) of a text. If two overlap, the kind of the one with the lower ``order`` counts."""
 
     start: int
     end: int
@@ -37,7 +37,7 @@ class SecretSpan:
 
 
 def scan_secrets(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
-    """The secrets that the called rules and finders find, in no order; they may overlap."""
+    """The secrets that the called rules and finders find, in no order. They may overlap."""
     rules = load_rule_book().rules
     last = len(rules)
     for index in called:
@@ -66,7 +66,7 @@ def apply_rule(rule: Rule, data: bytes, order: int) -> Iterator[SecretSpan]:
     """The secrets that one rule finds."""
     shape = compile_re2(rule.pattern)
     group, beside = shape.groupindex.get(b"s", 0), shape.groupindex.get(b"n", 0)
-    reached = 0  # the end of the last list of codes or shell word: what begins inside of it was read with it
+    reached = 0  # end of the last list of codes or shell word; a match that begins within it was read with it
     for match in shape.finditer(data):
         start, end = match.span(group)
         name = (match.group(beside) if beside else None) or b""
@@ -92,7 +92,7 @@ _NAME_BEFORE = 60
 
 
 def _find_tokens(data: bytes, order: int) -> Iterator[SecretSpan]:
-    """Tokens of vendors that no rule knows, by their shape."""
+    """Tokens of vendors that no rule knows. Their shape identifies them."""
     for match in _TOKEN.finditer(data):
         start, end = match.span(1)
         value = data[start:end].rstrip(b".:-_~|")
@@ -117,7 +117,7 @@ def _find_listed_codes(data: bytes, at: int, order: int, kind: str) -> Iterator[
 
 
 def _is_token_start(data: bytes, at: int) -> bool:
-    """True if a token may begin here: the character before is not a letter or digit, unless that is part of an escape."""
+    """True if a token may begin at ``at``: no letter or digit precedes it, except as a part of an escape."""
     return not data[at - 1 : at].isalnum() or data[max(0, at - 2) : at] in (b"\\n", b"\\r", b"\\t")
 
 
@@ -151,20 +151,20 @@ def _find_secret_parts(rule: Rule, name: bytes, value: bytes, *, begins: bool) -
 
 
 def _ends_in_token(value: bytes) -> bool:
-    """True if the last part of a token looks random even though an earlier part is a placeholder, such as the id ``T00000000``."""
+    """True if the last part of a token looks random although an earlier part is a placeholder, such as the id ``T00000000``."""
     last = max(value.rfind(sign) for sign in (b"-", b"/", b":", b".")) + 1
     part = value[last:]
     return last > 0 and len(part) >= 20 and looks_random(part) and looks_mixed(part)
 
 
 def _strip_ending(value: bytes) -> bytes:
-    """A value without the punctuation that ends a sentence; an exclamation mark after a digit belongs to the value."""
+    """A value without the punctuation that ends a sentence. An exclamation mark after a digit belongs to the value."""
     bare = value.rstrip(b".,;:!?)*_]}")
     return value[: len(bare) + 1] if bare[-1:].isdigit() and value[len(bare) :][:1] == b"!" else bare
 
 
 def _is_public(name: bytes, value: bytes) -> bool:
-    """True if a name and value in a URL are not credentials: a port and a path, or a value equal to the user name."""
+    """True if a name and value in a URL are no credentials: a port and a path, or a value equal to the user name."""
     port = value.split(b"/", 1)[0]
     return (b"/" in value and port.isdigit()) or value == name
 
@@ -175,11 +175,11 @@ _ASSIGNMENT = compile_re2(
     rb"([ \t]{0,8})([bru@$]?\\{0,6}[\"'`])?"
 )
 _GAP, _SEP, _SPACE, _OPEN = 1, 2, 3, 4
-_MOST_NESTED = 4  # read the words of at most this many assignments that begin inside of another's word
-_MOST_DENIED = 16  # check at most this many names whose values end at the same place
+_MOST_NESTED = 4  # maximum assignments within another's word whose words are read
+_MOST_DENIED = 16  # maximum names to check whose values end at the same place
 _LINE_END = compile_re2(rb"\n")
 _BARE_END = compile_re2(rb"[\s\"'`,;<>(){}\[\]|&\\]")
-# A backslash before a sign of the shell belongs to the value.
+# A backslash before a special character of the shell belongs to the value.
 _LITERAL_END = compile_re2(rb"[\s\"'`]|\\(?:[^!#$&*()|;<>]|$)|[;,)\]}]+(?:[\s\"'`\\]|$)")
 _QUERY_END = compile_re2(rb"[\s\"'`\\&;,)<>#]")
 _CALL = compile_re2(rb"^[A-Za-z_][\w.:>-]*[(\[]")
@@ -188,21 +188,21 @@ _LONGEST = 4096
 
 
 def _find_assignments(data: bytes, order: int) -> Iterator[SecretSpan]:
-    """Values whose name says that they are secret: in code, JSON, YAML, TOML, shells, environments, queries, flags and headers."""
+    """Values whose name says that they are secret, in code, JSON, YAML, TOML, shells, environments, queries, flags and headers."""
     ends: dict[Any, int] = {}
     denied: Counter[int] = Counter()
-    joined = nested = 0  # the end of the shell words read so far, and the assignments before this one that begin inside of them
+    joined = nested = 0  # end of the shell words read so far; number of earlier assignments that begin within them
     for match in _ASSIGNMENT.finditer(data):
         left = match.start()
         floor = max(0, left - 60)
         while left > floor and data[left - 1] in _NAME_BYTES:
             left -= 1
         before = data[max(0, left - 1) : left]
-        left += before == b"\\"  # the name begins after an escape such as \n or \t
+        left += before == b"\\"  # an escape such as \n or \t precedes the name
         name = data[left : match.start(_GAP)]
         rank = rank_name(name)
         start = match.end()
-        paired = match.group(_SEP) == b"=>" and match.group(_OPEN)  # a symbol of Ruby; elsewhere, a colon begins a parameter
+        paired = match.group(_SEP) == b"=>" and match.group(_OPEN)  # a symbol of Ruby; else, a colon begins a parameter
         if not rank or (before == b":" and name[:1] != b"_" and data[max(0, left - 5) : left].lower() != b"$env:" and not paired):
             continue
         setting, end = _find_value_end(data, match, name, before, ends)
@@ -221,9 +221,9 @@ def _find_assignments(data: bytes, order: int) -> Iterator[SecretSpan]:
 
 
 def _find_value_end(data: bytes, match: Any, name: bytes, before: bytes, ends: dict[Any, int]) -> tuple[Setting, int]:
-    """The setting of the value after an assignment operator, and the end of the value.
+    """Return the setting of the value after an assignment operator, and the end of the value.
 
-    ``ends`` caches where the last run ended for each end pattern: a name inside that run has the same end and needs no search.
+    ``ends`` caches the end of the last run for each end pattern. A name within that run has the same end, without another search.
     """
     start = match.end()
     stop = min(len(data), start + _LONGEST)
@@ -243,12 +243,12 @@ def _find_value_end(data: bytes, match: Any, name: bytes, before: bytes, ends: d
 
 
 def _is_tight(match: Any) -> bool:
-    """True if an assignment is ``name=value`` (or ``+=``) without any spaces or marks, as in a shell."""
+    """True if an assignment is ``name=value`` (or ``+=``) without spaces or quotation marks, as in a shell."""
     return match.group(_SEP) in (b"=", b"+=") and not match.group(_SPACE) and not match.group(_GAP)
 
 
 def _is_variable(name: bytes) -> bool:
-    """True if a name can be an environment variable, also right after the flag ``-e``."""
+    """True if a name may be an environment variable, also directly after the flag ``-e``."""
     return name.removeprefix(b"-e").isupper()
 
 
@@ -262,7 +262,7 @@ class _ShellWord:
 
 
 _QUOTES = b"\"'"
-_SPACED = b"\\ "  # a space inside of a bare word
+_SPACED = b"\\ "  # a space within a bare word
 _WORD_PART = compile_re2(
     rb"\$?'([^'\n]*)'|\$?\"((?:[^\"\\\n]|\\[^\n])*)\"|((?:\$\{[^}\n]*\}|[\w$!#%@^*~\x80-\xff])"
     rb"(?:\$\{[^}\n]*\}|\\[^\n]|[^\s\"'`;|&<>()\\,\]}])*)"
@@ -271,7 +271,7 @@ _EXPANSION = compile_re2(rb"\$(?:\w+|\{[^}\n]*\}|\([^)\n]*\))|`[^`\n]*`")
 
 
 def _join_assigned_word(data: bytes, match: Any, before: bytes, end: int) -> _ShellWord | None:
-    """The value of an assignment that is a shell word of several parts (``''word``, ``pre"mid"post``) or has escaped spaces."""
+    """The value of an assignment, if it is a shell word of several parts (``''word``, ``pre"mid"post``) or has escaped spaces."""
     opened = match.group(_OPEN) or b""
     if not _is_tight(match) or (opened and (opened.lstrip(b"$") not in (b"'", b'"') or before == opened[-1:])):
         return None
@@ -281,7 +281,7 @@ def _join_assigned_word(data: bytes, match: Any, before: bytes, end: int) -> _Sh
 
 
 def _join_word(data: bytes, start: int, end: int) -> _ShellWord | None:
-    """The shell word of several parts that holds the value from ``start`` to ``end``, which may lie behind its first quotes."""
+    """The shell word of several parts that contains the value from ``start`` to ``end``. The value may follow its first quotes."""
     if data[end : end + 1] not in (b"'", b'"'):
         return None
     while start and data[start - 1] in _QUOTES:
@@ -290,14 +290,14 @@ def _join_word(data: bytes, start: int, end: int) -> _ShellWord | None:
 
 
 def _read_shell_word(data: bytes, start: int) -> _ShellWord | None:
-    """The shell word of several parts, quoted or bare, that begins here; None if it has only one and no escaped space."""
+    """The shell word of several parts, quoted or bare, that begins at ``start``. None for one part without escaped spaces."""
     parts: list[bytes] = []
     used, end, stop = b"", start, min(len(data), start + _LONGEST)
     while part := _WORD_PART.match(data, end, stop):
         quote = part.group().lstrip(b"$")[:1]
         if quote in (b"'", b'"'):
             if parts and quote not in used and _is_inside(data, end, quote):
-                break  # it ends the quotation that the whole word is in
+                break  # this mark ends the quotation around the whole word
             used += quote
         literal = part.group(1)
         parts.append(literal if literal is not None else _EXPANSION.sub(b"", part.group(2) or part.group(3) or b""))
@@ -306,7 +306,7 @@ def _read_shell_word(data: bytes, start: int) -> _ShellWord | None:
 
 
 def _is_inside(data: bytes, at: int, quote: bytes) -> bool:
-    """True if a quotation began before on the same line and is still open."""
+    """True if a quotation began earlier on the same line and is still open."""
     floor = max(0, at - _LONGEST)
     line = data[max(data.rfind(b"\n", floor, at) + 1, floor) : at]
     return bool((line.count(quote) - line.count(b"\\" + quote)) % 2)
@@ -327,7 +327,7 @@ _KEY_BODY = compile_re2(
 )
 _KEY_RUN = compile_re2(rb"[A-Za-z0-9+/=]{16,}")
 _LONGEST_KEY = 16_384
-# The body lines before a tail without a head, as the program `tail` prints them: numbered, quoted or with escaped line ends.
+# Lines of a key's body before its tail, without a head, as ``tail`` prints them: numbered, quoted or with escaped line ends.
 _KEY_REST = compile_re2(
     rb"(?:[^A-Za-z0-9+/=\n]{0,12}(?:\d{1,6}[^A-Za-z0-9+/=\n]{1,12})?[A-Za-z0-9+/=]{4,}[ \t]{0,4}(?:\\r|\r)?(?:\\n"
     rb"|\n))+[^A-Za-z0-9+/=\n]{0,12}\z"
@@ -340,7 +340,7 @@ _DATA_LINE = compile_re2(rb"(?m)^[ \t]+[\w.-]+:[ \t]*[\"']?([^\s\"']{4,})")
 
 
 def _find_private_keys(data: bytes) -> Iterator[SecretSpan]:
-    """Private key blocks: from head to tail; without a tail, to the end of the body; without a head, the body and its tail."""
+    """Private key blocks from head to tail. Without a tail they end with the body; without a head they begin with it."""
     end = 0
     for span in _find_headed_keys(data):
         yield from _find_headless_keys(data, end, span.start)
@@ -350,7 +350,7 @@ def _find_private_keys(data: bytes) -> Iterator[SecretSpan]:
 
 
 def _find_headless_keys(data: bytes, start: int, stop: int) -> Iterator[SecretSpan]:
-    """The ends of private keys in a part of the text that holds no head."""
+    """The ends of private keys in a part of the text without a head."""
     for tail in _KEY_TAIL.finditer(data[start:stop]):
         floor, foot = max(start, start + tail.start() - _LONGEST_KEY), start + tail.start()
         for rest in _KEY_REST.finditer(data[floor:foot]):
@@ -377,7 +377,7 @@ def _find_headed_keys(data: bytes) -> Iterator[SecretSpan]:
 
 
 def _find_private_blocks(data: bytes) -> Iterator[SecretSpan]:
-    """Text between ``<private>`` tags that a person put around it; a tag that is never closed does not count."""
+    """Text between ``<private>`` tags that a person put around it. A tag that is never closed does not count."""
     depth = start = 0
     for tag in _TAG.finditer(data):
         if not tag.group(1):
@@ -403,18 +403,18 @@ def _find_manifest_secrets(data: bytes, order: int) -> Iterator[SecretSpan]:
 
 _HEADING = compile_re2(rb"(?i)passw(?:or[dt]|d)\b")
 _CELLS = {b"|": compile_re2(rb"[^|]+"), b",": compile_re2(rb"[^,]+"), b"": compile_re2(rb"\S+(?: \S+)*")}
-_HEADING_SIDE, _LONGEST_ROW = 300, 1000  # bytes beside the word in a heading; bytes of a row that count
+_HEADING_SIDE, _LONGEST_ROW = 300, 1000  # bytes beside the word in a heading; maximum bytes of a row
 _TRIMMED = b" \t\"'`*"
 
 
 def find_table_values(data: bytes) -> Iterator[tuple[int, int]]:
-    """The ranges of passwords below headings; a row with a different number of cells ends a table."""
+    """The ranges of passwords below headings. A row with a different number of cells ends a table."""
     stop = 0
     for word in _HEADING.finditer(data):
         low, high = max(0, word.start() - _HEADING_SIDE - 1), word.end() + _HEADING_SIDE + 1
         start, end = data.rfind(b"\n", low, word.start()) + 1 or low, _line_end(data, word.end(), high)
         if start < stop or word.start() - start > _HEADING_SIDE or end - word.end() > _HEADING_SIDE:
-            continue  # the same line again, a row of the table before, or no heading
+            continue  # a line already read, a row of the table above, or no heading
         heading, stop = data[start:end], end + 1
         sign = next((sign for sign in (b"|", b",") if sign in heading), b"")
         names = [cell for _, _, cell in _split_row(data, start, end, sign)]
@@ -434,7 +434,7 @@ def _line_end(data: bytes, at: int, most: int) -> int:
 
 
 def _split_row(data: bytes, start: int, stop: int, sign: bytes) -> list[tuple[int, int, bytes]]:
-    """The cells of a line that are not empty: start, end and content of each."""
+    """The non-empty cells of a line: start, end and content of each."""
     cells: list[tuple[int, int, bytes]] = []
     for cell in _CELLS[sign].finditer(data, start, stop):
         words = cell.group().strip(_TRIMMED + b"\r")

@@ -1,6 +1,6 @@
-"""An optional further scanner for secrets (the extra ``scanner``): MongoDB's kingfisher, in process and offline.
+"""An optional second scanner for secrets (the extra ``scanner``): MongoDB's kingfisher, in this process and offline.
 
-It only adds findings to those of kept's own rules. Its functions to test or revoke credentials are never called.
+It only adds to the findings of kept's own rules. Its functions to test or revoke credentials are never called.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from typing import Any
 
 from kept.core.pattern import compile_late
 
-_LEAST = 8  # bytes: shorter findings are names, not secrets
+_LEAST = 8  # bytes; a shorter finding is a name and no secret
 _SECONDS = 5.0
 _SLUG = compile_late(r"[^a-z0-9]+")
 
@@ -32,5 +32,5 @@ def load_scanner() -> Callable[[bytes], Iterator[tuple[int, int, str]]] | None:
 
 
 def rule_kind(rule: str) -> str:
-    """The kind for a mark from a rule's id: ``betterleaks.github-pat`` gives ``github-pat``."""
+    """The kind in a mark for a rule's id: ``betterleaks.github-pat`` becomes ``github-pat``."""
     return _SLUG.sub("-", rule.rpartition(".")[2].lower()).strip("-")[:40] or "secret"

@@ -1,7 +1,7 @@
-"""Classifies short strings: random, made of words, or a placeholder. Knows nothing of the text around them.
+"""Classifies short strings as random, made of words, or a placeholder. Knows nothing of the text around them.
 
-All functions take UTF-8 bytes and look at no more than the first 128. For so few, plain `re` with simple classes takes bounded time
-and less than starting RE2 would.
+All functions take UTF-8 bytes, and read only the first 128. For so few bytes, plain `re` with simple classes takes bounded time,
+and less than starting RE2.
 """
 
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ _VOWELS = frozenset(b"aeiouyAEIOUY")
 
 
 def split_runs(value: bytes) -> list[bytes]:
-    """Split a string into runs: a word with its capital, capitals, or digits; ``HTTPServer2`` has three."""
+    """Split a string into runs: a word with its capital, capitals, or digits. ``HTTPServer2`` has three runs."""
     result = []
     for run in _RUNS.findall(value[:_LOOKED_AT]):
         capitals = len(run) - len(run.lstrip(_CAPITALS))
@@ -70,7 +70,7 @@ def split_runs(value: bytes) -> list[bytes]:
 
 
 def looks_random(value: bytes, *, least: int = 8) -> bool:
-    """True if a string of at least ``least`` letters and digits looks generated, with short runs, and not made of words."""
+    """True if a string has at least ``least`` letters and digits and looks generated, with short runs and not made of words."""
     runs = split_runs(value)
     length = sum(map(len, runs))
     if length < least or all(run.isdigit() for run in runs):
@@ -82,7 +82,7 @@ def looks_random(value: bytes, *, least: int = 8) -> bool:
 
 
 def looks_mixed(value: bytes) -> bool:
-    """True if a string mixes letters and digits, as a token does, and words make up less than two thirds of it."""
+    """True if a string mixes letters and digits as a token does, and less than two thirds of it are words."""
     runs = split_runs(value)
     return (
         any(run.isdigit() for run in runs)
@@ -94,9 +94,9 @@ def looks_mixed(value: bytes) -> bool:
 def looks_token(value: bytes, *, named: bool) -> bool:
     """True if a string looks like a vendor's token: words or short marks, then a long random part.
 
-    ``named``: the text beside it names a key or token. Then, or if its own first words do, the random part may be shorter, and may
-    have letters of one case or hexadecimal digits alone, as in ids and hashes. A string that begins like an id, a hash or a public
-    key is not a token.
+    ``named`` means that text beside the string names a key or token. If so, or if its own first words do, the random part may be
+    shorter. It may then also have letters of one case or only hexadecimal digits, as in ids and hashes. A string that begins like
+    an id, a hash or a public key is no token.
     """
     parts = _PARTS.findall(value)
     if len(value) > _LONGEST_TOKEN or looks_placeholder(value) or not parts:
@@ -108,7 +108,7 @@ def looks_token(value: bytes, *, named: bool) -> bool:
     if not (words or named) or words & (_ID_KINDS | _NOT_SECRET):
         return False
     body = b"".join(parts[count:])
-    kinds = [(byte > 57) + (byte > 90) for byte in body]  # 0: a digit, 1: a capital, 2: a small letter
+    kinds = [(byte > 57) + (byte > 90) for byte in body]  # 0 for a digit, 1 for a capital, 2 for a small letter
     digits, capitals, small = (kinds.count(kind) / len(kinds) for kind in range(3))
     changes = sum(before != after for before, after in pairwise(kinds)) / len(kinds)
     certain = named or not words.isdisjoint(_SECRET_KINDS)
@@ -132,7 +132,7 @@ def looks_placeholder(value: bytes) -> bool:
 
 
 def looks_path(value: bytes) -> bool:
-    """True if a string is a file path or a URL rather than a secret."""
+    """True if a string is a file path or a URL."""
     short = value[:_LOOKED_AT]
     if b"://" in short:
         return True
@@ -142,7 +142,7 @@ def looks_path(value: bytes) -> bool:
 
 
 def count_word_letters(value: bytes, least: int) -> int:
-    """The number of letters in pronounceable runs of at least ``least`` letters; capitals next to lower case do not count."""
+    """The number of letters in pronounceable runs of at least ``least`` letters. Capitals next to lower case do not count."""
     total = 0
     for segment in _SEGMENTS.findall(value[:_LOOKED_AT]):
         runs = split_runs(segment)
@@ -152,7 +152,7 @@ def count_word_letters(value: bytes, least: int) -> int:
 
 
 def _is_pronounceable(word: bytes) -> bool:
-    """True if vowels and consonants alternate in a word as in a language; False for digits."""
+    """True if vowels and consonants alternate in a word as in a language. False for digits."""
     vowels = [byte in _VOWELS for byte in word]
     run = longest = 0
     for vowel in vowels:

@@ -11,27 +11,27 @@ from kept.core.redact.shape import count_word_letters, list_words, looks_path, l
 
 
 class Setting(StrEnum):
-    """Which test a matched value must pass, as the context requires (``setting`` in ``secrets.toml``).
+    """The test that a matched value must pass, which depends on the context (``setting`` in ``secrets.toml``).
 
-    :func:`is_secret_value` has the tests from ``LITERAL`` to ``WORDS``; :mod:`kept.core.redact.places` calls the others.
+    :func:`is_secret_value` has the tests from ``LITERAL`` to ``WORDS``. :mod:`kept.core.redact.places` calls the others.
     """
 
     SHAPE = "shape"  # a token of a known shape, unless it is a placeholder
-    LITERAL = "literal"  # a value for certain: any value with the name of a password, key or secret
-    QUOTED = "quoted"  # in quotation marks: looks random or, as a password, has a digit or sign
-    BARE = "bare"  # without quotation marks: looks random or like a password, and not like program code
-    PROSE = "prose"  # as BARE, in a sentence
-    NEAR = "near"  # some words after or before "password" or "key": looks random or like CHOSEN, and not like program code
-    TOLD = "told"  # after "password for ..." or a user name: letters and two digits, or a digit and a sign
-    CHOSEN = "chosen"  # a password as people choose them: letters, digits and a sign
-    WORDS = "words"  # a passphrase of several words, without a function word that shows it to be a sentence
+    LITERAL = "literal"  # certainly a value: any value whose name is that of a password, key or secret
+    QUOTED = "quoted"  # in quotation marks; looks random or, if a password, has a digit or special character
+    BARE = "bare"  # without quotation marks; looks random or like a password, and not like code
+    PROSE = "prose"  # like BARE, in a sentence
+    NEAR = "near"  # a few words from "password" or "key"; looks random or like CHOSEN, and not like code
+    TOLD = "told"  # after "password for ..." or a user name; letters and two digits, or a digit and a special character
+    CHOSEN = "chosen"  # a password that a person chose: letters, digits and a special character
+    WORDS = "words"  # a passphrase of several words, without a function word that would make it a sentence
     TOKEN = "token"  # noqa: S105 - some words after "key" or "token": a long random part, whatever comes before it
     USERPASS = "userpass"  # base64 of `user:password`
     COOKIES = "cookies"  # a cookie header with random values
     CARD = "card"  # the digits of a payment card
     GROUPED = "grouped"  # a token in groups of characters
     DIGITS = "digits"  # a PIN or door code
-    CODES = "codes"  # a recovery code: as DIGITS, or as a quoted password
+    CODES = "codes"  # a recovery code: like DIGITS, or like a quoted password
 
 
 _TELLING_ABOUT = list_words("telling_about")
@@ -81,7 +81,7 @@ def names_no_secret(words: bytes) -> bool:
 
 
 def is_secret_value(setting: Setting, rank: int, value: bytes) -> bool:
-    """True if a value with a name of this rank (:func:`rank_name`) in this setting is a secret."""
+    """True if a value with a name of this rank (:func:`rank_name`) is a secret in this setting."""
     if len(value) < (4 if rank == 3 else 8) or looks_placeholder(value) or looks_path(value):
         return False
     if value.startswith((b"pk_", b"arn:", b"sha256:", b"sha512-", b"ssh-")):
@@ -121,12 +121,12 @@ def is_secret_value(setting: Setting, rank: int, value: bytes) -> bool:
 
 
 def _is_chosen(value: bytes) -> bool:
-    """True if a bare word has the form of passwords that people choose: letters, digits and a sign."""
+    """True if a bare word has the form of passwords that people choose: letters, digits and a special character."""
     return len(value) >= 8 and bool(_CHOSEN.search(value)) and not _NOT_CHOSEN.search(value)
 
 
 def _is_code(value: bytes) -> bool:
-    """True if a bare word is a call, a subscript, a YAML tag or a name in a program rather than a value."""
+    """True if a bare word is code: a call, a subscript, a YAML tag or a name."""
     if _CALL.search(value) or (_DOTTED.search(value) and count_word_letters(value, 4)):
         return True
     return bool(_CODE_NAME.search(value)) and not looks_random(value) and not _WORD_AND_NUMBER.search(value)
@@ -151,7 +151,7 @@ def find_cookie_values(value: bytes) -> Iterator[tuple[int, int]]:
 
 
 def decode_base64(value: bytes) -> bytes:
-    """Decode base64 in either alphabet; empty if the value is not base64."""
+    """Decode base64 in either alphabet. Empty if the value is not base64."""
     body = value.rstrip(b"=").replace(b"-", b"+").replace(b"_", b"/")
     body = body[:-1] if len(body) % 4 == 1 else body
     try:
@@ -161,7 +161,7 @@ def decode_base64(value: bytes) -> bytes:
 
 
 def is_card(value: bytes) -> bool:
-    """True if a value has the digits of a payment card: 13 to 19 digits that are not all equal, with a valid check digit (Luhn)."""
+    """True if a value has the digits of a payment card: 13 to 19 digits, not all equal, with a valid check digit (Luhn)."""
     digits = [int(chr(byte)) for byte in value if chr(byte).isdigit()]
     doubled = (sum(divmod(2 * digit, 10)) if place % 2 else digit for place, digit in enumerate(reversed(digits)))
     return 13 <= len(digits) <= 19 and len(set(digits)) > 1 and sum(doubled) % 10 == 0
@@ -170,8 +170,8 @@ def is_card(value: bytes) -> bool:
 def is_grouped(value: bytes, *, letters: bool) -> bool:
     """True if a value in groups, separated by spaces or hyphens, looks like a token.
 
-    At least half of the groups mix digits with other characters or, with ``letters``, fewer than half of the letter pairs are
-    common in words.
+    At least half of the groups must mix digits with other characters. If ``letters``, it also suffices that fewer than half of the
+    letter pairs are common in words.
     """
     groups = value.replace(b"-", b" ").split()
     if letters:
@@ -188,5 +188,5 @@ def is_code(value: bytes) -> bool:
 
 
 def is_recovery_code(value: bytes) -> bool:
-    """True if a value is a recovery code: as :func:`is_code`, or as a password in quotation marks."""
+    """True if a value is a recovery code: a code as in :func:`is_code`, or like a password in quotation marks."""
     return is_code(value) or is_secret_value(Setting.QUOTED, 3, value)

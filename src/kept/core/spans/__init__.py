@@ -1,6 +1,7 @@
 """Classifies the spans of a prompt: typed by the person, or foreign (pasted, quoted, from a document, reported, from a harness …).
 
-Only this package decides it, for every format and every caller, from the text alone. In doubt, words are not the person's.
+Only this package classifies spans, for every format and every caller, from the text alone. Words in doubt do not count as the
+person's.
 """
 
 import unicodedata
@@ -13,21 +14,21 @@ from kept.core.spans.prose import mark_paragraphs
 from kept.core.spans.repeats import LongPassage, find_long_passages
 from kept.core.text import one_line
 
-# Only the first 20,000 characters are classified: nobody types more, so the rest counts as pasted.
+# Only the first 20,000 characters are classified. Nobody types more, so the rest counts as pasted.
 LONGEST = 20_000
 
 _PROMPT = (mark_program, mark_command, mark_tags, mark_fences, mark_quotes, mark_paragraphs, mark_speech)
-# A journal entry looks like a document, so only explicitly marked parts of it are foreign.
+# A journal entry looks like a document, so only its explicitly marked parts are foreign.
 _NOTE = (mark_tags, mark_fences, mark_quotes)
-# In a log of the person's own prompts, block quotes are theirs.
+# In a log of the person's own prompts, the block quotes are theirs.
 _LOG = (mark_program, mark_tags, mark_fences, mark_speech)
 
 
-@lru_cache(maxsize=1024)  # extraction and the day summary both ask for them
+@lru_cache(maxsize=1024)  # extraction and the day summary both call it for each prompt
 def find_spans(text: str, *, note: bool = False, repeated: tuple[int, ...] = ()) -> tuple[Span, ...]:
-    """The spans of a prompt (or, with ``note``, of an entry in a person's journal) in order; together they cover it.
+    """The spans of a prompt, in order. Together they cover it. With ``note``, the text is an entry in a person's journal.
 
-    ``repeated`` are hashes of long passages that occur in other sessions too.
+    ``repeated`` are hashes of long passages that other sessions contain too.
     """
     visible, places = _visible_with_offsets(text if note else text[:LONGEST])
     marks = SpanMarks(visible)
@@ -46,7 +47,7 @@ def find_spans(text: str, *, note: bool = False, repeated: tuple[int, ...] = ())
 
 
 def event_spans(event: Event) -> tuple[Span, ...]:
-    """The spans of an event's text. Only a person's prompt has typed spans; any other text is one foreign span."""
+    """The spans of an event's text. Only a person's prompt has typed spans. Any other text is one foreign span."""
     if event.kind is EventKind.PROMPT and event.author is Author.HUMAN:
         return find_spans(event.text, note=is_note(event), repeated=event.repeated)
     kind = SpanKind.HARNESS if event.author in (Author.INJECTED, Author.COMPACTION) else SpanKind.REPORTED
@@ -54,7 +55,7 @@ def event_spans(event: Event) -> tuple[Span, ...]:
 
 
 def event_passages(event: Event) -> tuple[LongPassage, ...]:
-    """The long passages of a person's prompt, by which their repetition is recognised; none for a journal entry."""
+    """The long passages of a person's prompt, by which their repetition is recognised. Empty for a journal entry."""
     if event.kind is EventKind.PROMPT and event.author is Author.HUMAN and not is_note(event):
         return find_long_passages(event.text)
     return ()
@@ -71,7 +72,7 @@ def typed_text(event: Event) -> str:
 
 
 def quote_origin(event: Event, quote: str) -> Origin:
-    """How far a quote from an event can be trusted: in a person's prompt it is theirs only if it is in a typed span."""
+    """The origin of a quote from an event. In a person's prompt, it is the person's only if it is in a typed span."""
     if event.origin is not Origin.USER:
         return origin_of(event.author)
     words = one_line(quote).casefold()
@@ -83,7 +84,7 @@ def quote_origin(event: Event, quote: str) -> Origin:
 
 
 def label_event_text(event: Event, start: int = 0, end: int | None = None) -> str:
-    """A part of an event's text for display: foreign spans of a person's prompt are in brackets, with their kind."""
+    """A part of an event's text for display. Foreign spans of a person's prompt are in brackets, with their kind."""
     stop = len(event.text) if end is None else end
     if event.kind is not EventKind.PROMPT or event.author is not Author.HUMAN:
         return event.text[start:stop]
@@ -91,7 +92,7 @@ def label_event_text(event: Event, start: int = 0, end: int | None = None) -> st
 
 
 def label_text(text: str, spans: tuple[Span, ...], start: int, stop: int) -> str:
-    """A part of a prompt with these spans for display: foreign spans are in brackets, with their kind."""
+    """A part of a prompt with these spans for display. Foreign spans are in brackets, with their kind."""
     inside = ((max(span.start, start), min(span.end, stop), span.kind) for span in spans)
     return "".join(_format_label(text[low:high], kind) for low, high, kind in inside if low < high)
 
@@ -105,7 +106,7 @@ def _format_label(words: str, kind: SpanKind) -> str:
 
 
 def _visible_with_offsets(text: str) -> tuple[str, list[int]]:
-    """The text without invisible characters, and for each remaining character, and the end, its offset in the original text."""
+    """The text without invisible characters. Also the offset in the original text of each remaining character, and of the end."""
     if text.isascii():
         return text, list(range(len(text) + 1))
     places = [place for place, char in enumerate(text) if unicodedata.category(char) != "Cf"]

@@ -1,7 +1,7 @@
 """Find documents in a prompt: the start of a text by somebody else, recognised by its front matter, headings, days or labels.
 
-Also recognises paragraphs that begin an e-mail, a licence, a chat or a conversation. A brief that asks for something is the
-person's own text, even with headings.
+Also recognises paragraphs that begin an e-mail, a licence, a chat or a conversation. A brief is the person's own text that asks for
+something. It is no document, even if it has headings.
 """
 
 from kept.core.pattern import Pattern
@@ -12,7 +12,7 @@ HEADING = Pattern(r"^\s{0,3}#{1,6}\s+\S")
 INTRO = Pattern(r"[:：]\s*$")
 CLAUSE = Pattern(r"[.!?;。！？；] ?|, ")
 _POLITE = fill_pattern(r"(?i)^\W*(?:‹polite› )*")
-# Beginnings of an e-mail, a licence, a chat or a conversation with an assistant: the text after them was written elsewhere.
+# Beginnings of an e-mail, a licence, a chat or a conversation with an assistant. The person did not write the text after them here.
 _MAIL = fill_pattern(
     r"(?mi)^\W*-{3,} ?‹forwarded›\b.*-{3,}$|^‹mail_from›:[ \t]+\S.*\n(?:‹mail_fields›:.*\n?){2,}"
     r"|^‹mail_from›:[ \t]+[^\n@]{0,60}<?[\w.+-]+@[\w-]+\.[\w.]+>?[ \t]*$|^‹mail_on› .{6,80}\b‹wrote›\b.{0,60}:$"
@@ -20,7 +20,7 @@ _MAIL = fill_pattern(
 _SCRIPT = Pattern(r"(?i)^\W*(?:you are (?:an? |the |\w+ [\d.]+)|act as an? |your task is )")
 # Lines that a web page, a file, a ticket, a forum or release notes show above their text.
 _PAGE = fill_pattern(r"(?m)^\W{0,6}(?:‹shapes:documents.page›)$")
-_BYLINE = fill_pattern(r"^\W{0,6}(?:‹shapes:documents.byline›)$")  # a short line among the first three
+_BYLINE = fill_pattern(r"^\W{0,6}(?:‹shapes:documents.byline›)$")  # only in one of the first three lines, which are short
 _BYLINE_LENGTH = 160
 # A letter, from its greeting to its signature.
 _LETTER = fill_pattern(r"(?mi)^‹greetings›\b[^\n]{0,40},[ \t]*\n+(?s:.+?)\n‹closings›\b[^\n]{0,40}\n+[ \t]*\p{Lu}")
@@ -29,33 +29,33 @@ _FINDING = Pattern(r"(?mi)^[*#> ]{0,4}(problem|issue|root cause|cause|solution|i
 _NOTICE = Pattern(r"(?mi)^\W{0,6}(?:copyright (?:\(c\)|©)|©) ?\d{4}")
 _ROLES = Pattern(r"(?mi)^\W{0,4}(?:assistant|ai|bot|system|chatgpt|claude|gemini|copilot|model|human|user)\W{0,3}:\W{0,3}\s*\S")
 _SPEAKER = Pattern(r"(?m)^(?:\[[^\]\n]+\][ \t]*)?(\p{Lu}[^\n:<>|`(\[\]]{0,24}):[ \t]+\S")
-# Author and time of a chat message, above its words or before them on the same line. A sentence may end with a time, too.
+# Author and time of a chat message, above its words or before them on the same line. A sentence may also end with a time.
 _STAMPED = Pattern(
     r"(?m)^(?:[^\s\d:]+|[\p{Lu}\p{Lo}][^\s\d:]*(?:[ \t]+[\p{Lu}\p{Lo}(][^\s\d:]*){1,3})[ \t]+"
     r"(?:[—–•·|-][ \t]*)?(?:\pL+[ \t]+(?:at|um|à|alle|às|в)[ \t]+|\d{1,4}[./-]\d{1,2}[./-]\d{2,4},?[ \t]+(?:at[ \t]+)?)?"
     r"[(\[]?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]*[AaPp]\.?[Mm]\.?)?[)\]]?:?[ \t]*\n[ \t]*\S"
     r"|^[^\W\d][^\n\d:(\[]{0,40}[ \t][(\[]\d{1,2}:\d\d(?::\d\d)?[)\]]:[ \t]+\S"
 )
-# A line that holds only a date: the heading of a diary entry.
+# A line with nothing but a date is the heading of a diary entry.
 _DAY = Pattern(r"(?i)^\s*(?:#+ )?(?:\pL+,? )?\d{4}-\d\d-\d\d(?:,? \(?\pL+\)?)?:?\s*$")
-# A shell command as in scripts, where a line with "#" above it is a comment.
+# A shell command as in scripts, in which a line with "#" is a comment.
 _SCRIPTED = Pattern(r"^\s*(?:sudo|chmod|chown|mkdir|apt(?:-get)?|systemctl|docker|curl|echo|export) [\w./$\"'-]")
 _UNDERLINE = Pattern(r"^(?:={3,}|-{3,})\s*$")
-_HEADED = Pattern(r"[-=]{3}|\d{4}-\d\d-\d\d|#[#\s]")  # a cheap test: every text with a heading or a date line matches
-_TITLE = 60  # an underlined heading has at most this many characters
+_HEADED = Pattern(r"[-=]{3}|\d{4}-\d\d-\d\d|#[#\s]")  # a cheap test, which every text with a heading or a date line passes
+_TITLE = 60  # maximum characters of an underlined heading
 _FRONT = Pattern(r"(?m)^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n){1,20}---[ \t]*$")
 _LABEL_LINE = Pattern(r"(?m)^\*\*[^*\n]{2,60}(?::\*\*|\*\*:)")
-_LABELS = 3  # this many labelled paragraphs make a report
-_ARTICLE = 400  # a text with a single heading is a document if it has more than this many characters outside fences
+_LABELS = 3  # labelled paragraphs that make a report
+_ARTICLE = 400  # minimum characters outside fences of a document with a single heading
 
 
 def is_text_task(words: str) -> bool:
-    """True if the last clause asks to work on a text: to summarize, translate or review it."""
+    """True if the last clause asks for work on a text: to summarize, translate or review it."""
     return opens_with("digests", _POLITE.sub("", CLAUSE.split(words[-200:].strip())[-1]))
 
 
 def is_text_announced(words: str) -> bool:
-    """True if words announce a text by somebody else or a text to work on, but not an earlier prompt of the person's own."""
+    """True if words announce a text by somebody else or a text to work on, but not an earlier prompt of the person."""
     *before, last = CLAUSE.split(words.strip())
     return (
         is_text_task(words)
@@ -65,12 +65,12 @@ def is_text_announced(words: str) -> bool:
 
 
 def _shows_source(clause: str) -> bool:
-    """True if a clause shows somebody else's text ("here is the lease"), not one of the person's own ("here is my plan")."""
+    """True if a clause shows somebody else's text ("here is the lease") and not the person's own ("here is my plan")."""
     return opens_with("shows", clause) and has_word("sources", clause) and not has_word("selves", clause)
 
 
 def _is_restatement(words: str) -> bool:
-    """True if words announce an earlier prompt of the person's own, and nothing else."""
+    """True if words announce an earlier prompt of the person and nothing else."""
     clause = CLAUSE.split(words.strip())[-1]
     return opens_with("restatements", clause) and all("prompt" in word for word in find_words("material", clause))
 
@@ -78,8 +78,8 @@ def _is_restatement(words: str) -> bool:
 def is_brief(text: str, start: int) -> bool:
     """True if the person wrote the text with headings that begins at ``start``.
 
-    The text must express several wishes, or the words above it a wish or an earlier prompt of the person's own, and those words
-    must not announce a text by somebody else.
+    Either the text expresses several wishes, or the words above it express a wish or announce an earlier prompt of the person.
+    These words must not announce a text by somebody else.
     """
     lead, body = text[:start].strip(), text[start:]
     if INTRO.search(lead) and is_text_announced(lead):
@@ -94,7 +94,7 @@ def is_brief(text: str, start: int) -> bool:
 def find_document_start(text: str) -> int:
     """The start of a document: front matter, a letter, or the first of several headings, days or titles.
 
-    The length of the text if there is none.
+    If there is no document, the length of the text.
     """
     whole = _FRONT.search(text) or _LETTER.search(text)
     if whole:
@@ -121,14 +121,14 @@ def find_document_start(text: str) -> int:
 
 
 def _is_wishlist(text: str) -> bool:
-    """True if most labelled lines are instructions or words of the person."""
+    """True if most lines with a label are instructions or words of the person."""
     wanted = [text[match.end() :].split("\n", 1)[0].strip() for match in _LABEL_LINE.finditer(text)]
     asked = sum(1 for words in wanted if opens_with("orders", words) or has_word("duties", words) or has_word("selves", words))
     return asked * 2 > len(wanted)
 
 
 def _is_comment(lines: list[str], place: int) -> bool:
-    """True if a line with one "#" is a comment rather than a heading: the line before or after it is code."""
+    """True if a line with one "#" is a comment and no heading, because the line before or after it is code."""
     if lines[place].lstrip().startswith("##"):
         return False
     near = (lines[other] for other in (place - 1, place + 1) if 0 <= other < len(lines) and lines[other].strip())

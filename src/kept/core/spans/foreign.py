@@ -1,8 +1,9 @@
-"""Mark text that is foreign because of its enclosing or introducing text: tags of a harness, code fences, quotation marks, block
-quotes; what a person reports ("the docs say …", "reviewer: …"); prompts that a program wrote, and what clients add to a prompt.
+"""Mark text that is foreign because of the text around or before it.
 
-A tag is recognised by its form rather than its name, so tags of unknown harnesses are found too, even if they are never closed.
-Inline code, a person's emphasis and placeholders ("git show <commit>") count as typed.
+This includes tags of a harness, code fences, quotation marks and block quotes; statements that a person reports ("the docs say …",
+"reviewer: …"); prompts that a program wrote, and additions of clients to a prompt. The form of a tag identifies it, and not its
+name, so tags of unknown harnesses are found too, even if they are never closed. Inline code, a person's emphasis and placeholders
+("git show <commit>") count as typed.
 """
 
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from kept.core.spans.marks import SpanKind, SpanMarks
 from kept.core.words import fill_pattern, list_shapes, opens_with
 
 _TAG = Pattern(r"[<＜]\s?(/?)\s?([A-Za-z](?:[\w:.-]*\w)?)((?:\s[^<>＜＞\n]*)?)(/?)[>＞]")
-# Elements that a person types as markup; the text inside them is theirs.
+# Elements that a person types as markup. The text within them is theirs.
 _EMPHASIS = frozenset(
     {"b", "i", "em", "strong", "u", "s", "kbd", "code", "br", "hr", "sub", "sup", "small", "mark", "wbr", "del", "ins"}
 )
@@ -24,7 +25,7 @@ _TOKEN = Pattern(r"<\|[\w -]{2,40}\|>|\[/?INST\]|<</?SYS>>")
 _FENCE = Pattern(r"(?m)^[ \t]*(?:[-*>][ \t]+)?(`{3,}|~{3,})[ \t]*([^`\n]*)$")
 _OPENS_LATE = Pattern(r"(?m)\S[ \t]*(`{3,})[ \t]*([A-Za-z0-9+#-]{0,20})[ \t]*$")
 _ONE_LINE = Pattern(r"`{3,}[^`\n]+`{3,}")
-# Three quotation marks: at the beginning of a line they open a quoted text, the next ones close it.
+# Three quotation marks at the beginning of a line open a quoted text, and the next ones close it.
 _TRIPLE = Pattern(r"\"\"\"|\'\'\'")
 _QUOTE = Pattern(r"(?m)^[ \t]{0,3}>(?:[ \t>]|$|[^\s=\w]|\w).*$")
 _CODE = Pattern(r"(`{1,2})[^`\n]+(`{1,2})")
@@ -52,7 +53,7 @@ def mark_tags(marks: SpanMarks) -> None:
             marks.mark(opened[place][1], match.end(), _tag_span_kind(name))
             del opened[place:]
         elif _is_compound(name):
-            # A closing tag whose opening tag was cut off.
+            # A closing tag without its opening tag, which was cut off.
             marks.mark(0, match.end(), SpanKind.HARNESS)
     for name, start, end in opened:
         if _is_open_envelope(text, name, start, end):
@@ -73,7 +74,7 @@ def _is_compound(name: str) -> bool:
 
 
 def _is_open_envelope(text: str, name: str, start: int, end: int) -> bool:
-    """True if a tag that is never closed opens a block, rather than being a placeholder in a sentence."""
+    """True if a tag that is never closed opens a block and is no placeholder in a sentence."""
     line = text[text.rfind("\n", 0, start) + 1 : start].strip(" \t>*-")
     after = text[end : end + 1]
     if not line:
@@ -84,7 +85,7 @@ def _is_open_envelope(text: str, name: str, start: int, end: int) -> bool:
 
 
 def mark_fences(marks: SpanMarks) -> None:
-    """Mark code blocks and triple-quoted text; a block that is never closed extends to the end of the prompt."""
+    """Mark code blocks and triple-quoted text. A block that is never closed extends to the end of the prompt."""
     text = marks.text
     _mark_triple_quotes(marks)
     if "```" not in text and "~~~" not in text:
@@ -103,7 +104,7 @@ def mark_fences(marks: SpanMarks) -> None:
 
 
 def _mark_triple_quotes(marks: SpanMarks) -> None:
-    """Mark text between triple quotation marks; if they open a line and are never closed, it extends to the end of the prompt."""
+    """Mark text between triple quotation marks. If they open a line and are never closed, it extends to the end of the prompt."""
     text, at = marks.text, 0
     while opening := _TRIPLE.search(text, at):
         closing = text.find(opening[0], opening.end())
@@ -114,7 +115,7 @@ def _mark_triple_quotes(marks: SpanMarks) -> None:
 
 
 def _find_fences(text: str) -> Iterator[tuple[int, int, str, str]]:
-    """The fences in order: start, end, characters and language of each. An opening fence may be at the end of a sentence."""
+    """The fences, in order: start, end, characters and language of each. An opening fence may be at the end of a sentence."""
     whole = {match.start(1): match for match in _FENCE.finditer(text)}
     late = {match.start(1): match for match in _OPENS_LATE.finditer(text) if match.start(1) not in whole}
     ends = {match.end() for match in _ONE_LINE.finditer(text)}
@@ -124,7 +125,7 @@ def _find_fences(text: str) -> Iterator[tuple[int, int, str, str]]:
 
 
 def is_prompt_log(text: str) -> bool:
-    """True if a text is a log of the person's prompts: nothing but block quotes, each a request without an initial capital."""
+    """True if a text is a log of the person's prompts: only block quotes, each of them a request without an initial capital."""
     paragraphs = [line for line in text.splitlines() if line.strip()]
     requests = [line[2:] for line in paragraphs if line.startswith("> ")]
     return bool(requests) and len(requests) == len(paragraphs) and all(_is_request(words) for words in requests)
@@ -142,13 +143,13 @@ def mark_quotes(marks: SpanMarks) -> None:
 
 
 _QUOTATION = Pattern(r"[“«„]([^“”«»„\n]+)[”»“]|(?:^|[\s(:])\"([^\"\n]+)\"|「([^「」\n]+)」|『([^『』\n]+)』")
-# A line that is a single quotation, below other words; it may contain shorter quotations.
+# A line below other words that is a single quotation. It may contain shorter quotations.
 _QUOTED_LINE = Pattern(r"(?m)^[ \t]*(\"[^\n]+\"|“[^\n]+”)[ \t]*$")
-# Japanese puts the verb of saying behind the quotation.
+# Japanese puts the verb of saying after the quotation.
 _SAID_BEHIND = Pattern(r"(?:と|って)(?:言った|言って(?:い)?(?:た|まし|る|ます)|言いました|言われ|書いて(?:あっ|あ[るり]|い))")
-_LONG_QUOTATION = 8  # a quotation of fewer words is a name or label
+_LONG_QUOTATION = 8  # words; a shorter quotation is a name or label
 _END = fill_pattern(r"[.!?](?:\s|$)|[。！？;；]|\n|,? ‹contrasts:spaced› |‹contrasts:unspaced›")
-# Words before a text that a program shall show: that text is the person's.
+# Words before a text that a program is to show. That text is the person's.
 _WANTED = fill_pattern(r"(?i)\b‹wanted›\s+(?:\pL+\s+)?\W*$")
 _CLAIMS = Pattern(
     r"(?:^|[.!?]\s+|\n)\s*(?:\p{Lu}[\w.-]{0,30}(?: \p{Lu}[\w.-]{1,30})?) "
@@ -163,7 +164,7 @@ _SAYING = fill_pattern(
     rf"(?i)(?:\b‹sources:spaced›{_BETWEEN}‹says:spaced›(?:[ \t]+(?:that|dass|que)\b)?(?:[ \t]*[:,])?(?:[ \t]+|$)"
     r"|‹sources:unspaced›[^。！？\n]{0,12}?‹says:unspaced›[：:，,]?)"
 )
-# The attribution of a sentence to a source: "according to the docs …", "laut Handbuch …".
+# Words that attribute a sentence to a source: "according to the docs …", "laut Handbuch …".
 _ACCORDING = fill_pattern(
     rf"(?i)(?:\b‹according:spaced›{_BETWEEN}‹sources:spaced›\b"
     r"|‹according:unspaced›[^。！？\n]{0,12}?‹sources:unspaced›[^。！？\n，：:,]{0,12}[，：:,]"
@@ -201,7 +202,7 @@ def _mark_quotations(marks: SpanMarks) -> None:
 
 
 def _is_attributed(text: str, start: int, end: int) -> bool:
-    """True if a quotation is somebody's words rather than a label: announced by a verb or colon, on its own line, or signed."""
+    """True if a quotation is somebody's words and no label: a verb or colon announces it, or it is on its own line, or signed."""
     before, after = text[max(0, start - 60) : start + 1], text[end : end + 20]
     if _WANTED.search(before):
         return False
@@ -219,23 +220,23 @@ def _mark_reports(marks: SpanMarks) -> None:
             if pattern is _CLAIMS and _OWN_VOICE.search(match[0]):
                 continue
             if text[match.end() - 1] == "\n" or text[match.end() : match.end() + 1] == "\n":
-                # The statement is below.
+                # The statement is below this line.
                 end = text.find("\n\n", match.end())
                 marks.mark(match.start(), len(text) if end < 0 else end, SpanKind.REPORTED)
             stop = _END.search(text, match.end())
             marks.mark(match.start(), stop.start() + 1 if stop else len(text), SpanKind.REPORTED)
 
 
-# Openings of texts that clients write in the person's name, and lines by which a harness announces text that it inserts.
+# The first words of texts that clients write in the person's name, and lines with which a harness announces inserted text.
 _OPENINGS = fill_pattern(r"^\s*(?:‹shapes:clients.openings›)")
 _ANNOUNCED = fill_pattern(r"(?m)^[ \t]*(?:‹shapes:clients.announced›)")
 # A client's placeholder for a paste, with the number of pasted lines.
 _PASTED = Pattern(r"\[(?:Pasted|Truncated) text #\d+(?: \+(\d{1,5}) lines?)?[^\]\n]{0,20}\]")
-# The text a client inserts where it compacted a conversation; queued words of the person may come before it.
+# The text that a client inserts where it compacted a conversation. Queued words of the person may precede it.
 _CONTINUED = Pattern(
     r"(?m)^(?:This session is being continued from a previous conversation|Another language model started to solve this problem)"
 )
-# The editor's text for a prompt file that the person chose; the words after it are the person's.
+# The editor's text for a prompt file that the person chose. The words after it are the person's.
 _PROMPT_FILE = Pattern(r"^\s*Follow instructions in \[[^\]\n]*\]\([^)\n]*\)\.?")
 _ROLE = fill_pattern(r"(?i)^\s*(?:#[^\n]*\n+)?\s*‹roles›\s*\S")
 _SCRIPTED = fill_pattern(r"(?i)\b‹scripted:spaced›\b|‹scripted:unspaced›")
@@ -255,7 +256,7 @@ _WRAPPED = Pattern(r"<command-(?:name|message)>\s*/?([\w:-]{1,60})\s*</command-(
 
 
 def mark_program(marks: SpanMarks) -> None:
-    """Mark a prompt that a program wrote; the person's request within an IDE block stays typed."""
+    """Mark a prompt that a program wrote. The person's request within an IDE block stays typed."""
     text = marks.text
     continued = _CONTINUED.search(text)
     announced = _ANNOUNCED.search(text)
@@ -279,13 +280,13 @@ def mark_program(marks: SpanMarks) -> None:
 
 
 def _template_end(text: str) -> int:
-    """The start of the question in a prompt that a program filled with retrieved material; 0 in any other prompt."""
+    """The start of the question in a prompt that a program filled with retrieved material; 0 for any other prompt."""
     questions = list(_QUESTION.finditer(text)) if ":" in text or "：" in text else []
     return questions[-1].end() if questions and _RETRIEVED.search(text[: questions[-1].start()]) else 0
 
 
 def _mark_pastes(marks: SpanMarks) -> None:
-    """Mark each placeholder for a paste and the pasted lines below it; all lines below it if it gives no number."""
+    """Mark each placeholder for a paste and the pasted lines below it. If it gives no number of lines, mark all lines below it."""
     text = marks.text
     for match in _PASTED.finditer(text) if "[" in text else ():
         end = match.end()
@@ -297,7 +298,7 @@ def _mark_pastes(marks: SpanMarks) -> None:
 
 
 def _mark_printed(marks: SpanMarks) -> None:
-    """Mark the lines that kept printed; below a heading, to the end of the paragraph."""
+    """Mark lines that kept printed. If such a line is a heading, mark up to the end of the paragraph."""
     text = marks.text
     for match in _PRINTED.finditer(text) if "  " in text else ():
         end = text.find("\n\n" if match[1] or match[2] else "\n", match.end())
@@ -305,12 +306,12 @@ def _mark_printed(marks: SpanMarks) -> None:
 
 
 def _is_scripted_prompt(text: str) -> bool:
-    """True if a prompt assigns a role to a model and either gives instructions for its output or is long."""
+    """True if a prompt assigns a role to a model, and is long or gives instructions for the output."""
     return bool(_ROLE.match(text)) and (bool(_SCRIPTED.search(text)) or text.count("\n") > 5 or len(text) > 600)
 
 
 def mark_command(marks: SpanMarks) -> None:
-    """Mark the name of a slash command; the whole prompt if the command takes no free text."""
+    """Mark the name of a slash command, or the whole prompt if the command takes no free text."""
     match = _COMMAND.match(marks.text)
     if match:
         closed = match[1][1:].casefold() in list_shapes("clients", "commands")

@@ -7,22 +7,22 @@ from kept.core.value import dataclass
 
 
 class SpanKind(StrEnum):
-    """Whose words a span holds. All kinds but ``typed`` are foreign."""
+    """The kind of a span, which says whose words it has. All kinds except ``typed`` are foreign."""
 
-    TYPED = "typed"  # by the person
+    TYPED = "typed"  # the person's words
     COMMAND = "command"  # the name of a slash command
     PASTED = "pasted"  # program output, code, a diff, a table
     QUOTED = "quoted"  # a block quote, a code fence, a quotation
     DOCUMENT = "document"  # an article, a README, an e-mail, a conversation with somebody else
-    REPORTED = "reported"  # somebody else's statement, within the person's sentence or on its own (a review)
+    REPORTED = "reported"  # somebody else's statement, in the person's sentence or on its own (a review)
     HARNESS = "harness"  # text that a client or a tool inserted
     PROGRAM = "program"  # a prompt that a program wrote
-    REPEATED = "repeated"  # text that occurs identically in another session
+    REPEATED = "repeated"  # text that another session contains too
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """The characters ``[start, end)`` of a text, and their author."""
+    """The characters ``[start, end)`` of a text, and their kind."""
 
     start: int
     end: int
@@ -41,23 +41,23 @@ _EQUAL = compile_late(rb"(?s)(.)\1*")
 
 
 class SpanMarks:
-    """A kind for each character of a text; typed at first."""
+    """A kind for each character of a text. At first, all characters are typed."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._codes = bytearray(len(text))
 
     def mark(self, start: int, end: int, kind: SpanKind) -> None:
-        """Mark those of the characters ``[start, end)`` that have no mark yet."""
+        """Give the kind to those of the characters ``[start, end)`` that have no mark yet."""
         self._codes[start:end] = self._codes[start:end].replace(b"\0", bytes([_CODES[kind]]))
 
     def typed_parts(self, start: int, end: int) -> list[tuple[int, int]]:
-        """The unmarked runs within ``[start, end)`` that are not only white space."""
+        """The unmarked runs within ``[start, end)`` that contain more than white space."""
         runs = _UNMARKED.finditer(self._codes, start, end)
         return [run.span() for run in runs if self.text[run.start() : run.end()].strip()]
 
     def to_spans(self) -> tuple[Span, ...]:
-        """The spans of equal kind, in order; white space between two foreign spans belongs to the first."""
+        """The spans of equal kind, in order. White space between two foreign spans belongs to the first."""
         runs: list[tuple[int, int, int]] = []
         for run in _EQUAL.finditer(self._codes):
             (start, end), code = run.span(), run[0][0]

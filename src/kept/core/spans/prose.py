@@ -1,6 +1,7 @@
-"""Marks the paragraphs of a prompt that are not the person's prose: program output, documents, e-mails and reviews they pasted.
+"""Marks the paragraphs of a prompt that are not the person's prose: program output, documents, e-mails and reviews that they
+pasted.
 
-Goes through a prompt from its beginning. After a paste, words count as the person's again only if they show signs of it.
+Goes through a prompt from its beginning. After a paste, words count as the person's again only if they have signs of it.
 """
 
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ from kept.core.spans.style import (
 )
 from kept.core.words import fill_pattern, has_word, opens_with
 
-# A command at a shell prompt, or the times of a subtitle: the lines below it in the same paragraph are output.
+# A command at a shell prompt, or the times of a subtitle. The lines below it in the same paragraph are output.
 _COMMAND = Pattern(r"^\s*(?:\d\d:\d\d:\d\d[,.]\d{3} -->|[❯➜»]|[$%>]|PS [^>\n]{1,60}>|\S+@\S+[:~][^\n]{0,60}[$#%])\s+\S")
 _BLANK = Pattern(r"\n(?:[ \t]*\n)+")
 _RULER = Pattern(r"^\s*[-=_*]{3,}\s*$")
@@ -41,34 +42,34 @@ _RULER = Pattern(r"^\s*[-=_*]{3,}\s*$")
 _REMARK = Pattern(r"^\s*(?:--|#|;|%)\s+\S")
 # A location as a compiler, an exception or a browser prints it, anywhere in a line.
 _LOCATED = fill_pattern(r"(?:^|\s)(‹shapes:documents.located›)")
-# A line that begins with a location in a file: the whole line is output.
+# A line that begins with a location in a file. The whole line is output.
 _PLACE = Pattern(r"^\s*\S+:\d+(?::\d+)?\s")
 # A file name or identifier, as people write them in sentences.
 _NAMED = Pattern(r"^['\"`(]?(?:[a-z]+(?:_[a-z]+)+|[\w/-]+\.[a-z]{2,4})[)'\"`]?[.,:;?!]*$")
 _WORD = Pattern(r"^[\"'“”‘’(*`-]*\pL[\pL\pM'’,。、！？：；「」-]*[\"'“”’)*`.,!?:;]*$")
-# The first two words of an item in a person's list; a table cell begins with a capital or is a single word.
+# The first two words of an item in a person's list. A table cell begins with a capital or is a single word.
 _LISTED = Pattern(r"^\p{Ll}[\p{Ll}\d]*:? \p{Ll}")
 # A message that begins with the program's name.
 _TOOL = Pattern(r"^[\w./-]+: ")
 # A log message that begins with a component's compound name.
 _PART = Pattern(r"^\p{Ll}+(?:[-_.]\p{Ll}+)+: \p{Lu}")
-# A line that begins with a function call: it explains code.
+# A line that begins with a function call and explains code.
 _CALL = Pattern(r"^[\w.]+\(")
-# Bracketed data on one line. Before it, words such as "for example" (_EXAMPLE), or after it the rest of the sentence
-# (_CLAUSE_BEHIND), show that the data belongs to the person's sentence.
+# Bracketed data on one line. It belongs to the person's sentence if words such as "for example" (_EXAMPLE) precede it, or if the
+# rest of the sentence (_CLAUSE_BEHIND) follows.
 _DATA = Pattern(r"[\[{].*[\]}]")
-# "This:" or "these:", which points to pasted words on the same line.
+# "This:" or "these:", which refers to pasted words on the same line.
 _POINTED = Pattern(r"^(?:this|these)[ \t]*:[ \t]+(\p{Lu})")
 _EXAMPLE = fill_pattern(r"(?i)(?:\b‹examples:spaced›|‹examples:unspaced›)[\s,:：]*$")
 _CLAUSE_BEHIND = Pattern(r"^, \p{Ll}+ \p{Ll}")
-# The heading of data that a program dumps.
+# The heading of data that a program prints.
 _DUMP = Pattern(r"(?m)^\p{Lu}\pL+(?:ed|ing) [\w ]{2,40}:\s*(?:\w*\(\d+\) ?)?(?:[\[{]|<\w)")
 _LABEL = Pattern(r"^\p{Ll}\pL*(?: \p{Ll}\pL*){0,2}(:?)\s*$")
-_QUESTION = 4  # a question of at most this many words counts as the person's
+_QUESTION = 4  # words; a longer question may not be the person's
 _JOINT = Pattern(r"[:：.?!]\s+")
-_COLUMN = 5  # this many short lines in a row are a column
-_REPLY = 60  # a person's words after a paste are at most this many
-_TYPED = 4  # a line without initial capital that has at least this many words may be typed
+_COLUMN = 5  # number of short lines in a row that make a column
+_REPLY = 60  # maximum words of a person after a paste
+_TYPED = 4  # minimum words of a line without initial capital that may be typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class _Line:
     end: int
     text: str
     marked: bool
-    foreign: bool  # by its shape
+    foreign: bool  # true if its shape is that of output
 
 
 @dataclass(slots=True)
@@ -85,17 +86,17 @@ class _State:
     """The state before a paragraph is classified."""
 
     closing: int  # start of the person's closing paragraph
-    labels: bool = False  # a label by the person opens the prompt, so later labels above commands are theirs too
+    labels: bool = False  # a label by the person opens the prompt, so later labels above commands are theirs
     pasted: SpanKind | None = None  # the kind of a paste that continues
     shaped: bool = False  # the last paragraph was output
-    listing: bool = False  # the person announced a list of their own
-    announced: bool = False  # the person announced a paste, and none of it has come yet
+    listing: bool = False  # the person announced their own list
+    announced: bool = False  # the person announced a paste, which has not begun
     spoken: int = 0  # number of words the person has typed so far
-    terse: bool = True  # the person's paragraphs so far begin without a capital
+    terse: bool = True  # no paragraph of the person so far begins with a capital
 
 
 def mark_paragraphs(marks: SpanMarks) -> None:
-    """Mark the paragraphs, and lines within paragraphs, that are not the person's."""
+    """Mark the paragraphs, and the lines within paragraphs, that are not the person's."""
     text = marks.text
     start, closing = find_document_start(text), _find_closing_start(text)
     brief = start < len(text) and is_brief(text, start)
@@ -112,7 +113,7 @@ def _mark_paragraph(marks: SpanMarks, lines: list[_Line], state: _State) -> None
     start, end = lines[0].start, lines[-1].end
     words = marks.text[start:end]
     if lines[0].marked:
-        # The announced paste was this block, which is marked already.
+        # This block was the announced paste. It is marked already.
         state.pasted = None if state.announced else state.pasted
         state.shaped, state.listing, state.announced = True, False, False
         return
@@ -141,7 +142,7 @@ def _mark_paragraph(marks: SpanMarks, lines: list[_Line], state: _State) -> None
         kind = SpanKind.PASTED if shaped and not forwarded else SpanKind.DOCUMENT
         lead, screen = int(labelled) or (0 if titled else _count_lead_lines(lines)), is_agent_screen(words)
         own = _mark_output(marks, lines, kind, lead=lead, resumable=not forwarded and not screen)
-        # A single line (a URL, an error) does not begin a longer paste.
+        # A single line (a URL, an error) begins no longer paste.
         goes_on = not own and (forwarded or len(lines) - lead > 1 or screen)
         state.pasted, state.shaped = kind if goes_on else None, shaped and not forwarded and not own
     elif (step := find_steps_start(bare)) < len(lines):
@@ -165,7 +166,7 @@ def _mark_paragraph(marks: SpanMarks, lines: list[_Line], state: _State) -> None
 
 
 def _mark_output(marks: SpanMarks, lines: list[_Line], kind: SpanKind, *, lead: int = 0, resumable: bool) -> bool:
-    """Mark the lines of a paste, except the ``lead`` lines before it and, if ``resumable``, lines in which the person resumes.
+    """Mark the lines of a paste. The ``lead`` lines before it stay, and if ``resumable``, so do lines in which the person resumes.
 
     Returns True if the last line is the person's.
     """
@@ -179,7 +180,7 @@ def _mark_output(marks: SpanMarks, lines: list[_Line], kind: SpanKind, *, lead: 
 
 
 def _note_announcement(marks: SpanMarks, lines: list[_Line], state: _State) -> None:
-    """Record what the last line of a paragraph announces: a paste, or a list of the person's own."""
+    """Record what the last line of a paragraph announces: a paste, or a list of the person."""
     last = lines[-1]
     parts = marks.typed_parts(last.start, last.end)
     if not parts or not INTRO.search(last.text) or parts[-1][1] < last.start + len(last.text.rstrip()):
@@ -191,7 +192,7 @@ def _note_announcement(marks: SpanMarks, lines: list[_Line], state: _State) -> N
 
 
 def _mark_lines(marks: SpanMarks, lines: list[_Line], state: _State) -> None:
-    """Mark lines of a mixed paragraph: foreign lines, output of a command, a text to work on, and lines after output until the
+    """Mark lines of a mixed paragraph: foreign lines, the output of a command, a text to work on, and lines after output until the
     person resumes.
     """
     printed = handed = shown = lead = False
@@ -219,7 +220,7 @@ def _mark_lines(marks: SpanMarks, lines: list[_Line], state: _State) -> None:
             marks.mark(line.start, line.end, SpanKind.PASTED)
             shown, lead = True, False
         else:
-            # A list below the person's lead-in is theirs; anything else below it is a paste.
+            # A list below the person's lead-in is theirs. Any other text below it is a paste.
             handed = bool(INTRO.search(line.text)) and is_text_task(line.text)
             shown = lead = handed or (bool(INTRO.search(line.text)) and is_text_announced(line.text[-200:]))
     state.shaped = shown
@@ -227,7 +228,7 @@ def _mark_lines(marks: SpanMarks, lines: list[_Line], state: _State) -> None:
 
 
 def _find_attachment_start(line: str) -> int:
-    """The start of output or of somebody's text that the person pasted after their words on the same line; 0 if there is none."""
+    """The start of output or of somebody's text after the person's words on the same line; 0 if there is none."""
     if (pointed := _POINTED.match(line)) and not has_word("person", line):
         return int(pointed.start(1))
     for match in _JOINT.finditer(line):
@@ -250,7 +251,7 @@ def _find_attachment_start(line: str) -> int:
 
 
 def _is_example(line: str, joint: int) -> bool:
-    """True if bracketed data before ``joint`` belongs to the person's sentence: an example, or the sentence continues after it."""
+    """True if bracketed data before ``joint`` belongs to the person's sentence, as an example or because the sentence goes on."""
     data = _DATA.search(line)
     if not data or data.start() > joint or not _is_natural_language(line[: data.start()]):
         return False
@@ -263,7 +264,7 @@ def _is_own_words(words: str) -> bool:
 
 
 def _is_label(lines: list[_Line]) -> bool:
-    """True if the first line is the person's label for a paste below it; a label with a colon must be above a shell command."""
+    """True if the first line is the person's label for a paste below it. A label with a colon must be above a shell command."""
     label = _LABEL.match(lines[0].text) if len(lines) > 1 else None
     return label is not None and (bool(_COMMAND.match(lines[1].text)) if label[1] else lines[1].foreign)
 
@@ -275,7 +276,7 @@ def _is_code_comment(lines: list[_Line], place: int) -> bool:
 
 
 def _is_column(lines: list[_Line], place: int) -> bool:
-    """True if a line is one of several short lines in a row without words of a person: a table column or a copied page."""
+    """True if a line is one of several short lines in a row without words of a person, as in a table column or a copied page."""
     low = high = place
     while low > 0 and _is_cell(lines[low - 1].text):
         low -= 1
@@ -290,13 +291,13 @@ def _is_cell(line: str) -> bool:
 
 
 def _is_mostly_foreign(lines: list[_Line]) -> bool:
-    """True if most lines of a paragraph, not counting those that introduce them, have the shape of output."""
+    """True if most lines of a paragraph have the shape of output. Lines that introduce them do not count."""
     strange = sum(1 for line in lines if line.foreign)
     return strange > 0 and strange * 2 > len(lines) - _count_lead_lines(lines)
 
 
 def _count_lead_lines(lines: list[_Line]) -> int:
-    """The number of lines of the person before the first foreign line. The last of them is spoken language or an introduction."""
+    """The number of the person's lines before the first foreign line. The last of them is spoken language or an introduction."""
     first = next((place for place, line in enumerate(lines) if line.foreign), len(lines))
     spoken = [place for place in range(first) if _is_spoken_sentence(lines[place].text) or _is_introduction(lines[place].text)]
     if not spoken and first and not lines[0].start and lines[0].text[:1].islower() and _is_natural_language(lines[0].text):
@@ -305,7 +306,7 @@ def _count_lead_lines(lines: list[_Line]) -> int:
 
 
 def _is_person_resuming(lines: list[_Line], place: int, *, own: bool) -> bool:
-    """True if the person resumes in this line, or continues, if the line above is their ``own``.
+    """True if the person resumes in this line. If the line above is their ``own``, True if they continue.
 
     The line must be natural language at the left edge. To resume below output, it must also look typed, without an initial capital,
     or contain words of a person.
@@ -333,7 +334,7 @@ def _is_person_resuming(lines: list[_Line], place: int, *, own: bool) -> bool:
 
 
 def _is_wrapped_to(lines: list[_Line], place: int) -> bool:
-    """True if this line may be the rest of the sentence above it, wrapped by a terminal."""
+    """True if this line may be the end of the sentence above it, which a terminal wrapped."""
     above, words = lines[place - 1].text, lines[place].text.strip()
     broken = place > 0 and is_long_line(above) and _is_natural_language(" ".join(above.split()[-3:]))
     return broken and words[:1].islower() and not _is_question(words) and not INTRO.search(words)
@@ -344,7 +345,7 @@ def _is_introduction(line: str) -> bool:
 
 
 def _is_spoken_sentence(line: str) -> bool:
-    """True if a line is a sentence as people type it, rather than output."""
+    """True if a line is a sentence as people type it, and no output."""
     start = line.strip()
     if is_indented(line) or is_output_line(line) or _CALL.match(start) or _PART.match(start):
         return False
@@ -355,19 +356,19 @@ def _is_spoken_sentence(line: str) -> bool:
 
 
 def _first_words(words: str, length: int) -> str:
-    """The first whole words of a passage, at most ``length`` characters."""
+    """The first whole words of a passage, with at most ``length`` characters."""
     return words if len(words) <= length else words[: length + 1].rpartition(" ")[0]
 
 
 def _is_natural_language(words: str) -> bool:
-    """True if at least four fifths of the words are plain words rather than code or data."""
+    """True if at least four fifths of the words are plain words, and not code or data."""
     parts = [part for place, part in enumerate(words.split()) if not place or not _NAMED.match(part)]
     plain = sum(1 for part in parts if _WORD.match(part))
     return (len(parts) >= 2 or not words.isascii()) and plain * 5 >= len(parts) * 4
 
 
 def _is_list(lines: list[_Line]) -> bool:
-    """True if short lines are a person's list: an instruction announces them, most look typed, or one is a sentence."""
+    """True if short lines are a person's list, because an instruction announces them, most look typed, or one is a sentence."""
     first = lines[0].text
     typed = sum(1 for line in lines if _LISTED.match(line.text))
     return (
@@ -398,7 +399,7 @@ def _is_output(lines: list[_Line], words: str) -> bool:
 
 
 def _find_report_start(marks: SpanMarks, start: int) -> int:
-    """Where a report begins whose first paragraph is at ``start``: at the line above if that is its title, else at ``start``."""
+    """The start of a report whose first paragraph is at ``start``. If the line above is its title, the report starts there."""
     above = marks.text[:start].rstrip()
     line = above[above.rfind("\n") + 1 :]
     is_title = (
@@ -415,7 +416,7 @@ def _find_report_start(marks: SpanMarks, start: int) -> int:
 def _is_resumption(words: str, *, after_output: bool) -> bool:
     """True if the person resumes after a paste, with a short paragraph that contains words of a person.
 
-    After pasted prose it must also be a question or begin without a capital.
+    After pasted prose, the paragraph must also be a question or begin without a capital.
     """
     if words[:2].isspace() and not _is_question(words):
         return False
@@ -438,9 +439,8 @@ def _is_resumption(words: str, *, after_output: bool) -> bool:
 
 
 def _find_closing_start(text: str) -> int:
-    """The start of the last paragraph if it is the person's: a question, a wish, or their words below a ruler.
-
-    The length of the text otherwise.
+    """The start of the last paragraph if it is the person's: a question, a wish, or their words below a rule. Otherwise the length
+    of the text.
     """
     *_, blank = (0, *(match.end() for match in _BLANK.finditer(text.rstrip())))
     start, words = blank, text[blank:]
@@ -452,7 +452,7 @@ def _find_closing_start(text: str) -> int:
 
 
 def _split_paragraphs(marks: SpanMarks, *, brief: bool) -> list[list[_Line]]:
-    """The paragraphs of a text as lists of lines; lines that are marked already form paragraphs of their own.
+    """The paragraphs of a text as lists of lines. Lines that are marked already form paragraphs of their own.
 
     Headings are foreign, except in a person's own brief.
     """

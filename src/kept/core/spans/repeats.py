@@ -1,6 +1,7 @@
-"""Hashes of long passages of prompts: text that occurs identically in another session was pasted, not typed again.
+"""Hashes of long passages of prompts. Text that another session contains too was pasted, and not typed again.
 
-A passage is a line of more than 25 words, or two lines. The store knows which hashes occur again. Case and white space are ignored.
+A passage is a line of more than 25 words, or two consecutive lines. The store knows which hashes occur in several sessions. Case
+and white space are ignored.
 """
 
 from datetime import datetime
@@ -10,10 +11,10 @@ from typing import NamedTuple
 
 from kept.core.text import is_cjk
 
-_WORDS = 25  # a line with more words than this is a passage
-_LINES = 6  # two consecutive lines with at least this many words together are a passage
-_MOST = 400  # at most this many passages per prompt
-_COPY_SECONDS = 120.0  # equal events of two sessions within this time are copies of one event
+_WORDS = 25  # a line with more words is a passage
+_LINES = 6  # minimum words of two consecutive lines that are a passage
+_MOST = 400  # maximum passages of a prompt
+_COPY_SECONDS = 120.0  # equal events of two sessions are copies of one event if they are no further apart
 
 
 class LongPassage(NamedTuple):
@@ -53,7 +54,7 @@ def _hash_words(words: str) -> int:
 
 
 def is_copy(one: datetime | None, other: datetime | None) -> bool:
-    """True if two events with the same words are copies of one event: at the same moment, or both undated."""
+    """True if two events with the same words are copies of one event: their times are (almost) equal, or both are undated."""
     if one is None or other is None:
         return one is other
     return abs((one - other).total_seconds()) <= _COPY_SECONDS

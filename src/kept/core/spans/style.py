@@ -1,5 +1,7 @@
-"""Recognise text that the person did not type by its form: lines that programs print (logs, stack traces, diffs, tables, code,
-shell prompts), and prose by somebody else (reviews, issue reports, tutorials, lines wrapped by a terminal).
+"""Recognise by its form text that the person did not type.
+
+Such text is lines that programs print (logs, stack traces, diffs, tables, code, shell prompts), and prose by somebody else
+(reviews, issue reports, tutorials, lines wrapped by a terminal).
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,24 +13,24 @@ from kept.core.words import fill_pattern, has_word, opens_with
 
 # Beginnings of lines of program output, code, diffs and tables.
 _SHAPES = fill_pattern(r"(?i)^\s*(?:‹shapes:output›|‹complaints›\s?[:：]\s*\S)")
-# A numbered list with the margin of an agent's screen, copied below other text: the first two items begin with a capital.
+# A numbered list with the margin of an agent's screen, copied below other text. The first two items begin with a capital.
 _SCREEN_LIST = Pattern(
     r"(?m)^  1[.)] +[*`]{0,2}\p{Lu}.*\n(?:(?:   .*\S.*|[ \t]*)\n)*  2[.)] +[*`]{0,2}\p{Lu}.*(?:\n(?:  .*\S.*|[ \t]*)$)*"
 )
-# Endings of lines of code; they do not count if words of a person occur in the line.
+# Endings of lines of code. They do not count in a line with words of a person.
 _ENDS = Pattern(r"[)\]}\w'\"];\s*$|[^\s:]\s?\{\s*$|=>\s*\{?$|\\\s*$")
 _STRONG_INSIDE = Pattern(
     r"\b[0-9a-f]*[0-9][0-9a-f]{6,}\b|\.\.\.\s*$|\b\d+ (?:files?|tests?|errors?|warnings?|insertions?) ?(?:changed|passed"
     r"|failed|\()|\(\d+\.\d+s\)|\s{8,}\S"
 )
-# A line with only a URL, which people add to their request.
+# A line with nothing but a URL, which people add to their request.
 _ADDRESS = Pattern(r"^\s*@?https?://\S+\s*$")
 # An @-mention of a file, with or without line numbers, alone or before words.
 _MENTION = Pattern(r"^@[\w.~-]*/(?:\S*[\w-]\.\w{1,5}(?:[:#]L?\d[\dL:-]*)?\s*$|\S+\s+\p{Ll}+ )")
 # A person's sentence after a word that is also a log level: "debug: I am seeing …".
 _CONFIDED = Pattern(r"^\p{Ll}+: (?:I|i|ich|je|yo|eu)(?:'\pL+)? \pL")
 _INDENTED = Pattern(r"^(?: {4,}|\t)\S")
-# A description of data in words: after the equals sign, outside strings, comes a run of four or more words without a keyword.
+# A description of data in words. After the equals sign, outside strings, it has four or more words in a row without a keyword.
 _ASSIGNED = Pattern(r"^[\w.]+\s?=\s")
 _STRING = compile_late(r"\"[^\"]*\"|'[^']*'")
 _WORDS = Pattern(r"\b(?:\p{Ll}+ ){3}\p{Ll}+")
@@ -42,7 +44,7 @@ _BULLET = Pattern(r"^\s*(?:[-*•]|\d{1,2}[.)]|[a-zA-Z][.)])\s")
 _SCREEN = Pattern(r"(?m)^[ \t]*[⏺●⎿✻]\s*\S|^[ \t]*⎿")
 
 
-@lru_cache(maxsize=512)  # several rules call it for each line
+@lru_cache(maxsize=512)  # several rules call it for the same line
 def is_output_line(line: str) -> bool:
     """True if a line has the shape of program output, code, a diff or a table."""
     if (line.startswith("@") and _MENTION.match(line)) or _ADDRESS.match(line) or _CONFIDED.match(line) or _is_assigned_prose(line):
@@ -69,12 +71,12 @@ def is_indented(line: str) -> bool:
 
 
 def has_inline_output(text: str) -> bool:
-    """True if a text has signs of program output inside its lines: commit hashes, long numbers, durations, counts, padding."""
+    """True if a text has signs of program output within its lines: commit hashes, long numbers, durations, counts, padding."""
     return bool(_STRONG_INSIDE.search(text))
 
 
 def find_screen_lists(text: str) -> Iterator[tuple[int, int]]:
-    """The ranges of lists copied from an agent's screen: all their lines keep its margin, and they hold no words of a person."""
+    """The ranges of lists copied from an agent's screen. All their lines keep its margin, and have no words of a person."""
     for match in _SCREEN_LIST.finditer(text):
         above = text[: match.start()].rstrip().rpartition("\n")[2]
         if above and not above[0].isspace() and not is_list_item(above) and not has_word("person", match[0]):
@@ -86,7 +88,7 @@ def is_agent_screen(text: str) -> bool:
     return bool(_SCREEN.search(text))
 
 
-ARTICLE = 25  # a passage without words of a person is somebody's text if it has at least this many words
+ARTICLE = 25  # minimum words of a passage without words of a person that counts as somebody else's
 _SENTENCE = Pattern(r"[.!?]\s+|\n+")
 _NAME = Pattern(
     r"`[^`\n]+`|\b[A-Za-z]*[a-z][A-Z]\w+|\b\w+_\w+|\b\w+\.(?:\w+\(|[A-Z]\w+)"
@@ -94,13 +96,13 @@ _NAME = Pattern(
 )
 # An @-mention of a file.
 _MENTIONED = Pattern(r"(?:^|\s)@[\w.~-]*/[\w./-]+\.\w{1,5}\b")
-_NAMES = 2  # a report about code contains at least this many names of code
-_STEPS = 3  # pasted instructions have at least this many lines that end as sentences
-_WRAP = 60  # a terminal may have wrapped a line of at least this many characters
+_NAMES = 2  # minimum names of code in a report about code
+_STEPS = 3  # minimum lines of pasted instructions that end as sentences
+_WRAP = 60  # minimum characters of a line that a terminal may have wrapped
 
 
 def split_passage(words: str) -> list[str]:
-    """The sentences of a passage, without surrounding white space and final punctuation."""
+    """The sentences of a passage, without outer white space and final punctuation."""
     return [sentence for part in _SENTENCE.split(words) if (sentence := part.strip())]
 
 
@@ -113,9 +115,9 @@ def is_faultless(words: str) -> bool:
 def is_report(words: str, *, alone: bool, terse: bool, answered: bool) -> bool:
     """True if a paragraph is a review, or long and careful prose without words of a person and without instructions.
 
-    Such prose counts only if it is ``alone``, with little of the person's own text before it, and if it names code or is
-    ``answered`` by a line that begins without a capital. A report about code counts if the person's own words are ``terse``
-    (without capitals) or there are none.
+    Such prose counts only if it is ``alone`` (with little of the person's own text before it) and if it names code or is
+    ``answered`` by a line that begins without a capital. A report about code also counts if the person's own words are ``terse``
+    (without capitals) or missing.
     """
     if has_word("reviews", words):
         return not any(opens_with("pleas", sentence) for sentence in split_passage(words))
@@ -142,7 +144,7 @@ def is_code_report(words: str) -> bool:
 
 
 def is_statement(words: str) -> bool:
-    """True if the rest of a line is somebody's text: long and careful, without words of a person and without instructions."""
+    """True if the rest of a line is somebody else's text: long and careful, without words of a person and without instructions."""
     return (
         len(words.split()) >= ARTICLE
         and is_faultless(words)
@@ -152,7 +154,7 @@ def is_statement(words: str) -> bool:
 
 
 def find_steps_start(lines: Sequence[str]) -> int:
-    """The index of the first line of instructions pasted below a person's terse words; the number of lines if there are none."""
+    """The index of the first line of instructions that a person pasted below terse words. The number of lines if there is none."""
     first = next((place for place, line in enumerate(lines) if place and line[:1].isupper()), len(lines))
     own, steps = lines[:first], [line for line in lines[first:] if line.strip()]
     terse = all(line[:1].islower() and not line.rstrip().endswith((".", ":")) for line in own)
@@ -169,7 +171,7 @@ def is_wrapped(lines: Sequence[str]) -> bool:
 
 
 def is_long_line(line: str) -> bool:
-    """True if a terminal may have wrapped a sentence at the end of this line."""
+    """True if a line is so long that a terminal may have wrapped a sentence at its end."""
     return len(line.strip()) >= _WRAP and line.rstrip()[-1] not in ".!?:"
 
 
@@ -178,7 +180,7 @@ def _is_wrapped_pair(above: str, line: str) -> bool:
 
 
 def _is_order(sentence: str) -> bool:
-    """True if a sentence is an instruction. A condition alone is none: "When x is staged, y is read"."""
+    """True if a sentence is an instruction. A condition without one does not count ("When x is staged, y is read")."""
     if opens_with("pleas", sentence) or has_word("duties", sentence):
         return True
     if opens_with("conditions", sentence):
