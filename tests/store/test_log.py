@@ -26,7 +26,9 @@ SECRET = "hunter2"
 
 @pytest.fixture
 def store(tmp_path):
-    with SqliteStore(tmp_path / "kept.db", redact=lambda text, _: text.replace(SECRET, "[secret]")) as opened:
+    with SqliteStore(
+        tmp_path / "kept.db", redact=lambda text, key: text.replace(SECRET, "[secret]" if len(key) == 32 else key.hex())
+    ) as opened:
         yield opened
 
 
