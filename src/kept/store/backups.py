@@ -1,6 +1,6 @@
 """Backups of a store file: create, rotate, restore, and replace by a changed copy.
 
-A backup has the hash of its bytes in its name, so that corruption is detected without opening it.
+The name of a backup contains the hash of its bytes, so damage is detected without opening it.
 """
 
 import errno
@@ -26,12 +26,12 @@ def list_backups(folder: Path) -> tuple[Path, ...]:
 
 
 def add_backup(store: SqliteStore, folder: Path, name: str) -> Path:
-    """Write a backup of a store as ``kept-<name>.<hash>.db``. Everything in it but the indexes is checked. Raises StoreError; the
-    next call deletes the files that a failed call leaves behind.
+    """Write a backup of a store as ``kept-<name>.<hash>.db``. Checks everything in it except the indexes. Raises StoreError. If a
+    call fails, the next one deletes the files it left behind.
     """
     fresh = folder / "fresh.db"
     try:
-        delete_database(fresh)  # left by an interrupted copy
+        delete_database(fresh)  # an interrupted copy left this
         store.copy_to(fresh, indexes=False)
         return fresh.rename(folder / f"kept-{name}.{_digest(fresh)}.db")
     except OSError as error:
@@ -39,7 +39,7 @@ def add_backup(store: SqliteStore, folder: Path, name: str) -> Path:
 
 
 def rotate(folder: Path, keep: int) -> tuple[Path, ...]:
-    """Delete the backups older than the newest ``keep`` intact ones, and return them. Damaged backups do not count."""
+    """Delete the backups older than the newest ``keep`` intact ones, and return the deleted ones. Damaged backups do not count."""
     intact, gone = 0, []
     for path in list_backups(folder):
         if intact >= keep:
@@ -51,7 +51,7 @@ def rotate(folder: Path, keep: int) -> tuple[Path, ...]:
 
 
 def is_intact(path: Path) -> bool:
-    """True if the bytes of a backup match the hash in its name."""
+    """True if the bytes of a backup have the hash in its name."""
     try:
         return path.stem.rpartition(".")[2] == _digest(path)
     except OSError:
@@ -64,10 +64,11 @@ def _digest(path: Path) -> str:
 
 
 def restore_backup(backup: Path, place: Path, aside: Path) -> Path | None:
-    """Replace the store at ``place`` by a copy of a backup. Returns the new path of the old store, if any, in the folder ``aside``.
+    """Replace the store at ``place`` by a copy of a backup. The old store moves to the folder ``aside``; returns its new path, or
+    None.
 
-    The copy is migrated to the newest format and checked before anything is changed. A process that waits to write to the old store
-    gets an error. Raises UsageError, StoreError, and DamagedError if the backup is damaged; then the old store stays.
+    The copy is migrated to the newest format and checked before anything changes. A process that waits to write to the old store
+    gets an error. Raises UsageError, StoreError, and DamagedError if the backup is damaged. Then the old store stays.
     """
     if not os.path.isfile(backup):  # noqa: PTH113 - Path raises where a folder is closed to us
         raise UsageError("there is no such file", where=str(backup), hint="look at the path and its permissions")
@@ -81,7 +82,7 @@ def restore_backup(backup: Path, place: Path, aside: Path) -> Path | None:
                 raise DamagedError(
                     f"the backup is damaged: {found[0]}", where=str(backup), hint="use an older one; nothing was changed"
                 )
-            store.unbind()  # otherwise the server's newer rows would be fetched again
+            store.unbind()  # otherwise the newer rows of the server would be fetched again
         return _swap_in(staged, place, aside)
     finally:
         delete_database(staged)
@@ -91,7 +92,7 @@ def _swap_in(staged: Path, place: Path, aside: Path) -> Path | None:
     saved: Path | None = None
     with ExitStack() as held:
         if place.exists():
-            with suppress(StoreError):  # a store that cannot be opened is moved aside as it is
+            with suppress(StoreError):  # a store that cannot be opened is moved as it is
                 database = Database(place)
                 held.callback(database.close)
                 held.enter_context(database.exclusive_lock())
@@ -103,7 +104,7 @@ def _swap_in(staged: Path, place: Path, aside: Path) -> Path | None:
             except OSError:
                 shutil.copyfile(place, saved)
                 saved.chmod(0o600)
-            if journal.exists():  # it belongs to the old file; left here, it would be applied to the new one and destroy it
+            if journal.exists():  # the journal belongs to the old file; applied to the new one it would destroy it
                 journal.rename(saved.with_name(f"{saved.name}-journal"))
         staged.replace(place)
         flush(place.parent)
@@ -111,7 +112,7 @@ def _swap_in(staged: Path, place: Path, aside: Path) -> Path | None:
 
 
 def is_copy(path: Path, store: SqliteStore) -> bool:
-    """True if a file is a copy of this store, of whatever age: it has the same key."""
+    """True if a file is a copy of this store of any age, because it has the same key."""
     query, key = "SELECT EXISTS (SELECT 1 FROM settings WHERE name = 'key:redaction' AND value = ?)", store.key("redaction").hex()
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as other:
@@ -121,7 +122,7 @@ def is_copy(path: Path, store: SqliteStore) -> bool:
 
 
 def may_hold_turns(path: Path, keys: Collection[str], sessions: Collection[str]) -> bool:
-    """True if a store file may hold any of these events or sessions, or cannot be read."""
+    """True if a store file may contain any of these events or sessions, or cannot be read."""
     query = (
         "SELECT EXISTS (SELECT 1 FROM marks WHERE mark IN (SELECT value FROM json_each(?)))"
         " OR EXISTS (SELECT 1 FROM threads WHERE session IN (SELECT value FROM json_each(?)))"
@@ -138,19 +139,19 @@ def may_hold_turns(path: Path, keys: Collection[str], sessions: Collection[str])
 
 
 def make_working_copy(path: Path, folder: Path) -> Path:
-    """Make a working copy of a store file in ``folder``, which is emptied before. Raises StoreError, OSError."""
+    """Make a working copy of a store file in ``folder``, after emptying the folder. Raises StoreError, OSError."""
     shutil.rmtree(folder, ignore_errors=True)
     copy = folder / "copy.db"
     with create_file(copy):
         shutil.copyfile(path, copy)
     journal = path.with_name(f"{path.name}-journal")
-    if journal.exists():  # the copy is incomplete without it
+    if journal.exists():  # without the journal, the copy is incomplete
         shutil.copyfile(journal, copy.with_name(f"{copy.name}-journal"))
     return copy
 
 
 def replace_with_copy(copy: Path, path: Path) -> Path:
-    """Replace a store file by its working copy. A hash in the file's name is updated; a name that a person chose stays.
+    """Replace a store file by its working copy. Updates a hash in the file's name, and leaves a name that a person chose.
 
     Raises OSError.
     """
@@ -161,7 +162,7 @@ def replace_with_copy(copy: Path, path: Path) -> Path:
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        _copy_beside(copy, place)  # backups are often on another disk than the state
+        _copy_beside(copy, place)  # backups are often on another disk than the state folder
     if place != path:
         path.unlink()
     delete_database(path.with_name(f"{path.name}-journal"))
@@ -172,7 +173,7 @@ def replace_with_copy(copy: Path, path: Path) -> Path:
 def _copy_beside(copy: Path, place: Path) -> None:
     fresh = place.with_name(f".{place.name}.new")
     try:
-        delete_database(fresh)  # left by an interrupted copy
+        delete_database(fresh)  # an interrupted copy left this
         with create_file(fresh):
             shutil.copyfile(copy, fresh)
         flush(fresh)

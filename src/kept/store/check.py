@@ -1,4 +1,4 @@
-"""Checks the rows of a store for damage. Pure, the same for every store; repairs nothing."""
+"""Checks the rows of a store for damage. Works for every store, repairs nothing, and has no side effects."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from kept.store.records import commitment_of, hash_pass
 from kept.store.rows import UNREADABLE, candidates_of, commitments
 from kept.store.values import CandidateRow, FingerprintRow, OperationRow, PassRow
 
-IMPORTED = "imported"  # trigger of memories that were imported with evidence from another archive
+IMPORTED = "imported"  # trigger of imported memories whose evidence is in another archive
 _SPEAKING = frozenset({"add", "revise", "reaffirm", "merge", "anticipate"})
 
 
@@ -27,7 +27,7 @@ def check_log(
     """A message for each contradiction between the log and its hashes or numbering.
 
     All rows come in the order of passes, then numbers. ``forgotten`` are all operations on forgotten memories; they show whose
-    words may be missing. Only one pass at a time is held in memory.
+    words may be missing. Only one pass at a time is in memory.
     """
     gone = tuple(forgotten)
     forgets = frozenset(row.memory for row in gone)
@@ -93,9 +93,7 @@ def _check_words(name: str, salt: str | None, words: str | None, commitment: str
 
 
 def fingerprints_of(forgets: Iterable[OperationRow]) -> dict[str, int]:
-    """The fingerprints of forgotten statements, each with the first pass that names it; ``forgets`` are all forget operations, in
-    order.
-    """
+    """The fingerprints of forgotten statements, each with the first pass that names it. ``forgets`` are all Forgets, in order."""
     found: dict[str, int] = {}
     for row in forgets:
         for item in json.loads(row.body)["fingerprints"]:
@@ -114,8 +112,8 @@ def check_fingerprints(forgets: Iterable[OperationRow], rows: Iterable[Fingerpri
 
 
 def check_memories(derived: Mapping[str, Memory], stored: Mapping[str, Memory], unreadable: Collection[str] = ()) -> Iterator[str]:
-    """A message for each difference between the memories derived from the log and the stored ones. ``unreadable`` are the ids of
-    stored memories that cannot be read and are not compared.
+    """A message for each difference between the memories derived from the log and the stored ones. Skips ``unreadable`` memories,
+    which are ids of stored memories that cannot be read.
     """
     for number in sorted((derived.keys() | stored.keys()).difference(unreadable)):
         if number not in stored:
@@ -127,7 +125,7 @@ def check_memories(derived: Mapping[str, Memory], stored: Mapping[str, Memory], 
 
 
 def citations(memories: Iterable[Memory], imported: frozenset[str]) -> dict[str, list[tuple[str, str]]]:
-    """The citations of memories, by event key: memory id and quote. ``imported`` memories are skipped; they cite other archives."""
+    """The citations of memories as pairs (memory id, quote), by event key. Skips ``imported`` ones, which cite other archives."""
     found: dict[str, list[tuple[str, str]]] = {}
     for memory in memories:
         if memory.id not in imported:
@@ -138,7 +136,7 @@ def citations(memories: Iterable[Memory], imported: frozenset[str]) -> dict[str,
 
 
 def check_quotes(key: str, event: Event | None, cited: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """A message for each memory that cites an event for words it does not contain; none if words of the event were erased."""
+    """A message for each memory that quotes words which the event does not contain. None if words of the event were erased."""
     if event is None:
         yield from (f"memory {number}: cites event {key}, which is not in the archive" for number, _ in dict(cited).items())
         return

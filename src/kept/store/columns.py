@@ -8,15 +8,15 @@ from typing import Any
 
 from kept.core.digest import digest
 
-DAMAGE = (ValueError, LookupError, TypeError, StopIteration, zlib.error)  # the errors that reading damaged bytes can raise
-# The letters of the database column `voice`: an event's kind and author.
+DAMAGE = (ValueError, LookupError, TypeError, StopIteration, zlib.error)  # errors of reading damaged bytes
+# The letters for an event's kind and author in the database column `voice`.
 KINDS = {"prompt": "p", "response": "r", "tool_call": "c", "tool_output": "o"}
 AUTHORS = {"human": "h", "assistant": "a", "tool": "t", "injected": "i", "subagent": "s", "compaction": "c", "abandoned": "x"}
-_TEXT = 2  # index of the text column in the second part of a block (kept.store.packing)
+_TEXT = 2  # index of the column with the texts in the second part of a block (kept.store.packing)
 
 
 def decompress(body: bytes) -> Iterator[bytes]:
-    """The parts of a block, decompressed lazily: places, then words. Raises zlib.error if the bytes are damaged."""
+    """The parts of a block: places, then words. Each is decompressed when it is needed. Raises zlib.error for damaged bytes."""
     while body:
         state = zlib.decompressobj()
         yield state.decompress(body)
@@ -26,7 +26,7 @@ def decompress(body: bytes) -> Iterator[bytes]:
 
 
 def refer_up(values: Sequence[Any], named: Sequence[Any] | None = None) -> list[Any]:
-    """Encode a column: a repeated value becomes the distance to the last row in which ``named`` (default: the column) has it."""
+    """Encode a column. A repeated value becomes the distance to the last row in which ``named`` (default: the column) has it."""
     last: dict[Any, int] = {}
     column = []
     for row, (value, name) in enumerate(zip(values, named or values, strict=True)):
@@ -36,7 +36,7 @@ def refer_up(values: Sequence[Any], named: Sequence[Any] | None = None) -> list[
 
 
 def follow_up(column: Sequence[Any], named: Sequence[Any] | None = None) -> list[Any]:
-    """Decode a column of :func:`refer_up`."""
+    """Decode a column that :func:`refer_up` encoded."""
     values: list[Any] = []
     named = values if named is None else named
     for row, value in enumerate(column):
@@ -51,7 +51,7 @@ def keys_of(body: bytes) -> list[str]:
 
 
 def join_keys(keys: Sequence[Any], records: Sequence[str]) -> list[str]:
-    """Decode keys: a key given as a list of one suffix is its record's id followed by that suffix."""
+    """Decode keys. A key given as a list with one suffix is its record's id followed by that suffix."""
     return [key if isinstance(key, str) else record + key[0] for key, record in zip(keys, records, strict=True)]
 
 
@@ -62,7 +62,7 @@ def texts_of(body: bytes) -> list[str]:
     return texts
 
 
-@lru_cache(maxsize=8192)  # each is searched for and then stored; enough for the two thousand events of a slice
+@lru_cache(maxsize=8192)  # each value is hashed when it is searched and when it is stored; a slice has up to two thousand events
 def mark_of(kind: str, value: str) -> int:
-    """A 32-bit hash of a value that identifies an event; ``kind`` is ``key``, ``twin`` or ``likeness``."""
+    """A 32-bit hash of a value that identifies an event. ``kind`` is ``key``, ``twin`` or ``likeness``."""
     return int(digest(kind, value, size=4), 16) - 2**31

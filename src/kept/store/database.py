@@ -1,9 +1,8 @@
-"""An SQLite connection with durable settings, named queries and explicit transactions. Does not interpret the rows.
+"""An SQLite connection with durable settings, named queries and explicit transactions. It does not interpret the rows.
 
-It uses a rollback journal, because the SQLite that ships with many Pythons lacks the fix of the WAL-reset bug, and
-``synchronous=EXTRA``, because a power cut after a commit must lose nothing. A process opens the file only once: closing a second
-connection would drop the locks of the first. A trigger or view could change or hide data, so a file that contains one is not
-opened.
+It uses a rollback journal, because the SQLite of many Pythons lacks the fix of the WAL-reset bug. It uses ``synchronous=EXTRA``,
+because a power cut after a commit must lose nothing. A process opens the file only once, because closing a second connection would
+drop the locks of the first. A file that contains a trigger or view is not opened, because these could change or hide data.
 """
 
 import os
@@ -20,10 +19,10 @@ from kept.store.reader import parse_queries
 from kept.store.redaction import Safe
 
 FORMAT = 6  # PRAGMA user_version of the newest schema
-ERASING = "erasing"  # setting that is present after words were erased until the file has been rewritten without them
-BINDING = "replica"  # setting that names the server's store this file is a replica of, and its version
-AWAY = "away"  # setting that is present while the server lacks changes made here; its value is the last pass on the server
-# Tables whose rows are counted, so that missing rows are noticed.
+ERASING = "erasing"  # setting that exists from the erasure of words until the file was rewritten without them
+BINDING = "replica"  # setting with the id and version of the server's store of which this file is a replica
+AWAY = "away"  # setting that exists while the server lacks changes of this file; its value is the last pass on the server
+# The rows of these tables are counted, so that missing rows are noticed.
 TALLIED = ("settings", "files", "projects", "opted_out", "runs", "dirty", "outputs", "notes", "summaries")
 _BUSY_MS = 30_000
 _BEFORE_STORE = frozenset({"hooks", "plugin.since", "run.lock"})  # a plugin's first session and run create these before a store
@@ -38,18 +37,18 @@ def _queries() -> Mapping[str, str]:
 
 @cache
 def _tally_triggers() -> str:
-    """The SQL of the temporary triggers that count the rows of tables; each connection creates them."""
+    """The SQL of temporary triggers that count the rows of tables. Each connection creates them."""
     text = (_HERE / "tallies.sql").read_text(encoding="utf-8")
     return "".join(text.replace("TABLE", item) for item in TALLIED)
 
 
-# One entry per fork that this process is a child of. Calling os.getpid() at every statement would cost a tenth of the writing time.
+# One entry for each fork that led to this process. Calling os.getpid() for each statement would cost a tenth of the writing time.
 _forks: list[None] = []
 os.register_at_fork(after_in_child=lambda: _forks.append(None))
 
 
 class _CheckedCursor(sqlite3.Cursor):
-    """A cursor that converts SQLite errors to StoreError, because many only occur while rows are read."""
+    """A cursor that converts SQLite errors to StoreError. Many of them occur only while rows are read."""
 
     path = Path()
 
@@ -73,15 +72,15 @@ class _CheckedCursor(sqlite3.Cursor):
 
 
 class Database:
-    """A connection to a store file. A new file gets the newest schema, an older one is migrated to it after a backup.
+    """A connection to a store file. A new file gets the newest schema. An older file is backed up and migrated.
 
-    Raises StoreError if the file cannot be opened, is not a store, or has a newer format than this program knows. If the migration
-    or its backup fails, nothing is changed.
+    Raises StoreError if the file cannot be opened, is no store, or has a newer format than this program knows. If the migration or
+    its backup fails, nothing has changed.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.safe: Safe = str  # redacts secrets in a text before it is stored; the store sets it
+        self.safe: Safe = str  # redacts secrets in a text before it is stored; the store sets the function
         self._forks = len(_forks)
         self._depth = 0
         self._proofs: dict[Hashable, Callable[[], bool]] = {}
@@ -130,7 +129,7 @@ class Database:
     def _create(self) -> None:
         with self.transaction():
             if self._version():
-                return  # another process created it while this one waited
+                return  # another process created the store in the meantime
             if self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 raise StoreError("this file is a database, but not kept's", where=str(self.path), hint="choose another --home")
             others = (item.name for item in self.path.parent.iterdir() if not item.name.startswith(self.path.name))
@@ -147,7 +146,7 @@ class Database:
         self._connection.create_function("block_hash", 1, lambda body: body and block_hash(body), deterministic=True)
         for version in range(2, FORMAT + 1):
             with self.transaction():
-                if self._version() < version:  # another process may have been faster
+                if self._version() < version:  # another process may have migrated it
                     self._migrate_to(version, migration_statements(version))
         self._connection.execute("VACUUM")
 
@@ -160,7 +159,7 @@ class Database:
         self._connection.execute(f"PRAGMA user_version = {version}")
 
     def close(self) -> None:
-        """Close the connection; SQLite rolls back an open transaction."""
+        """Close the connection. SQLite rolls back an open transaction."""
         self._connection.close()
 
     def run(self, name: str, /, **values: Any) -> sqlite3.Cursor:
@@ -176,7 +175,7 @@ class Database:
             raise _to_store_error(error, self.path) from error
 
     def execute_sql(self, sql: str, values: Mapping[str, Any] | None = None) -> sqlite3.Cursor:
-        """Execute a statement for maintenance (never text from outside). Raises StoreError if it fails."""
+        """Execute a maintenance statement, never text from outside. Raises StoreError if it fails."""
         return self._execute(sql, values or {})
 
     def fetch_one(self, name: str, /, **values: Any) -> Any:
@@ -206,9 +205,9 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """A block that commits as a whole or not at all; an inner transaction is part of the outer one.
+        """A block that commits as a whole or not at all. An inner transaction is part of the outer one.
 
-        Raises StoreError if the commit fails; then nothing is changed. Raises DamagedError if committed data cannot be read back
+        Raises StoreError if the commit fails; then nothing has changed. Raises DamagedError if committed data cannot be read back
         (see :meth:`verify_after_commit`).
         """
         if self._depth:
@@ -225,7 +224,7 @@ class Database:
             self._publish()
             self._execute("COMMIT", {})
         except BaseException:
-            with suppress(sqlite3.Error):  # a failed COMMIT may have rolled back by itself
+            with suppress(sqlite3.Error):  # a failed COMMIT may have rolled back already
                 self._connection.execute("ROLLBACK")
             self._withdraw()
             raise
@@ -235,16 +234,19 @@ class Database:
         self._verify_written(proofs.values())
 
     def _join(self) -> None:
-        """Called when a transaction begins: fetch changes from a server. Does nothing without a server."""
+        """Called when a transaction begins. A replica fetches the server's changes here; without a server it does nothing."""
 
     def _publish(self) -> None:
-        """Called before a transaction is committed: send its changes to a server. Does nothing without a server."""
+        """Called before a transaction is committed. A replica sends its changes to the server here; without a server it does
+        nothing.
+        """
 
     def _withdraw(self) -> None:
-        """Called after a transaction failed: roll it back on the server. Does nothing without a server."""
+        """Called after a transaction failed. A replica rolls it back on the server here; without a server it does nothing."""
 
     def verify_after_commit(self, what: Hashable, proof: Callable[[], bool]) -> None:
-        """Register a ``proof`` to run after the commit: it reads ``what`` was written and returns whether it is there unchanged.
+        """Register a ``proof`` to run after the commit. It reads ``what`` back from the file, and returns True if it is there
+        unchanged.
 
         A later proof for the same ``what`` replaces an earlier one.
         """
@@ -252,7 +254,7 @@ class Database:
             self._proofs[what] = proof
 
     def _verify_written(self, proofs: Collection[Callable[[], bool]]) -> None:
-        """Read committed data back from the file. A disk may report writes as done that it never did; SQLite cannot notice that."""
+        """Read committed data back from the file. A disk may report writes that it never did, and SQLite cannot notice that."""
         if not proofs:
             return
         self._execute("PRAGMA shrink_memory", {})
@@ -276,7 +278,7 @@ class Database:
 
     @contextmanager
     def read_transaction(self) -> Iterator[None]:
-        """A block whose reads all see the store as of one moment."""
+        """A block in which all reads see the store at one moment."""
         if self._connection.in_transaction:
             yield
             return
@@ -300,9 +302,9 @@ class Database:
         self._depth = 1
 
     def copy_to(self, path: Path) -> None:
-        """Write a consistent copy of the whole store durably to a new file (mode 0600).
+        """Write a consistent, durable copy of the whole store to a new file (mode 0600).
 
-        Raises StoreError, with no file left behind, if that fails.
+        Raises StoreError if that fails. No file is left behind then.
         """
         with self.read_transaction(), create_file(path), closing(sqlite3.connect(path, isolation_level=None)) as target:
             self._connection.backup(target)
@@ -323,7 +325,7 @@ class Database:
 
 @contextmanager
 def create_file(path: Path) -> Iterator[None]:
-    """A block that fills a new file (mode 0600). At the end file and folder are flushed to disk; on an error the file is removed.
+    """A block that fills a new file (mode 0600). At its end, file and folder are flushed to disk. On an error, the file is removed.
 
     Raises StoreError.
     """
@@ -349,13 +351,13 @@ def create_file(path: Path) -> Iterator[None]:
 
 
 def checksum(*values: str | int | None) -> int:
-    """The CRC-32 of the columns of a row. It detects accidental corruption, not tampering."""
+    """The CRC-32 of the columns of a row. It detects accidental damage, not tampering."""
     text = "\x1f".join(["\x00" if value is None else str(value) for value in values])
     return zlib.crc32(text.encode("utf-8", "surrogatepass"))
 
 
 def match_any_word(words: Iterable[str]) -> str:
-    """A full-text query for any of the words; each is quoted, so that no character acts as an operator."""
+    """A full-text query for any of the words. Each word is quoted, so that no character acts as an operator."""
     return " OR ".join(_quote_words(words)) or '""'
 
 
@@ -369,16 +371,16 @@ def _quote_words(words: Iterable[str]) -> list[str]:
 
 
 def _open(path: Path) -> tuple[sqlite3.Connection, int, bool]:
-    """A connection, the inode of its file, and True if the file was created here."""
+    """A connection, the inode of its file, and True if this call created the file."""
     made = False
     if path.is_symlink():
         raise StoreError("the store is a link", where=str(path), hint="replace the link by the file it leads to")
     try:
         make_folder(path.parent)
-        with suppress(FileExistsError):  # created here, not by SQLite, so that others can never read it
+        with suppress(FileExistsError):  # SQLite would create the file readable for others
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             made = True
-        # Callers that share a store between threads use it from one thread at a time (kept.api).
+        # Callers that share a store between threads must use it from one thread at a time (kept.api).
         connection = sqlite3.connect(path, isolation_level=None, cached_statements=256, check_same_thread=False)
         inode = path.stat().st_ino
     except (OSError, sqlite3.Error) as error:
@@ -436,7 +438,7 @@ def delete_database(path: Path) -> None:
 
 
 def free_name(path: Path) -> Path:
-    """The path if it is free, else the first free one with a number before the suffix."""
+    """The path if no file has it, else the first free path with a number before the suffix."""
     number, free = 1, path
     while free.exists():
         number += 1
@@ -453,12 +455,12 @@ def schema_statements() -> tuple[str, ...]:
 
 
 def migration_statements(version: int) -> tuple[str, ...]:
-    """The statements that migrate a store from the previous format to ``version``."""
+    """The statements that migrate a store to ``version`` from the format before it."""
     return _statements("migrations", f"{version}.sql")
 
 
 def foreign_programs(connection: sqlite3.Connection) -> Iterator[str]:
-    """The triggers and views in a store file, by kind and name; kept never creates any in the file."""
+    """The triggers and views in a store file, by kind and name. kept never creates any in the file."""
     return (f"{kind} {name}" for kind, name in _list_objects(connection) if kind in ("trigger", "view"))
 
 

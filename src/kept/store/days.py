@@ -1,4 +1,4 @@
-"""The notes about the work, and the passages about days, in SQLite."""
+"""Notes about the work, and passages about days, in SQLite."""
 
 import json
 import zlib
@@ -16,25 +16,27 @@ from kept.store.redaction import redact_value
 from kept.store.rows import UNREADABLE
 from kept.store.values import ThreadNote, ThreadPoint
 
-_PASSAGES = 2**62  # rows of passages begin here: notes and passages share one full-text index
+_PASSAGES = 2**62  # first row number of passages; they share a full-text index with notes
 
 
 class Days:
-    """Notes of each thread, which are derived from the archive, and passages by a model or a person, which cannot be derived."""
+    """Notes of threads, and passages about days. Notes are derived from the archive; passages by a model or a person are not."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def list_threads_without_notes(self) -> tuple[tuple[int, int], ...]:
-        """The threads with events not covered by notes: (number, count of covered events), in the order of their first events."""
+        """The threads with events that no note covers: (number, count of covered events), in the order of their first events."""
         return tuple((row["id"], row["noted"]) for row in self._database.run("threads_without_notes"))
 
     def save_notes(self, thread: int, start: int, notes: Sequence[tuple[WorkNote, str]], events: int) -> None:
-        """Replace a thread's notes from ordinal ``start`` on by these, each with its line of text; they cover ``events`` events."""
+        """Replace a thread's notes from ordinal ``start`` on. Each comes with its line of text. Together they cover ``events``
+        events.
+        """
         with self._database.transaction():
             self._drop_thread_notes(thread, start)
             for note, text in notes:
-                number = thread * 2**32 + note.ordinal  # derived from thread and ordinal, so that a rebuilt table has the same ids
+                number = thread * 2**32 + note.ordinal  # derived from thread and ordinal, so a rebuilt table has the same ids
                 self._database.run(
                     "add_note",
                     id=number,
@@ -69,7 +71,8 @@ class Days:
         )
 
     def drop_notes(self, *, events: Collection[str] = (), sessions: Collection[str] = ()) -> None:
-        """Erase the notes of every thread that contains one of the events or belongs to one of the sessions; they are made again.
+        """Erase the notes of every thread that contains one of the events or belongs to one of the sessions. They are made again
+        later.
 
         Passages based on any of these events or sessions are erased permanently.
         """
@@ -115,14 +118,14 @@ class Days:
             for row in self._database.run("noted_threads").fetchall():
                 self._drop_thread_notes(row["thread"], 0)
                 self._database.run("drop_noted", thread=row["thread"])
-            self._database.run("drop_all_notes")  # of threads that have no progress row
+            self._database.run("drop_all_notes")  # notes of threads that have no progress row
             self._database.run("recount_notes")
             self._database.run("clear_note_index")
             for passage in self.passages():
                 self._index_passage(passage)
 
     def save_points(self, thread: int, start: int, stop: int, points: Sequence[Passage]) -> None:
-        """Replace the points of a thread with ordinals in [start, stop) by these."""
+        """Replace the points of a thread with ordinals in [start, stop)."""
         with self._database.transaction():
             for row in self._database.run("points_from", thread=thread, start=start, stop=stop).fetchall():
                 self._database.run("drop_passage", row=row["row"])
@@ -138,7 +141,7 @@ class Days:
         )
 
     def save_day_lines(self, day: date, scope: str, lines: Sequence[Passage]) -> None:
-        """Replace the lines of a day and scope by these; a person's own words stay."""
+        """Replace the lines of a day and scope. A person's own words stay."""
         with self._database.transaction():
             for row in self._database.run("lines_of", day=day.isoformat(), scope=scope).fetchall():
                 self._delete_passage(row)
@@ -146,7 +149,7 @@ class Days:
                 self.save_passage(passage)
 
     def save_passage(self, passage: Passage) -> None:
-        """Store a passage about a day; it replaces one with the same id."""
+        """Store a passage about a day. It replaces a passage with the same id."""
         passage = redact_value(passage, self._database.safe)
         with self._database.transaction():
             for row in self._database.run("passage", id=passage.id).fetchall():
@@ -155,7 +158,7 @@ class Days:
             self._index_passage(passage)
 
     def passages_of_days(self, first: date, last: date) -> tuple[Passage, ...]:
-        """The lines and a person's words of the days from ``first`` to ``last``, by day, scope and place."""
+        """The lines and a person's words for the days from ``first`` to ``last``, by day, scope and place."""
         rows = self._database.run("passages_of_days", first=first.isoformat(), last=last.isoformat())
         return tuple(_parse_passage(row["body"]) for row in rows)
 
@@ -171,7 +174,7 @@ class Days:
                     self._delete_passage(row)
 
     def load_passage(self, passage: Passage) -> None:
-        """Add a passage of an export that is being loaded."""
+        """Add a passage from an export that is being loaded."""
         self._store_passage(passage)
         self._index_passage(passage)
 
@@ -179,7 +182,7 @@ class Days:
         self._database.run("put_passage", body=to_canonical_json(dump(passage)), **_columns(passage))
 
     def _index_passage(self, passage: Passage) -> None:
-        """Index a passage by its words, unless it is a point: points are details of the day's lines and are only read by day."""
+        """Index a passage by its words, unless it is a point. Points are details of the day's lines, and are read only by day."""
         if passage.form is not PassageForm.POINT and passage.text:
             self._database.run("index_note", id=_passage_row(passage), words=index_words(passage.text))
             self._database.run("queue_embedding", kind="summary", item=_passage_row(passage))
@@ -193,7 +196,7 @@ class Days:
 
 
 def _passage_row(passage: Passage) -> int:
-    """The row number of a passage, derived from its id so that every store that loads it uses the same number."""
+    """The row number of a passage. It is derived from the passage's id, so every store that loads the passage uses it."""
     return _PASSAGES + int(passage.id, 16)
 
 

@@ -1,7 +1,7 @@
-"""Removes words from rows by content. Pure, the same for every store.
+"""Removes words from rows by content. Works for every store, and has no side effects.
 
-The rows of a forgotten memory itself are erased whole (:meth:`kept.store.log.Log.erase_memory`). Here its words are removed
-from other rows that repeat them, and the hashes that cover those rows are recomputed.
+:meth:`kept.store.log.Log.erase_memory` erases the rows of a forgotten memory as a whole. This module removes the words from other
+rows that repeat them, and recomputes the hashes of these rows.
 """
 
 import json
@@ -23,7 +23,7 @@ R = TypeVar("R", OperationRow, CandidateRow)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ErasedRows:
-    """The rows of a log that change when words are erased. A changed row changes the hashes of its pass and of all later passes."""
+    """The rows of a log that change when words are erased. A changed row also changes the hashes of its and all later passes."""
 
     passes: tuple[PassRow, ...]
     operations: tuple[OperationRow, ...]
@@ -31,7 +31,7 @@ class ErasedRows:
 
     @property
     def places(self) -> int:
-        """How many rows held the words."""
+        """The number of rows that contained the words."""
         return len(self.operations) + len(self.candidates)
 
 
@@ -42,7 +42,7 @@ def erase_from_rows(
     words: ErasureWords,
     spared: Collection[str] = (),
 ) -> ErasedRows:
-    """The changed rows of a log, whose rows must be in order; rows of memories and candidates in ``spared`` do not change."""
+    """The changed rows of a log. The rows given must be in order. Rows of memories and candidates in ``spared`` do not change."""
     done = [row if row.memory in spared else _erase_from_row(row, words) for row in operations]
     rows = [row if row.id in spared else _erase_from_row(row, words) for row in candidates]
     heads = [_erase_from_head(row, words) for row in passes]
@@ -54,8 +54,8 @@ def erase_from_rows(
 
 
 def erase_from_event(event: Event, words: ErasureWords) -> Event:
-    """The event with the words removed from its texts; the same object if it does not hold them."""
-    # A call that hands the words over goes whole, for it also names requests that should bring them.
+    """The event with the words removed from its texts; the same object if it does not contain them."""
+    # A call that hands the words over is erased as a whole, because it also names requests that should bring them.
     handed = event.tool is not None and is_suggestion_tool(event.tool.name) and has_words(event, words)
     if handed or event.key in words.events:
         return replace(replace_content(event, FORGOTTEN_MARK), likeness=likeness_of(event))
@@ -76,7 +76,7 @@ def texts_of_event(event: Event) -> tuple[str, ...]:
 
 
 def has_words(event: Event, words: ErasureWords) -> bool:
-    """True if an event holds the words, or is to be erased whole and is not erased yet."""
+    """True if an event contains the words, or is to be erased as a whole and is not erased yet."""
     quotes = words.quotes.get(event.key, ())
     return (event.key in words.events and event.text != FORGOTTEN_MARK) or any(
         words.is_in_text(item) or any(quote in item for quote in quotes) for item in texts_of_event(event)
@@ -84,7 +84,7 @@ def has_words(event: Event, words: ErasureWords) -> bool:
 
 
 def erase_from_json(text: str, words: ErasureWords) -> str:
-    """A JSON text with the words removed from its strings; the unchanged text if it does not hold them."""
+    """A JSON text with the words removed from its strings. Unchanged if it does not contain them."""
     if not words.is_in_text(text):
         return text
     value: object = json.loads(text)
@@ -92,7 +92,7 @@ def erase_from_json(text: str, words: ErasureWords) -> str:
 
 
 def erase_from_carry(carry: str, words: ErasureWords) -> str:
-    """A reader's carried state without the words, and without the branch name of a session that is forgotten whole."""
+    """A reader's stored state without the words. If its session is forgotten as a whole, the branch name is removed too."""
     text = erase_from_json(carry, words)
     value = json.loads(text)
     if not (isinstance(value, dict) and value.get("session") in words.sessions and value.get("branch")):
@@ -101,7 +101,7 @@ def erase_from_carry(carry: str, words: ErasureWords) -> str:
 
 
 def cites_erased(evidence: Evidence, words: ErasureWords) -> bool:
-    """True if evidence quotes a session or an event that is forgotten whole."""
+    """True if evidence quotes a session or an event that is forgotten as a whole."""
     return evidence.quote != FORGOTTEN_MARK and (evidence.event in words.events or evidence.session in words.sessions)
 
 
@@ -115,7 +115,7 @@ def log_row_texts(rows: Iterable[OperationRow | CandidateRow]) -> Iterator[tuple
 
 
 def _erase_citations(text: str, words: ErasureWords) -> str:
-    """Sealed words with every quote of a session or event that is forgotten whole replaced by a mark."""
+    """Replace every quote of a session or event that is forgotten as a whole by a mark, in the separated words of a row."""
     if not (words.events or words.sessions) or '"quote"' not in text:
         return text
     value: object = json.loads(text)

@@ -1,6 +1,6 @@
 """The log in SQLite: runs, passes, operations and candidates, chained by hash, and the memories that result from them.
 
-A pass and its effects commit in one transaction. Memories are a projection that :meth:`Log.rebuild` recreates from the log.
+A pass and its effects are committed in one transaction. Memories are a projection of the log, which :meth:`Log.rebuild` recreates.
 """
 
 import json
@@ -72,7 +72,7 @@ class Log(Memories):
         )
 
     def runs(self, limit: int | None = None, *, command: str = "") -> tuple[Run, ...]:
-        """The last runs (all without a ``limit``), or those of one command, newest first."""
+        """The last ``limit`` runs, or all of them, newest first. If ``command`` is given, only runs of that command."""
         return tuple(
             Run(
                 id=row["id"],
@@ -89,8 +89,8 @@ class Log(Memories):
     def commit(self, draft: Draft) -> Pass:
         """Append a pass and apply it to the memories, in one transaction.
 
-        Raises StoreError, with nothing changed, if the pass does not fit the memories: it names one that does not exist, or would
-        make memories supersede each other in a cycle.
+        Raises StoreError, with nothing changed, if the pass names a memory that does not exist, or would make memories supersede
+        each other in a cycle.
         """
         draft = redact_draft(draft, self._database.safe)
         with self._database.transaction():
@@ -129,7 +129,7 @@ class Log(Memories):
             return written.made
 
     def _is_written(self, written: DraftRows) -> bool:
-        """True if a pass is in the store exactly as it was written."""
+        """True if the store contains a pass exactly as it was written."""
         ids = json_list([written.made.id])
         numbers = [candidate.row for candidate in written.candidates]
         candidates = self._query_candidates("candidates_between", first=min(numbers, default=0), last=max(numbers, default=-1))
@@ -181,7 +181,7 @@ class Log(Memories):
         self._refold(switched, off)
 
     def _refold(self, passes: Iterable[int], off: Collection[int]) -> None:
-        """Compute the memories again that some passes affect, and all linked to those; the passes in ``off`` are undone."""
+        """Compute the memories again that some passes affect, and all memories linked to them. The passes in ``off`` are undone."""
         related = self.related_passes(passes)
         after: dict[str, Memory | None] = {
             number: None for pass_ in related for operation in pass_.operations for number in affected_memory_ids(operation)
@@ -189,8 +189,8 @@ class Log(Memories):
         self._update_memories(after | fold(pass_ for pass_ in related if pass_.id not in off))
 
     def refold_undone(self) -> None:
-        """Compute the memories again that undone passes affected: earlier versions of kept let some of the undone words come back.
-        Raises DamagedError.
+        """Compute the memories again that undone passes affected, because earlier versions of kept let some of the undone words
+        come back. Raises DamagedError.
         """
         off = find_undone_passes(self.undo_redo_passes())
         with self._database.transaction():
@@ -224,9 +224,9 @@ class Log(Memories):
         return (CandidateRow(**dict(row) | {"live": bool(row["live"])}) for row in self._database.run(name, **values))
 
     def related_passes(self, passes: Iterable[int]) -> tuple[Pass, ...]:
-        """All that is needed to fold the memories that the given passes affect, and all memories linked to those, transitively.
+        """The passes needed to fold the memories that ``passes`` affect, and all memories linked to these, directly or indirectly.
 
-        The passes, in order and including the given ones, each with only the operations on these memories.
+        The result is in order and includes the given passes. Each pass has only the operations on these memories.
         """
         given = set(passes)
         rows = tuple(self._query_operations("related_operations", passes=json_list(given)))
@@ -234,7 +234,7 @@ class Log(Memories):
         return tuple(attach_operations((pass_from_row(row).head for row in heads), rows))
 
     def operations_on(self, memory: str) -> tuple[tuple[Pass, Operation], ...]:
-        """All operations that affect a memory, in order, including merges into others; each with the head of its pass."""
+        """All operations that affect a memory, in order, including merges into others. Each comes with the head of its pass."""
         rows = tuple(self._query_operations("operations_on", memory=memory))
         heads = self._database.run("passes_of", ids=json_list({row.pass_id for row in rows}))
         return tuple(
@@ -246,15 +246,17 @@ class Log(Memories):
     # Candidates
 
     def proposals(self, profile: str, scope: str) -> tuple[Proposal, ...]:
-        """The live candidates of a group, whatever their verdict."""
+        """The live candidates of a group, with any verdict."""
         return self._query_proposals("live_candidates", profile=profile, scope=scope)
 
     def thread_proposals(self, thread: int, start: int, stage: str = EXTRACT, *, stop: int | None = None) -> tuple[Proposal, ...]:
-        """The live candidates of a thread with ordinals in [start, stop) that passes of one stage proposed; None: no upper end."""
+        """The live candidates of a thread with ordinals in [start, stop), proposed by passes of ``stage``. No ``stop`` means no
+        end.
+        """
         return self._query_proposals("span_candidates", thread=thread, start=start, stop=stop, stage=stage)
 
     def refused(self, reason: str = "") -> tuple[Proposal, ...]:
-        """The live candidates that were refused, or only those refused for ``reason``."""
+        """The live candidates that were refused. If ``reason`` is given, only those refused for it."""
         return self._query_proposals("refused_candidates", verdict=f'%"refused",{to_canonical_json(reason) if reason else "%"}]')
 
     def all_judged_candidates(self) -> tuple[CandidateVerdict, ...]:
@@ -265,8 +267,8 @@ class Log(Memories):
         return tuple(proposal_of(row) for row in self._query_candidates(name, **values) if row.words is not None)
 
     def blocked_candidates(self) -> frozenset[str]:
-        """The candidates that only undone operations rest on. Curation does not bring them back, unless a model proposes one of
-        them that had not proposed it before the undo.
+        """The candidates on which only undone operations are based. Curation does not bring them back, unless a model proposes one
+        of them that had not proposed it before the undo.
         """
         switches = self.undo_redo_passes()
         off = find_undone_passes(switches)
@@ -308,7 +310,7 @@ class Log(Memories):
         )
 
     def stored_texts(self) -> Iterator[tuple[str, str]]:
-        """All texts in the log and the run reports, piece by piece, as pairs (label, text)."""
+        """All texts in the log and the run reports, one at a time, as pairs (label, text)."""
         yield from log_row_texts(self._query_operations("operations"))
         yield from log_row_texts(self._query_candidates("candidates"))
         for row in self._database.run("passes"):
@@ -317,10 +319,11 @@ class Log(Memories):
             yield f"the report of run {row['id']}", row["report"] or ""
 
     def erase_words(self, words: "ErasureWords", *, spared: Collection[str] = ()) -> int:
-        """Remove words from all rows and reports, and recompute the hashes and memories that depend on them.
+        """Remove words from all rows and reports, and recompute the hashes and memories that depend on them. Returns the number of
+        rows.
 
-        Returns the number of rows. This erases rows that repeat the words of a forgotten memory. Pass that memory and its
-        candidates as ``spared``, because :meth:`erase_memory` erases their rows whole.
+        This changes rows that repeat the words of a forgotten memory. The memory itself and its candidates must be in ``spared``,
+        because :meth:`erase_memory` erases their rows as a whole.
         """
         run = self._database.run
         with self._database.transaction():
@@ -359,7 +362,7 @@ class Log(Memories):
     def find_damage(self, stored: Mapping[str, Memory], unreadable: Collection[str] = ()) -> Iterator[str]:
         """A message for each contradiction between the log and its hashes, or between the log and derived data.
 
-        ``stored`` are the memories in the store, by id, without the ``unreadable`` ones, which are not compared.
+        ``stored`` are the memories in the store by id, except the ``unreadable`` ones, which are not compared.
         """
         yield from check_log(
             (pass_from_row(row) for row in self._database.run("passes")),

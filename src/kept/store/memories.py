@@ -1,7 +1,7 @@
 """The memories in SQLite: a projection of the log, with queries by id, group, time and words.
 
-Also holds an index of the texts of large groups (:class:`GroupTexts`), so that curation reads only texts that are related to a
-change. Curation fills the index, on this machine only, and it is cleared when the history of the store changes.
+Also has an index of the texts of large groups (:class:`GroupTexts`), so that curation reads only texts related to a change.
+Curation fills the index, on this machine only. It is cleared when the history of the store changes.
 """
 
 import json
@@ -25,7 +25,7 @@ _HINT = "run `kept check`; `kept rebuild` recreates memories from the log"
 
 
 _MEMORY = "m"
-NO_LIMIT = -1  # as the LIMIT of a query
+NO_LIMIT = -1  # no limit, as the LIMIT of a query
 
 
 class Memories:
@@ -46,14 +46,11 @@ class Memories:
         return self._query_memories("memories_of", profile=group[0], scope=group[1])
 
     def outdated_memories(self, retired: Iterable[str], *, verbatim: Iterable[str]) -> tuple[Memory, ...]:
-        """The memories with a retired trigger, and those with a ``verbatim`` trigger whose content is in none of their quotes.
-
-        In the order of their ids.
-        """
+        """The memories with a retired trigger, and those with a ``verbatim`` trigger whose content is in none of their quotes."""
         return self._query_memories("outdated_memories", retired=json_list(retired), verbatim=json_list(verbatim))
 
     def outlines(self, moment: datetime, scope: str | None = None) -> list[Outline]:
-        """The outline of every memory (of one scope), by which a list is filtered and sorted without loading memories."""
+        """The outline of every memory, or of those in ``scope``. Lists are filtered and sorted by it without loading memories."""
         return list(
             map(Outline._make, self._database.run("memory_outlines", moment=format_instant(moment), scope=scope).fetchall())
         )
@@ -63,7 +60,7 @@ class Memories:
         return frozenset(row["scope"] for row in self._database.run("memory_scopes"))
 
     def some(self, ids: Sequence[str]) -> tuple[Memory, ...]:
-        """The memories with these ids, in this order; unknown ids are skipped."""
+        """The memories with these ids, in this order. Unknown ids are skipped."""
         found = {row["id"]: row for row in self._database.run("memories_with", ids=json_list(ids))}
         return tuple(memory_of_row(found[item]) for item in ids if item in found)
 
@@ -97,7 +94,7 @@ class Memories:
         return tuple(row["id"] for row in self._database.run("memory_ids_like", prefix=prefix))
 
     def count_memories(self, moment: datetime) -> Mapping[tuple[str, str, str], int]:
-        """The number of memories by (outcome at a moment, profile, category); the outcome is a status or "was so"."""
+        """The number of memories by (outcome at ``moment``, profile, category). The outcome is a status or "was so"."""
         rows, known = (
             self._database.run("count_memories", moment=format_instant(moment), was_so=WAS_SO),
             {each.value: each for each in Status},
@@ -105,12 +102,12 @@ class Memories:
         return Counter({(known.get(row["state"], row["state"]), row["profile"], row["category"]): row["memories"] for row in rows})
 
     def search(self, words: Iterable[str], limit: int) -> tuple[tuple[Memory, float], ...]:
-        """Memories with any of the words (of :func:`kept.core.text.query_words`), each with its score, best (highest) first."""
+        """The memories with any of the words (from :func:`kept.core.text.query_words`), each with its score, highest first."""
         rows = self._database.run("search_memories", query=match_any_word(words), limit=limit)
         return tuple((memory_of_row(row), -row["rank"]) for row in rows)
 
     def _update_memories(self, after: Mapping[str, Memory | None]) -> None:
-        """Set memories by id (None deletes one), and update the full-text index and the queue of vectors."""
+        """Set memories by id (None deletes one), and update the full-text index and the queue for embedding."""
         known = {row["id"]: (row["rowid"], checked_body(row)) for row in self._database.run("memories_with", ids=json_list(after))}
         number = self._last_number("last_memory")
         puts, drops, entries, stale = [], [], [], []
@@ -135,12 +132,13 @@ class Memories:
             puts.append(values | {"rowid": rowid, "body": body, "checksum": checksum(memory_id, body)})
         for name, rows in (("unindex_memory", stale), ("drop_memory", drops), ("put_memory", puts), ("index_memory", entries)):
             self._database.execute_many(name, rows)
-        # A memory whose words did not change keeps its vector. Deleted rows are queued too, because their numbers may be reused.
+        # A memory whose words did not change keeps its vector. Deleted rows are queued too, because their numbers may be used
+        # again.
         changed = {row["rowid"] for rows in (stale, drops, entries) for row in rows}
         self._database.execute_many("queue_embedding", ({"kind": "memory", "item": item} for item in sorted(changed)))
 
     def _unsettle(self, memory_id: str, old: Memory | None, new: Memory | None) -> None:
-        """Mark a changed memory in its settled groups, and in those of the other profiles if a person decided on it."""
+        """Mark a changed memory in its settled groups. If a person decided on it, mark it in those of other profiles too."""
         versions = [memory for memory in (old, new) if memory is not None]
         decided = {(memory.content, memory.owned or memory.pinned) for memory in versions}
         theirs = any(own for _, own in decided) and (len(decided) > 1 or len(versions) == 1)
@@ -153,7 +151,7 @@ class Memories:
         return row["body"] == body and is_undamaged(row) if row else not body
 
     def load_readable_memories(self) -> tuple[dict[str, Memory], tuple[str, ...]]:
-        """The readable memories, by id, and the ids of damaged ones."""
+        """The readable memories by id, and the ids of damaged ones."""
         found: dict[str, Memory] = {}
         unreadable: list[str] = []
         for row in self._database.run("memories"):
@@ -173,12 +171,12 @@ def json_list(values: Iterable[Any]) -> str:
 
 
 def memory_of_row(row: Any) -> Memory:
-    """The memory in a row with ``id``, ``body`` and ``checksum``. Raises DamagedError if it differs from the written one."""
+    """The memory in a row with ``id``, ``body`` and ``checksum``. Raises DamagedError if the row differs from what was written."""
     return _parse_memory(checked_body(row))
 
 
 def checked_body(row: Any) -> str:
-    """The body of a row. Raises DamagedError if it differs from the written one."""
+    """The body of a row. Raises DamagedError if the row differs from what was written."""
     body: str = row["body"]
     if not is_undamaged(row):
         raise DamagedError(f"memory {row['id']} is damaged", hint=_HINT)
@@ -186,7 +184,7 @@ def checked_body(row: Any) -> str:
 
 
 def is_undamaged(row: Any) -> bool:
-    """True if the checksum of a row with ``id``, ``body`` and ``checksum`` is right."""
+    """True if a row with ``id``, ``body`` and ``checksum`` has the right checksum."""
     return bool(checksum(row["id"], row["body"]) == row["checksum"])
 
 
@@ -204,13 +202,13 @@ def _index_words_of_body(body: str) -> str:
 
 
 def memory_index_words(memory: Memory) -> str:
-    """The words by which a memory is indexed, including the words of the requests that should bring it."""
+    """The words by which a memory is indexed. They include the words of the requests before which it should be shown."""
     return index_words(" ".join((memory.content, *memory.artifacts, *memory.needed_for)))
 
 
 class StoredText(NamedTuple):
-    """A text of a group. ``place`` orders texts by when they were first said, ``body`` has its words and artifacts, ``tokens`` are
-    the search tokens that find it.
+    """A text of a group. ``place`` is its position in the order in which texts were first said, ``body`` has its words and
+    artifacts, ``tokens`` are the search tokens that find it.
     """
 
     place: int
@@ -219,7 +217,7 @@ class StoredText(NamedTuple):
 
 
 def clear_texts(database: Database) -> None:
-    """Clear the text index of all groups. Call it when the history changed: each group is then curated as a whole again."""
+    """Clear the text index of all groups. Call it when the history changed. Each group is then curated as a whole again."""
     for name in ("clear_texts", "clear_tellings", "clear_rests", "clear_settled", "clear_unsettled", "clear_text_index"):
         database.run(name)
 
@@ -228,7 +226,7 @@ class GroupTexts:
     """The text index of one (profile, scope): its texts, the candidates and memories with each text, and the candidates of each
     memory.
 
-    A group is settled when all of its texts are in the index.
+    A group is settled when the index has all of its texts.
     """
 
     def __init__(self, database: Database, group: tuple[str, str]) -> None:
@@ -237,12 +235,12 @@ class GroupTexts:
 
     @property
     def rules(self) -> str | None:
-        """The version of the rules that curated the group when it was settled; None if it is not settled."""
+        """The version of the rules with which the settled group was curated; None if it is not settled."""
         row = self._database.fetch_one("settled_rules", **self._names)
         return row["rules"] if row else None
 
     def settle(self, rules: str) -> None:
-        """Mark the group as settled, curated by this version of the rules; with empty ``rules``, as not settled."""
+        """Mark the group as settled, curated with this version of the rules. An empty ``rules`` marks it as not settled."""
         self._database.run("drop_unsettled", **self._names)
         if rules:
             self._database.run("settle", rules=rules, **self._names)
@@ -288,14 +286,16 @@ class GroupTexts:
         return [StoredText(*row) for row in self._database.run("texts_of_form", forms=json_list(forms), **self._names)]
 
     def going_on(self, form: str) -> Sequence[int]:
-        """The places of texts whose normal form begins with ``form`` and continues with another word."""
+        """The places of texts whose normal form begins with ``form`` and continues with further words."""
         rows = self._database.run("texts_continuing", start=f"{form} ", stop=f"{form}!", **self._names)
         return [row["place"] for row in rows]
 
     def find(
         self, tokens: Iterable[str], any_of: Iterable[str] = (), *, before: int = 0, after: int = 0, most: int = NO_LIMIT
     ) -> Sequence[int]:
-        """The places of texts with all ``tokens`` and one of ``any_of``: the nearest before or after a place, or all in order."""
+        """The places of texts with all ``tokens`` and one of ``any_of``. Returns the nearest before or after a place, or all in
+        order.
+        """
         choice = " OR ".join(any_of)
         query = " AND ".join((*tokens, *((f"({choice})",) if choice else ())))
         if before:
@@ -307,7 +307,7 @@ class GroupTexts:
         return [row["place"] for row in rows]
 
     def count_texts(self, token: str, most: int) -> int:
-        """The number of texts with a token, counted up to ``most``."""
+        """The number of texts with a token. Counting stops at ``most``."""
         return int(self._database.fetch_one("count_texts_with", query=token, most=most)["number"])
 
     # Candidates and memories of the texts
@@ -332,12 +332,12 @@ class GroupTexts:
         return _split([row["item"] for row in self._database.run("items_at", places=json_list(places))])
 
     def rest(self, memory: str, candidates: Iterable[str]) -> None:
-        """Record which candidates a memory rests on."""
+        """Record the candidates that a memory is based on."""
         self._database.run("drop_rests", memory=memory)
         self._database.execute_many("put_rest", ({"candidate": item, "memory": memory} for item in candidates))
 
     def resting_on(self, candidates: Iterable[str]) -> Sequence[str]:
-        """The memories that are based on any of these candidates, including memories of other groups."""
+        """The memories that are based on any of these candidates, also those of other groups."""
         return [row["memory"] for row in self._database.run("memories_resting_on", candidates=json_list(candidates))]
 
 

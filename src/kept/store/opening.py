@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def open_store(path: Path, url: str = "", *, redact: Redact = skip_store_redaction) -> SqliteStore:
-    """Open the store in a file, as a replica of the server at ``url`` if one is given. Raises StoreError."""
+    """Open the store in a file. If ``url`` is given, the file is a replica of that server. Raises StoreError."""
     if not url:
         return SqliteStore(path, redact=redact)
     from kept.store.replica.store import ReplicaStore  # noqa: PLC0415 - few stores have a server
@@ -21,7 +21,7 @@ def open_store(path: Path, url: str = "", *, redact: Redact = skip_store_redacti
 
 
 def connect_server(url: str, *, create: bool = False) -> "PostgresServer":
-    """Connect to the server at a URL; ``create`` creates missing tables. Raises StoreError."""
+    """Connect to the server at ``url``. If ``create``, create missing tables. Raises StoreError."""
     try:
         from kept.store.postgres.server import PostgresServer  # noqa: PLC0415 - needs the optional extra `postgres`
     except ImportError as error:

@@ -13,14 +13,14 @@ from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind, Pointer, P
 from kept.core.times import from_milliseconds, parse_optional_instant, to_milliseconds
 from kept.store.columns import decompress, follow_up, join_keys, refer_up
 
-# Tables of enum members by value: calling the enum class takes longer than decoding the rest of a row.
+# Tables of enum members by value, because calling the enum class takes longer than decoding the rest of a row.
 _KINDS = {each.value: each for each in EventKind}
 _AUTHORS = {each.value: each for each in Author}
 _PRECISIONS = {each.value: each for each in Precision}
 
 
 class Places(NamedTuple):
-    """The fields of a block's events that identify them and place them in their conversation; lists of equal length."""
+    """The fields that identify a block's events and place them in their conversation, as lists of equal length."""
 
     keys: list[str]
     records: list[str]
@@ -31,10 +31,10 @@ class Places(NamedTuple):
 
 
 def pack(events: Sequence[Event]) -> tuple[bytes, str]:
-    """Encode events as a block; returns its bytes and their hash.
+    """Encode events as a block. Returns its bytes and their hash.
 
-    The columns of :class:`Places` come first and are compressed separately from the rest. Values that follow from other columns or
-    earlier rows are left out.
+    The columns of :class:`Places` come first and are compressed separately. Values that follow from other columns or earlier rows
+    are left out.
     """
     records = [event.record for event in events]
     keys = [[e.key.removeprefix(e.record)] if e.record and e.key.startswith(e.record) else e.key for e in events]
@@ -50,13 +50,13 @@ def pack(events: Sequence[Event]) -> tuple[bytes, str]:
 def unpack_text(body: bytes) -> str:
     """The decompressed columns of a block as one text, which contains every word of its events.
 
-    Raises zlib.error if the bytes are damaged.
+    Raises zlib.error for damaged bytes.
     """
     return b"\n".join(decompress(body)).decode("utf-8", "replace")
 
 
 def unpack_places(body: bytes) -> Places:
-    """The places of a block's events. Raises ValueError or zlib.error if the bytes are damaged."""
+    """The places of a block's events. Raises ValueError or zlib.error for damaged bytes."""
     try:
         keys, records, parents, turns, kinds, authors = json.loads(next(decompress(body)))
         records = follow_up(records)
@@ -68,12 +68,12 @@ def unpack_places(body: bytes) -> Places:
             [_KINDS[kind] for kind in follow_up(kinds)],
             [_AUTHORS[author] for author in follow_up(authors)],
         )
-    except (LookupError, TypeError, StopIteration) as error:  # missing columns, or an unknown kind or author
+    except (LookupError, TypeError, StopIteration) as error:  # columns are missing, or a kind or author is unknown
         raise ValueError(str(error)) from error
 
 
 def unpack(body: bytes, places: Places | None = None) -> tuple[Event, ...]:
-    """The events of a block; ``places`` are its places if known. Raises ValueError or zlib.error if the bytes are damaged."""
+    """The events of a block. ``places`` are its places, if known. Raises ValueError or zlib.error for damaged bytes."""
     places = places or unpack_places(body)
     try:
         _, words = decompress(body)
@@ -147,7 +147,7 @@ _ROW = (
 
 
 def repack(body: bytes, known: str) -> bytes | None:
-    """Convert a block of store format 4 to the format of :func:`pack`; None if its bytes are damaged.
+    """Convert a block of store format 4 to the format of :func:`pack`. Returns None for damaged bytes.
 
     ``known`` is a JSON list with the twin and likeness of each event, which format 4 stored in the event's row.
     """

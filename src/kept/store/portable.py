@@ -1,7 +1,8 @@
-"""The export file of a store, which any store can load: gzipped JSON lines, one row per line, with the row's kind under ``"is"``.
+"""The export file of a store, which any store can load. It is gzipped JSON lines, one row per line, with the row's kind under
+``"is"``.
 
-Random keys are not exported, except the key of the fingerprints: without it they are useless, and an import could bring back what
-was forgotten. With the file, guesses can be tested against the fingerprints, so it must be kept as private as a backup.
+Of the random keys, only that of the fingerprints is exported. Without it the fingerprints are useless, and an import could bring
+forgotten statements back. With the file, anybody can test guesses against the fingerprints, so it must be as private as a backup.
 """
 
 import gzip
@@ -17,7 +18,7 @@ from kept.store.database import create_file
 from kept.store.values import Row, StoreRow
 
 _MAGIC = b"\x1f\x8b"
-_LONGEST = 64 * 2**20  # at most this many bytes per row
+_LONGEST = 64 * 2**20  # maximum bytes of a row
 
 
 def is_portable(path: Path) -> bool:
@@ -30,7 +31,7 @@ def is_portable(path: Path) -> bool:
 
 
 def write_rows(rows: Iterable[Row], path: Path) -> int:
-    """Write rows durably to a new file (mode 0600). Returns their number. Raises StoreError, with no file left behind."""
+    """Write rows durably to a new file (mode 0600). Returns their number. Raises StoreError; no file is left behind then."""
     count = 0
     with (
         create_file(path),

@@ -1,4 +1,4 @@
-"""A read-only reader of the store for hooks: it works within a deadline and imports little.
+"""A read-only reader of the store for hooks. It works within a deadline and imports little.
 
 It queries the store's tables directly, never writes or creates anything, and waits at most 0.2 seconds for a lock. Tests check that
 it returns the same data as the store itself.
@@ -23,11 +23,11 @@ else:
 _HERE = os.path.dirname(__file__)  # noqa: PTH120 - pathlib takes longer to import than a search takes
 _STEPS = 2_000  # steps of SQLite's virtual machine between two checks of the deadline
 _LONG_WORD = 64
-_APPROVED = "approved by the user"  # as in kept.core.memory, which takes longer to import than a search
+_APPROVED = "approved by the user"  # as in kept.core.memory, which takes longer to import than a search takes
 
 
 class RecallMemory(NamedTuple):
-    """An active memory with the fields that recall needs. Instants are ISO texts, empty if unknown."""
+    """An active memory with the fields that recall needs. Instants are ISO texts; unknown ones are empty."""
 
     row: int
     id: str
@@ -48,14 +48,14 @@ class RecallMemory(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The content, followed by what it is about, if that is recorded."""
+        """The content, followed by what it is about if that is known."""
         return f"{self.content} (about: {self.about})" if self.about else self.content
 
 
 class RecallNote(NamedTuple):
-    """A task of a session: its line of text, its time and weight, and whether (``ended``) an outcome or commit is recorded.
+    """A task of a session: its line of text, its time and its weight. ``ended`` means that an outcome or commit is recorded.
 
-    ``key`` is the key of its first event. ``asked`` is the request, ``result`` the outcome, commits and files in one text.
+    ``key`` is the key of its first event. ``asked`` is the request. ``result`` is the outcome, commits and files as one text.
     """
 
     row: int
@@ -70,8 +70,8 @@ class RecallNote(NamedTuple):
 
 
 class RecallPassage(NamedTuple):
-    """A passage about a day in a project: a summary line by a model or, if ``own``, a person's words that replace the line
-    ``instead`` (empty text: they deleted it). ``sessions`` are those it rests on.
+    """A passage about a day in a project, which is a model's summary line or, if ``own``, a person's words. These replace the line
+    ``instead``; if they are empty, the person deleted it. ``sessions`` are the sessions it is based on.
     """
 
     id: str
@@ -84,10 +84,10 @@ class RecallPassage(NamedTuple):
 
 
 class RecallTurn(NamedTuple):
-    """A prompt of a person, and the assistant's last ``reply`` to it; ``repeated`` are hashes of its long passages that occur in
+    """A prompt of a person, and the assistant's last ``reply`` to it. ``repeated`` are hashes of its long passages that occur in
     other sessions too.
 
-    ``ended`` means that a memory based on the prompt is no longer active, or was edited; ``instead`` is the content that replaced
+    ``ended`` means that a memory based on the prompt was edited or is no longer active. ``instead`` is the content that replaced
     it.
     """
 
@@ -103,7 +103,7 @@ class RecallTurn(NamedTuple):
 class StoreReader:
     """An open store file that can be read until ``seconds`` have passed.
 
-    Every method raises StoreError if the store cannot be read: it is missing, damaged or locked, or the deadline has passed.
+    Every method raises StoreError if the store is missing, damaged or locked, or if the deadline has passed.
     """
 
     def __init__(self, path: str, seconds: float) -> None:
@@ -120,7 +120,7 @@ class StoreReader:
         self._queries = _load_queries()
 
     def extend_deadline(self, seconds: float) -> None:
-        """Extend the deadline by the seconds spent waiting for another process, so that they do not count."""
+        """Extend the deadline by the seconds spent waiting for another process, which do not count."""
         self._until += seconds
 
     def _late(self) -> bool:
@@ -162,13 +162,13 @@ class StoreReader:
         return [row for (row,) in self._fetch_all("memories_with_word", word=_quote_word(word))]
 
     def active_rows(self, rows: Sequence[int], scopes: list[str], profiles: list[str]) -> list[int]:
-        """Those of some rows, in their order, that hold active memories in these scopes and profiles."""
+        """The rows among ``rows``, in their order, that have active memories in these scopes and profiles."""
         lists = {"rows": format_json(rows), "scopes": format_json(scopes), "profiles": format_json(profiles)}
         active = {row for (row,) in self._fetch_all("active_memories", **lists)} if rows else set()
         return [row for row in rows if row in active]
 
     def memory_rows_with_phrases(self, phrases: Sequence[str], scopes: list[str], profiles: list[str], most: int) -> list[int]:
-        """The rows of the active memories in these scopes and profiles that contain any of the phrases: the ``most`` best ones."""
+        """The best ``most`` rows of active memories in these scopes and profiles that contain any of the phrases."""
         words = " OR ".join(map(_quote_word, phrases))
         rows = self._fetch_all(
             "memories_with_phrases", words=words, scopes=format_json(scopes), profiles=format_json(profiles), most=most
@@ -199,8 +199,8 @@ class StoreReader:
     def always_shown_memories(
         self, scopes: list[str], categories: list[str], profiles: list[str], rules: Sequence[str] | None = ()
     ) -> list[RecallMemory]:
-        """The active memories that are always shown: in these categories of the user's scope, pinned ones, and in the categories
-        ``rules`` of a project (None: in all categories).
+        """The active memories that are always shown: memories of the user in these categories, pinned ones, and memories of a
+        project in the categories ``rules`` (None: all).
         """
         lists = {"scopes": scopes, "categories": categories, "profiles": profiles, "rules": rules}
         found = self._fetch_all(
@@ -239,7 +239,7 @@ class StoreReader:
         replies = self._fetch_all("reply", thread=thread, ordinal=ordinal)
         text = self._archived(event, texts_of)
         resting = self._fetch_all("memories_resting_on", key=key)
-        # If a memory based on the prompt was edited, its present content replaces the prompt's words.
+        # If a memory based on the prompt was edited, its content replaces the prompt's words.
         ended = [
             instead if status != "active" else content
             for status, content, instead in resting
@@ -288,7 +288,7 @@ def _memory_from_row(row: Any) -> RecallMemory:
             row[2],
             row[3],
             str(body["content"]),
-            1.0 if approved else float(body["confidence"]),  # a person said so
+            1.0 if approved else float(body["confidence"]),  # a person approved it
             bool(body.get("pinned", False)),
             str(body.get("last_seen") or ""),
             str(body.get("valid_until") or ""),
@@ -336,8 +336,8 @@ def _passage_from_row(row: Any) -> RecallPassage:
 
 
 def _parse_varint(record: bytes) -> int:
-    """The variable-length integer at the start of a record of the full-text index: seven bits per byte, highest first, up to the
-    first byte below 128.
+    """The variable-length integer at the start of a record of the full-text index. It has seven bits per byte, highest first, and
+    ends at the first byte below 128.
     """
     number = 0
     for byte in record[:9]:
@@ -353,14 +353,14 @@ def _quote_word(word: str) -> str:
 
 def _load_queries() -> dict[str, str]:
     with open(os.path.join(_HERE, "reader.sql"), encoding="utf-8") as file:  # noqa: PTH118, PTH123 - as above
-        parts = file.read().split("-- name: ")[1:]  # the comments stay, unlike in parse_queries, which takes longer
+        parts = file.read().split("-- name: ")[1:]  # comments stay, because removing them as in parse_queries takes longer
     return {name: query for name, _, query in (part.partition("\n") for part in parts)}
 
 
 def parse_queries(text: str) -> dict[str, str]:
-    """The queries of an SQL file, by name, without comments.
+    """The queries of an SQL file by name, without comments.
 
-    A line ``-- name: NAME`` begins a query. A line ``-- part: NAME`` begins a text that later queries insert as ``{NAME}``.
+    A line ``-- name: NAME`` begins a query. A line ``-- part: NAME`` begins a text, which later queries insert with ``{NAME}``.
     """
     queries: dict[str, list[str]] = {}
     parts: dict[str, list[str]] = {}

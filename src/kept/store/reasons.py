@@ -1,4 +1,4 @@
-"""Reasons that earlier versions of kept stored in other words. They are read in the words of today."""
+"""Reasons that earlier versions of kept stored in other words. They are read in the present words."""
 
 _TODAY = {
     "the passage alone does not say what is claimed": "it says more than the passage it cites",
@@ -32,11 +32,11 @@ _TODAY = {
     "its evidence is no longer proposed": "the words it rests on are read differently now",
     "an entry says what is or was remembered of its project": "a journal entry repeats what kept remembers of its project",
 }
-_HEADS = ("held: ", "kept refused it: ")  # text that may precede such a reason in that of a memory
+_HEADS = ("held: ", "kept refused it: ")  # text that may precede such a reason in a memory's reason
 
 
 def renew_reason(reason: str) -> str:
-    """A stored reason in the words of today. Text before it, or after it in brackets, stays."""
+    """A stored reason in the present words. Text before it stays, and so does text in brackets after it."""
     head = next((head for head in _HEADS if reason.startswith(head)), "")
     stored, bracket, rest = reason.removeprefix(head).partition(" (")
     return f"{head}{_TODAY[stored]}{bracket}{rest}" if stored in _TODAY else reason

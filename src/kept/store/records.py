@@ -1,6 +1,6 @@
-"""The stored form of operations, passes and candidates: sealed words, hashes; and the copies of events. Knows nothing of SQL.
+"""The stored form of operations, passes and candidates, and the copies of events. Knows nothing of SQL.
 
-Words (contents, quotes, artifacts) are stored apart from everything else ("sealed"), so that they can be erased while the log, its
+Words (contents, quotes, artifacts) are stored apart from all other data ("sealed"). They can therefore be erased while the log, its
 order and its hash chain stay intact.
 """
 
@@ -19,14 +19,14 @@ from kept.core.times import format_instant
 from kept.core.value import dataclass, replace
 from kept.store.reasons import renew_reason
 
-# The fields of an operation, a memory or a candidate that hold somebody's words.
+# The fields of an operation, a memory or a candidate that contain somebody's words.
 _WORDS = word_set("content evidence added artifacts fingerprint reasoning detail subject about replaces needed_for")
 ERASED = "{}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sealed:
-    """A value in two parts: ``body`` without words, and ``words``; ``commitment`` is the hash of ``words`` with ``salt``."""
+    """A value in two parts: ``body`` without words, and ``words``. ``commitment`` is the hash of ``words`` with ``salt``."""
 
     body: str
     words: str
@@ -42,12 +42,12 @@ def seal(value: Mapping[str, Any], salt: str) -> Sealed:
 
 
 def unseal(body: str, words: str | None) -> dict[str, Any]:
-    """Join both parts again; erased words are empty."""
+    """Join both parts again. Erased words are empty."""
     return _join(json.loads(body), json.loads(words or ERASED))
 
 
 def commitment_of(words: str, salt: str) -> str:
-    """The salted hash that binds a body to its words without revealing anything about them."""
+    """The salted hash that ties words to their body without revealing them."""
     return digest(salt, words)
 
 
@@ -88,7 +88,7 @@ def operation_body(operation: Operation) -> dict[str, Any]:
 
 
 def read_operation(body: Mapping[str, Any]) -> Operation:
-    """The inverse of :func:`operation_body`, with reasons in the words of today."""
+    """The inverse of :func:`operation_body`. Old reasons are read in the present words."""
     value = body.get("value")
     today = {"value": _renew(value, "reason")} if isinstance(value, dict) else {}
     operation: Operation = load(Operation, _renew(body, "reason") | today)
@@ -101,20 +101,20 @@ def judged_body(judged: CandidateVerdict) -> dict[str, Any]:
 
 
 def read_judged(body: Mapping[str, Any]) -> CandidateVerdict:
-    """The inverse of :func:`judged_body`, with reasons in the words of today."""
+    """The inverse of :func:`judged_body`. Old reasons are read in the present words."""
     today = {"candidate": _renew(body["candidate"], "doubt"), "verdict": _renew(body["verdict"], "reason")}
     judged: CandidateVerdict = load(CandidateVerdict, {**body, **today})
     return judged
 
 
 def read_memory(body: Mapping[str, Any]) -> Memory:
-    """The memory of a JSON form, with its reason in the words of today."""
+    """The memory in its JSON form. An old reason is read in the present words."""
     memory: Memory = load(Memory, _renew(body, "reason"))
     return memory
 
 
 def _renew(body: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A JSON form with the reason in one of its fields in the words of today."""
+    """A JSON form in which the reason in field ``name`` has the present words."""
     return {**body, name: renew_reason(body[name])} if isinstance(body.get(name), str) else {**body}
 
 
@@ -124,7 +124,9 @@ def verdict_slug(verdict: Verdict) -> str:
 
 
 def hash_pass(previous: str, made: Pass, commitments: Sequence[str], covers: Sequence[tuple[int, int]]) -> str:
-    """The hash of a pass, over the previous pass's hash, its own head, its rows' commitments in order and the spans it covers."""
+    """The hash of a pass. It covers the previous pass's hash, the pass without operations, the commitments of its rows in order,
+    and its spans.
+    """
     head = to_canonical_json(
         {
             "id": made.id,
@@ -148,7 +150,7 @@ _SPOKEN = frozenset({EventKind.PROMPT, EventKind.RESPONSE})
 
 
 def likeness_of(event: Event) -> str:
-    """A hash that recognises a prompt or response in another tool's copy of its session, by its second and its letters.
+    """A hash that recognises a prompt or response in another tool's copy of its session, from its second and its letters.
 
     Empty for other events, and for events without a time stamp or session of their own.
     """
@@ -159,15 +161,15 @@ def likeness_of(event: Event) -> str:
     return _hash_letters(event.session, event.kind, int(event.at.timestamp()), event.text[:4000])
 
 
-@lru_cache(maxsize=1024)  # each is searched for and then stored
+@lru_cache(maxsize=1024)  # each is hashed when it is searched and when it is stored
 def _hash_letters(session: str, kind: str, second: int, text: str) -> str:
     letters = "".join(filter(str.isalnum, text.casefold()))
     return digest(session, kind, str(second), letters) if letters else ""
 
 
 def merge_event_copy(before: Event, after: Event) -> Event | None:
-    """The copy ``after``, under the key of ``before``, if it knows more: a more precise time, the place in the tree, or that the
-    person typed it. None otherwise, and for an event with erased words.
+    """The copy ``after`` under the key of ``before``, if the copy has better data: a more precise time, the place in the tree, or
+    proof that the person typed it. Otherwise None, as for an event with erased words.
 
     The key stays, so that evidence still finds the event.
     """
@@ -180,5 +182,5 @@ def merge_event_copy(before: Event, after: Event) -> Event | None:
 
 
 def replace_content(event: Event, text: str) -> Event:
-    """An event without its content; the fields that recognise its copies stay."""
+    """An event with ``text`` in place of its content. The fields that recognise its copies stay."""
     return replace(event, text=text, tool=None, branch="", label_reason="the conversation is not to be remembered")

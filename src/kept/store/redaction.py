@@ -1,7 +1,7 @@
 """Redacts all free text from people, agents and metadata before a store writes it, whoever the caller is.
 
-It finds the texts in the values that a store is given; the caller that opens the store supplies the function that redacts a text.
-Passes by kept itself consist of archived words, which were redacted before, and are stored as they are.
+It finds the texts in the values that a store is given. The caller that opens the store supplies the function that redacts a text.
+kept's own passes contain archived words, which were redacted before, so they are stored unchanged.
 """
 
 import json
@@ -18,23 +18,23 @@ from kept.store.values import Draft
 T = TypeVar("T")
 Redact = Callable[[str, bytes], str]  # takes a text and a key of the store for the marks; returns the text without secrets
 Safe = Callable[[str], str]
-# Fields with words as in the archive. They are not redacted again: a part of a redacted text could look like a secret.
+# Fields with archived words. They are not redacted again, because a part of a redacted text could look like a secret.
 _QUOTED = frozenset({"quote"})
 
 
 def skip_store_redaction(text: str, _: bytes) -> str:
-    """Return the text unchanged; for a store that is only copied, checked or compared."""
+    """Return the text unchanged. For a store that is only copied, checked or compared."""
     return text
 
 
 def redact_draft(draft: Draft, safe: Safe) -> Draft:
-    """A pass without secrets in its subject and note and, if a person or an agent made it, in its operations."""
+    """A pass without secrets in its subject and note. If a person or an agent made it, its operations have none either."""
     stored_draft = replace(draft, subject=safe(draft.subject), note=safe(draft.note))
     return stored_draft if draft.actor is Actor.MACHINE else replace(stored_draft, operations=redact_value(draft.operations, safe))
 
 
 def redact_cursor(cursor: Cursor, safe: Safe) -> Cursor:
-    """A cursor without secrets in its reader's carried state (open tool calls, names)."""
+    """A cursor without secrets in its reader's state (open tool calls, names)."""
     carry = safe(cursor.carry)
     return (
         cursor if carry == cursor.carry else replace(cursor, carry=to_canonical_json(redact_value(json.loads(cursor.carry), safe)))
@@ -42,7 +42,7 @@ def redact_cursor(cursor: Cursor, safe: Safe) -> Cursor:
 
 
 def redact_value(value: T, safe: Safe) -> T:
-    """A value without secrets in any of its texts, except quotes; the same object if it has none."""
+    """A value without secrets in any of its texts except quotes. The same object if it has no secrets."""
     made: Any = value
     match value:
         case Enum():

@@ -1,4 +1,4 @@
-"""Converts passes to and from rows of the log, and applies a pass to the memories. Pure, the same for every store.
+"""Converts passes to and from rows of the log, and applies a pass to the memories. Works for every store, without side effects.
 
 Rows are numbered from 1 without gaps, in the order they were written.
 """
@@ -31,12 +31,12 @@ from kept.store.records import (
 from kept.store.values import CandidateRow, Draft, OperationRow, PassRow, Proposal
 
 NOTHING_CHANGED = "nothing was changed"
-UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)  # the errors that reading a damaged row can raise
+UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)  # errors of reading a damaged row
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DraftRows:
-    """A draft's pass, and the rows that it becomes in the log."""
+    """The pass of a draft, and its rows in the log."""
 
     made: Pass
     row: PassRow
@@ -45,7 +45,7 @@ class DraftRows:
 
 
 def build_draft_rows(draft: Draft, last: PassRow | None, operations: int, candidates: int) -> DraftRows:
-    """The rows of a draft that follows the pass ``last``; ``operations`` and ``candidates`` are the last used row numbers."""
+    """The rows of a draft that follows the pass ``last``. ``operations`` and ``candidates`` are the last used row numbers."""
     made = Pass(
         id=last.head.id + 1 if last else 1,
         run=draft.run,
@@ -114,7 +114,7 @@ def commitments(operations: Iterable[OperationRow], candidates: Iterable[Candida
 
 
 def operation_of(row: OperationRow) -> Operation:
-    """The operation in a row; erased words are empty. Raises DamagedError."""
+    """The operation in a row. Erased words are empty. Raises DamagedError."""
     try:
         return read_operation(unseal(row.body, row.words))
     except UNREADABLE as error:
@@ -132,13 +132,13 @@ def _read_judged(body: str, words: str | None) -> CandidateVerdict:
 
 
 def candidates_of(row: OperationRow) -> tuple[str, ...]:
-    """The candidates that an operation names: those of the memory, or for a Forget the erased ones."""
+    """The candidates that an operation names: those of its memory or, for a Forget, the erased ones."""
     body = json.loads(row.body)
     return tuple((body.get("value") or body.get("facts") or body).get("candidates", ()))
 
 
 def apply_pass(made: Pass, find: Callable[[str], Memory | None]) -> dict[str, Memory]:
-    """The memories that a pass changes, by id, in their new form; ``find`` returns a memory as it was before the pass.
+    """The memories that a pass changes, by id, in their new form. ``find`` returns a memory as it was before the pass.
 
     Raises StoreError if the pass names a memory that does not exist, or would make memories supersede each other in a cycle.
     """
@@ -157,7 +157,7 @@ def apply_pass(made: Pass, find: Callable[[str], Memory | None]) -> dict[str, Me
         if not changed:
             raise StoreError(f"an operation names a memory that does not exist: {operation.memory}", hint=NOTHING_CHANGED)
         after.update(changed)
-    for memory in after.values():  # not sooner: a pass may turn round which of two superseded memories came first
+    for memory in after.values():  # only now: a pass may reverse which of two superseded memories came first
         _check_order(memory, look)
     return after
 
@@ -175,7 +175,7 @@ def _check_order(memory: Memory, look: Callable[[str], Memory | None]) -> None:
 
 
 def attach_operations(heads: Iterable[Pass], rows: Iterable[OperationRow]) -> Iterator[Pass]:
-    """Join passes with their operations; both must be in order."""
+    """Join passes with their operations. Both must be in order."""
     groups = groupby(rows, key=lambda each: each.pass_id)
     number, group = next(groups, (0, iter(())))
     for head in heads:

@@ -1,4 +1,4 @@
-"""The number of a run, assigned by the log on first use."""
+"""The number of a run, which the log assigns on first use."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -7,7 +7,7 @@ from kept.store.log import Log
 
 
 class RunNumber:
-    """Returns the run's number when called, and starts the run on the first call: a run that changes nothing leaves no trace."""
+    """Returns the run's number when called. The first call starts the run, so a run that changes nothing leaves no trace."""
 
     def __init__(self, log: Log, clock: Callable[[], datetime], command: str = "run") -> None:
         self._log = log

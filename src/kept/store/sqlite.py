@@ -25,16 +25,16 @@ from kept.store.redaction import Redact, skip_store_redaction
 from kept.store.rows import UNREADABLE
 from kept.store.values import VERSION, EventRow, FileRow, OptedOut, Output, Row, StoreRow, ThreadRow
 
-_REINDEXING = "reindexing"  # setting that a migration leaves: data derived from the archive must be rebuilt
-_FOLD = "2"  # version of the derivation of memories from the log; raise it when the result for an old log changes
-_TAKEN = 500  # rows loaded at a time; events of one such batch form an archive block
+_REINDEXING = "reindexing"  # setting that a migration leaves if data derived from the archive must be rebuilt
+_FOLD = "2"  # version of the fold of the log to memories; raise it when the result for an old log changes
+_TAKEN = 500  # rows loaded at a time; such a batch of events forms an archive block
 
 
 class SqliteStore:
-    """An open store file, created if there is none; a ``with`` block closes it. Raises StoreError if it cannot be opened.
+    """An open store file, created if there is none. A ``with`` block closes it. Raises StoreError if it cannot be opened.
 
-    ``archive`` holds the conversations, ``log`` the memories and their history, ``days`` the notes and summaries. ``redact``
-    removes secrets from every text that is stored (see :mod:`kept.store.redaction`).
+    ``archive`` has the conversations, ``log`` the memories and their history, ``days`` the notes and summaries. ``redact`` removes
+    secrets from every text that is stored (see :mod:`kept.store.redaction`).
     """
 
     def __init__(self, path: Path, *, redact: Redact = skip_store_redaction, database: Database | None = None) -> None:
@@ -66,9 +66,9 @@ class SqliteStore:
         self._database.close()
 
     def transaction(self) -> AbstractContextManager[None]:
-        """A block that commits as a whole or not at all; an inner transaction is part of the outer one.
+        """A block that commits as a whole or not at all. An inner transaction is part of the outer one.
 
-        Raises StoreError if the commit fails; then nothing is changed.
+        Raises StoreError if the commit fails. Nothing has changed then.
         """
         return self._database.transaction()
 
@@ -77,25 +77,25 @@ class SqliteStore:
         return self._database.trial_transaction()
 
     def read_transaction(self) -> AbstractContextManager[None]:
-        """A block whose reads all see the store as of one moment."""
+        """A block in which all reads see the store at one moment."""
         return self._database.read_transaction()
 
     def refresh(self) -> None:
-        """Fetch other machines' changes from the server. This store has none, so this and the next three do nothing."""
+        """Fetch the changes of other machines from the server. Without a server, this and the next three methods do nothing."""
 
     @property
     def away_since(self) -> int | None:
-        """The last pass on the server if this store was changed since without reaching it; otherwise None."""
+        """The last pass on the server, if this store was changed later without reaching it; else None."""
         return None
 
     def return_to_server(self) -> None:
-        """Replace the content of this store by the server's content."""
+        """Replace the content of this store by the server's."""
 
     def publish(self) -> None:
-        """Replace the server's content by this store's content, after a backup was restored."""
+        """Replace the server's content by this store's, after a backup was restored."""
 
     def unbind(self) -> None:
-        """Detach this store from its server, so that it no longer takes that server's changes for its own."""
+        """Detach this store from its server, so that it does not apply that server's changes."""
         self._database.run("drop_setting", name=BINDING)
 
     def key(self, name: str) -> bytes:
@@ -112,26 +112,26 @@ class SqliteStore:
         return bytes.fromhex(row["value"])
 
     def note(self, name: str) -> str:
-        """The note stored under a name, on this machine only; empty if there is none. Raises DamagedError."""
+        """The note stored under a name on this machine; empty if there is none. Raises DamagedError."""
         row = self._database.fetch_one("setting", name=f"note:{name}")
         if row is not None and row["wrong"]:
             raise self._damage_error(f"the note {name!r} of this store is damaged")
         return str(row["value"]) if row else ""
 
     def save_note(self, name: str, text: str) -> None:
-        """Store a note under a name, on this machine only."""
+        """Store a note under a name on this machine."""
         self._database.run("put_setting", name=f"note:{name}", value=text)
 
     def upgrade_memories(self) -> None:
-        """Compute the memories again, once, that an earlier version derived from the log in another way. Damaged rows stay."""
+        """Compute the memories again, once, if an earlier version folded the log differently. Damaged rows stay."""
         if self.note("fold") != _FOLD:
             with suppress(DamagedError), self.transaction():
                 self.log.refold_undone()
                 self.save_note("fold", _FOLD)
 
     def output_states(self, path: str) -> tuple[Output, ...]:
-        """The last written content of a file and, if a write was interrupted, the content of that write; empty if nothing was
-        written.
+        """The last written content of a file and, if a write was interrupted, the content of that write. Empty if kept never wrote
+        the file.
 
         Raises DamagedError.
         """
@@ -170,7 +170,7 @@ class SqliteStore:
         return tuple(row["path"] for row in self._database.run("outputs"))
 
     def digest_content(self) -> str:
-        """A digest of the content that output files are composed from; it is equal as long as that content does not change."""
+        """A hash of the content from which output files are composed. It changes only if that content changes."""
         return digest(*(str(value) for row in self._database.run("content_sums") for value in row))
 
     def find_damage(self) -> tuple[str, ...]:
@@ -241,7 +241,7 @@ class SqliteStore:
                 raw(f"DROP TABLE IF EXISTS temp.{name}")
 
     def compact(self) -> None:
-        """Rewrite the store so that no trace of erased words is left."""
+        """Rewrite the store file, so that no trace of erased words is left."""
         self._database.execute_sql("INSERT INTO memory_index (memory_index) VALUES ('optimize')")
         self._database.execute_sql("INSERT INTO turn_index (turn_index) VALUES ('optimize')")
         self._database.execute_sql("INSERT INTO reply_index (reply_index) VALUES ('optimize')")
@@ -251,16 +251,16 @@ class SqliteStore:
         self._database.run("drop_setting", name=ERASING)
 
     def copy_to(self, path: Path, *, indexes: bool = True) -> None:
-        """Write a consistent copy of the whole store durably to a new file (mode 0600), and check it for damage.
+        """Write a consistent, durable copy of the whole store to a new file (mode 0600), and check it for damage.
 
-        ``indexes`` includes the full-text indexes in the check: this takes as long as all the rest, and indexes can be rebuilt. The
-        copy has a temporary name until it is complete, so an interrupted copy never has the name ``path``.
+        ``indexes`` includes the full-text indexes in the check. That takes as long as the rest of it, and indexes can be rebuilt.
+        The copy has a temporary name until it is complete, so an interrupted copy never has the name ``path``.
 
-        Raises StoreError if the copy cannot be written, DamagedError if it is damaged; no file is left behind then.
+        Raises StoreError if the copy cannot be written, DamagedError if it is damaged. No file is left behind then.
         """
         fresh = path.with_name(f".{path.name}.new")
         try:
-            delete_database(fresh)  # left by an interrupted copy
+            delete_database(fresh)  # an interrupted copy left this
             self._database.copy_to(fresh)
             with SqliteStore(fresh) as copy:
                 found = copy._find_damage(indexes=indexes)
@@ -280,9 +280,9 @@ class SqliteStore:
                 delete_database(fresh)
 
     def export_rows(self) -> Iterator[Row]:
-        """A consistent export of the whole store in a form that any store can load; equal stores give equal rows.
+        """A consistent export of the whole store in a form that any store can load. Equal stores give equal rows.
 
-        It leaves out data local to the machine (outputs, the key that marks secrets) and data that can be derived.
+        Data of this machine (outputs, the key that marks secrets) and derived data are left out.
         """
         key = self.key("forget").hex()
         with self._database.read_transaction():
@@ -292,10 +292,10 @@ class SqliteStore:
             yield from self.days.passages()
 
     def load_rows(self, rows: Iterable[Row]) -> None:
-        """Load an export of :meth:`export_rows` into an empty store, in one transaction, and derive the rest.
+        """Load an export of :meth:`export_rows` into an empty store in one transaction, and derive the other data.
 
-        Raises UsageError if this store is not empty, DamagedError if the rows contradict their own hashes or each other; then
-        nothing is changed.
+        Raises UsageError if this store is not empty, DamagedError if the rows contradict their own hashes or each other. Nothing
+        has changed then.
         """
         with self._database.transaction():
             if not self._database.fetch_one("is_empty")["empty"]:
@@ -332,7 +332,7 @@ def _describe_miscount(table: str, missing: int) -> str:
 
 
 def _report_unreadable(part: str, found: Iterator[str]) -> Iterator[str]:
-    """The findings in a part of the store; if a row cannot be read, the last finding says that the check is incomplete."""
+    """The findings in a part of the store. If a row cannot be read, the last finding says that the check is incomplete."""
     try:
         yield from found
     except (*UNREADABLE, StoreError) as error:

@@ -1,7 +1,7 @@
 """The tree of a conversation, and the branches that the user abandoned by a rewind.
 
-Uses only the links and order of records, no text and no format. The tree is stored in arrays of numbers, so a conversation of a
-million events takes some tens of megabytes.
+It is built only from the links and the order of records, without texts or formats. It is stored in arrays of numbers, so a
+conversation of a million events takes tens of megabytes.
 """
 
 from array import array
@@ -16,11 +16,11 @@ _NONE = -1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tree:
-    """The events of a thread, in order, as nodes of a tree; one array per field.
+    """The events of a thread, in order, as nodes of a tree. Each field is one array.
 
-    ``record`` and ``parent`` are hashes of native record ids (different in each process; 0: none); the events of one record share
-    them. ``turn`` groups the pieces of one assistant message and is 0 elsewhere. ``human`` is 1 for prompts of the user, ``output``
-    for outputs of tools.
+    ``record`` and ``parent`` are hashes of native record ids, which differ between processes; 0 means none. The events of one
+    record share them. ``turn`` groups the pieces of one assistant message; elsewhere it is 0. ``human`` is 1 for prompts of the
+    user, ``output`` is 1 for outputs of tools.
     """
 
     record: "array[int]" = field(default_factory=lambda: array("q"))
@@ -30,7 +30,7 @@ class Tree:
     output: bytearray = field(default_factory=bytearray)
 
     def append(self, record: str, parent: str, turn: str, *, human: bool, output: bool) -> None:
-        """Append the next event, by the ids of its native records."""
+        """Append the next event, given the ids of its native records."""
         self.record.append(hash(record))
         self.parent.append(hash(parent))
         self.turn.append(hash(turn))
@@ -40,10 +40,10 @@ class Tree:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _RecordTree:
-    """The tree of records, by number: first and last event of each, parent, first child, next sibling, and 1 if it holds a prompt.
+    """The tree of records. For each record it has: first and last event, parent, first child, next sibling, and 1 if it has a
+    prompt.
 
-    ``by_event`` maps each event to its record. A record that is only referenced as a parent has no events. Siblings are in file
-    order.
+    ``by_event`` maps each event to its record. A record that is only named as a parent has no events. Siblings are in file order.
     """
 
     by_event: "array[int]"
@@ -62,11 +62,11 @@ class _RecordTree:
 
 
 def find_abandoned(tree: Tree) -> bytearray:
-    """For each event 1 if a rewind of the user replaced it, else 0.
+    """For each event, 1 if a rewind of the user replaced it, else 0.
 
-    If a human prompt has an older sibling (another prompt, or an answer that is not part of the parent's own message), the older
-    one and all its descendants were replaced, unless that branch continued after the prompt. Parallel tool calls and their outputs
-    are always siblings and replace nothing. Terminates on cycles; an unknown parent is treated like any other.
+    If a human prompt has an older sibling, that sibling and all its descendants were replaced, unless their branch continued after
+    the prompt. The sibling may be another prompt, or an answer that is no part of the parent's own message. Parallel tool calls and
+    their outputs are always siblings, and replace nothing. Terminates on cycles. An unknown parent is treated like any other.
     """
     records = _build_record_tree(tree)
     last = _last_orders(records)
@@ -83,8 +83,8 @@ def find_abandoned(tree: Tree) -> bytearray:
 
 
 def has_siblings(links: Callable[[], Iterable[tuple[str, str, bool]]]) -> bool:
-    """True if a prompt of the user shares its parent with another record; otherwise nothing was replaced. ``links`` returns the
-    record, the parent and "is a prompt" of each event.
+    """True if a prompt of the user shares its parent with another record. Otherwise no event was replaced. ``links`` returns for
+    each event its record, its parent, and whether it is a prompt.
     """
     prompts = {parent for _, parent, human in links() if human and parent}
     first: dict[str, str] = {}
@@ -134,7 +134,7 @@ def _index_of(ids: Sequence[int], wanted: int) -> int:
 
 
 def _mark_ancestors(records: _RecordTree) -> bytearray:
-    """For each record 1 if the newest event descends from it. These records are never abandoned, even if the links form a cycle."""
+    """For each record, 1 if the newest event descends from it. Such a record is never abandoned, even if the links form a cycle."""
     ancestors = bytearray(len(records.parent))
     record = records.by_event[-1] if records.by_event else _NONE
     while record != _NONE and not ancestors[record]:
@@ -144,7 +144,7 @@ def _mark_ancestors(records: _RecordTree) -> bytearray:
 
 
 def _replaced_records(tree: Tree, records: _RecordTree, parent: int, last: Sequence[int]) -> Iterator[int]:
-    """Yield the children of a record that came before its newest prompt and did not continue after it, except parallel pieces."""
+    """Yield the children of a record that precede its newest prompt and did not continue after it. Parallel pieces are left out."""
     newest = max((records.first[child] for child in records.children(parent) if records.human[child]), default=_NONE)
     origin = records.first[parent]
     turn = tree.turn[origin] if origin != _NONE else 0
@@ -156,7 +156,7 @@ def _replaced_records(tree: Tree, records: _RecordTree, parent: int, last: Seque
 
 
 def _last_orders(records: _RecordTree) -> "array[int]":
-    """For each record the last event of itself and its descendants. Each record is visited once, so cycles terminate."""
+    """For each record, the last event of itself and its descendants. Each record is visited once, so cycles terminate."""
     last = records.last[:]
     seen = bytearray(len(last))
     path, visited = array("q"), array("q")

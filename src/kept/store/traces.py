@@ -1,7 +1,6 @@
-"""Decodes all text in a file, to prove that certain words are nowhere in it. Does not rely on kept's own formats.
+"""Decodes all text in a file, to prove that it contains certain words nowhere. Does not rely on kept's own formats.
 
-A database is read row by row, every column of every table, with compressed values decompressed; then byte by byte, including free
-pages.
+A database is read twice: row by row, with every column of every table decompressed, and byte by byte, with its free pages.
 """
 
 import gzip
@@ -20,11 +19,11 @@ from kept.store.packing import unpack_text
 
 _SQLITE = b"SQLite format 3\x00"
 _GZIP = b"\x1f\x8b"
-_INDEXED = compile_late(r"[\x00-\x1f]0(\w+)")  # a term in the bytes of SQLite's full-text index, which puts a 0 before it
-# A page of a database is mostly unused, and a small file mostly such pages. The rest is longer than any pattern's reach.
+_INDEXED = compile_late(r"[\x00-\x1f]0(\w+)")  # a term in the bytes of SQLite's full-text index, which has a 0 before it
+# Pages of a database are mostly unused. Long runs of zeros are shortened to this gap, which exceeds the reach of any pattern.
 _UNUSED, _GAP = compile_late(rb"\x00{256,}"), bytes(256)
 _ROWS = 1_000  # rows of a table whose texts are searched together
-_CHUNK, _OVERLAP = 4 * 2**20, 64 * 2**10  # bytes per chunk, and bytes shared with the next so that no match is split
+_CHUNK, _OVERLAP = 4 * 2**20, 64 * 2**10  # bytes of a chunk, and bytes that it shares with the next one so that no match is split
 
 
 def is_database(path: Path) -> bool:
@@ -46,20 +45,20 @@ class FilePiece:
     unpack: Callable[[bytes], str]
 
     def has_words(self, words: ErasureWords, names: Sequence[str] = ()) -> bool:
-        """True if one of the texts holds the words outside ``names``. Bytes known not to hold them are not unpacked again."""
+        """True if one of the texts contains the words outside ``names``. Bytes known not to contain them are not unpacked again."""
         return words.may_be_in_packed(self.data, self.unpack) and any(
             words.is_in_text(_without(text, names)) for text in self.texts()
         )
 
 
 def traces(path: Path, words: ErasureWords, names: Sequence[str] = ()) -> Iterator[str]:
-    """The locations in a file that hold the words outside ``names`` (of folders and files), without duplicates.
+    """The locations in a file that contain the words outside ``names`` (of folders and files), without duplicates.
 
-    If the file cannot be read, the error message counts as a location, because the file may hold the words.
+    If the file cannot be read, the error message counts as a location, because the file may contain the words.
     """
     try:
         found: set[str] = set()
-        for piece in pieces_of(path):  # lazily: a caller that needs one location does not wait for the rest
+        for piece in pieces_of(path):  # one piece at a time: a caller that needs one location does not wait for the rest
             if piece.where not in found and piece.has_words(words, names):
                 found.add(piece.where)
                 yield piece.where
@@ -84,7 +83,7 @@ def pieces_of(path: Path) -> Iterator[FilePiece]:
 
 
 def _cells(path: Path) -> Iterator[FilePiece]:
-    """The pieces of a database: each binary value by itself, the texts of many rows together."""
+    """The pieces of a database. Each binary value is one piece. Texts of many rows together are one piece."""
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
         database.text_factory = lambda data: data.decode("utf-8", "replace")
         tables = [

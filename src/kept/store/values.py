@@ -15,7 +15,7 @@ from kept.core.value import dataclass, field
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Thread:
-    """The events of one session in one file; ``extracted`` is the ordinal from which its episodes are still open."""
+    """The events of one session in one file. ``extracted`` is the ordinal from which its episodes are still open."""
 
     id: int
     session: str
@@ -39,7 +39,7 @@ class Mention:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionActivity:
-    """A session's events within a span of time: where they are from, the number of events and prompts, the first and last time."""
+    """A session's events within a span of time: their source, the number of events and prompts, and the first and last time."""
 
     source: str
     path: str
@@ -53,7 +53,7 @@ class SessionActivity:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileState:
-    """A known file: how far it was read (bytes, records), and the account of all its records."""
+    """A known file: the position up to which it was read (bytes, records), and the account of all its records."""
 
     source: str
     path: str
@@ -70,7 +70,7 @@ EXTRACT, SEQUEL, MODEL = "extract", "sequel", "model"
 class Span:
     """The part of a thread that a proposing pass covers, from ordinal ``start`` on.
 
-    ``judged`` are its candidates, each with the ordinal at which its episode begins. They replace the candidates that earlier
+    ``judged`` are its candidates, each with the ordinal of its episode's first event. They replace the candidates that earlier
     passes of the same stage proposed for that part.
     """
 
@@ -97,7 +97,7 @@ class Draft:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
-    """A run: its command, its times of processing (``ended_at`` is None if it was interrupted), and its report as JSON."""
+    """A run: its command, the times of its start and end (``ended_at`` is None if it was interrupted), and its report as JSON."""
 
     id: int
     command: str
@@ -107,7 +107,7 @@ class Run:
 
 
 class Outline(NamedTuple):
-    """The fields by which lists of memories are filtered and sorted; ``status`` is that at a moment, the times are as stored."""
+    """The fields by which lists of memories are filtered and sorted. ``status`` is that at one moment. Times are as stored."""
 
     id: str
     profile: str
@@ -122,7 +122,7 @@ class Outline(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Proposal:
-    """A candidate with verdict as the log holds it, with its pass and episode (thread and ordinal of the episode's first event)."""
+    """A candidate with its verdict, its pass, and its episode (thread, and ordinal of the episode's first event)."""
 
     judged: CandidateVerdict
     pass_id: int
@@ -140,7 +140,7 @@ class Output:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArchiveCounts:
-    """The numbers of files and threads, of threads ``pending`` extraction, and of those with events that no model has read."""
+    """The number of files, of threads, of threads ``pending`` extraction, and of threads with events that no model has read."""
 
     files: int
     threads: int
@@ -150,7 +150,7 @@ class ArchiveCounts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ThreadNote:
-    """A note with its thread, and that thread's session, working directory and file path."""
+    """A note with its thread, and the session, working directory and file path of that thread."""
 
     note: WorkNote
     thread: int
@@ -161,7 +161,7 @@ class ThreadNote:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ThreadPoint:
-    """A point with its thread's session, working directory and file path."""
+    """A point with the session, working directory and file path of its thread."""
 
     passage: Passage
     session: str
@@ -182,7 +182,7 @@ class StoreRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileRow:
-    """A known file: how far it was read, and the account of its records."""
+    """A known file: the position up to which it was read, and the account of its records."""
 
     source: str
     path: str
@@ -202,7 +202,7 @@ class EventRow:
 class ThreadRow:
     """A thread of a file: the keys of its events in order, and the ordinals of events that a later rewind replaced.
 
-    A model has read ``heard`` of its events; its chunks before ordinal ``closed`` are closed.
+    ``heard`` is the number of its events that a model has read. Its chunks before ordinal ``closed`` are closed.
     """
 
     id: int
@@ -220,7 +220,7 @@ class ThreadRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunRow:
-    """A run; an interrupted one has no ``ended_at`` and ``report``."""
+    """A run. An interrupted one has no ``ended_at`` and no ``report``."""
 
     id: int
     command: str
@@ -231,7 +231,7 @@ class RunRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PassRow:
-    """A pass without its operations, the hash that chains it to the previous pass, and the spans (thread, start) it covers."""
+    """A pass without its operations, the hash that chains it to the previous pass, and the spans (thread, start) that it covers."""
 
     head: Pass
     hash: str
@@ -257,7 +257,7 @@ class OperationRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CandidateRow:
-    """A candidate with verdict, split into ``body`` and ``words``; its episode begins at ``ordinal`` of ``thread``."""
+    """A candidate with its verdict, split into ``body`` and ``words``. Its episode begins at ``ordinal`` of ``thread``."""
 
     row: int
     pass_id: int

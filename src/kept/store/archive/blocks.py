@@ -1,4 +1,4 @@
-"""The blocks that hold the archived events: reading them through a cache, writing them, and the rows derived from them."""
+"""The blocks of archived events: read them through a cache, write them, and derive rows from them."""
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from kept.core.erasure import ErasureWords
 
 T = TypeVar("T")
-# Events per block. Reading one event unpacks its whole block, and several unpacked blocks are cached; the size bounds both costs.
+# Events per block. Reading one event unpacks its whole block, and several unpacked blocks are cached. The size bounds both costs.
 BLOCK_EVENTS = 512
 _NOWHERE = 0, Places([], [], [], [], [], [])
 _INDEXED = frozenset({Author.HUMAN, Author.ASSISTANT})
 
 
 class Blocks:
-    """The blocks of a store, with a cache of unpacked ones. The number of a block is the number of its first event."""
+    """The blocks of a store, with a cache of unpacked ones. A block has the number of its first event."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -38,9 +38,9 @@ class Blocks:
         self._version = 0
 
     def at(self, number: int) -> tuple[Event, ...]:
-        """The events of a block. The cache is dropped when another process changed the store, because it may have erased words.
+        """The events of a block. Raises DamagedError.
 
-        Raises DamagedError.
+        Drops the cache if another process changed the store, because that process may have erased words.
         """
         self.drop_outdated()
         return self._unpacked(number)
@@ -71,7 +71,7 @@ class Blocks:
         return [row["id"] for row in self._database.run("block_numbers")]
 
     def find(self, keys: Iterable[str]) -> dict[str, int]:
-        """The numbers of the events with these keys; unknown keys are skipped. Raises DamagedError."""
+        """The numbers of the events with these keys, by key. Unknown keys are skipped. Raises DamagedError."""
         self.drop_outdated()
         wanted = set(keys)
         found = (
@@ -80,10 +80,10 @@ class Blocks:
         return {key: number for key, number in found if key in wanted}
 
     def places_of(self, events: Iterable[int]) -> Iterator[tuple[Places, int]]:
-        """Yield for each event the :class:`Places` of its block, and the event's index in them.
+        """Yield for each event the :class:`Places` of its block, and the event's index in them. Raises DamagedError.
 
-        An event in the same block as the last one is looked up without a check for changes by other processes, so call
-        :meth:`drop_outdated` before. Raises DamagedError.
+        Consecutive events of one block are looked up without checking for changes by other processes, so call :meth:`drop_outdated`
+        before.
         """
         block, places = self._last
         for event in events:
@@ -100,12 +100,12 @@ class Blocks:
             yield places.records[place], places.parents[place], is_user_prompt(places, place)
 
     def key(self, event: int) -> str:
-        """The key of an event; the cache is treated as by :meth:`places_of`. Raises DamagedError."""
+        """The key of an event. Call :meth:`drop_outdated` before, as for :meth:`places_of`. Raises DamagedError."""
         places, place = next(self.places_of((event,)))
         return places.keys[place]
 
     def may_hold(self, number: int, words: "ErasureWords") -> bool:
-        """True if a block may hold the words. Raises DamagedError."""
+        """True if a block may contain the words. Raises DamagedError."""
         row = self._database.fetch_one("block", id=number)
         try:
             return words.may_be_in_packed(row["body"], unpack_text)
@@ -118,7 +118,7 @@ class Blocks:
         return event
 
     def events(self, numbers: Iterable[int]) -> Iterator[Event]:
-        """The events with these numbers; consecutive numbers of one block cost one lookup. Raises DamagedError."""
+        """The events with these numbers. Consecutive numbers of one block cost one lookup. Raises DamagedError."""
         block, stop, events = 0, 0, tuple[Event, ...]()
         for number in numbers:
             if not block <= number < stop:
@@ -134,7 +134,7 @@ class Blocks:
         return items[number - block]
 
     def add_block(self, number: int, events: Sequence[Event]) -> None:
-        """Write a new block; its number is the number of its first event."""
+        """Write a new block. Its number is that of its first event."""
         body, checksum = pack(events)
         self._database.run("add_block", id=number, body=body, hash=checksum)
         self._database.verify_after_commit(("block", number), lambda: self._is_stored(number, checksum))
@@ -166,12 +166,12 @@ class Blocks:
 
 
 def is_user_prompt(places: Places, place: int) -> bool:
-    """True if an event is a prompt of the user, also one that a rewind replaced."""
+    """True if an event is a prompt of the user. A prompt that a rewind replaced counts too."""
     return places.kinds[place] is EventKind.PROMPT and places.authors[place] in (Author.HUMAN, Author.ABANDONED)
 
 
 def voice_of(kind: EventKind, author: Author) -> str:
-    """A two-letter code: the kind and the author of an event."""
+    """A two-letter code for the kind and the author of an event."""
     return KINDS[kind] + AUTHORS[author]
 
 
@@ -181,13 +181,13 @@ def row_of(number: int, event: Event) -> dict[str, Any]:
 
 
 def marks_of(event: Event) -> list[int]:
-    """The marks (:func:`mark_of`) by which an event and its copies are found."""
+    """The marks (:func:`mark_of`) by which the archive finds an event and its copies."""
     named = (("key", event.key), ("twin", event.twin), ("likeness", likeness_of(event)))
     return [mark_of(kind, value) for kind, value in named if value]
 
 
 def find_marked(database: Database, marks: Sequence[int]) -> list[Any]:
-    """The rows (mark, event) with one of these marks, in the order of event numbers."""
+    """The rows (mark, event) with one of these marks, ordered by event number."""
     return database.run("events_with_marks", marks=to_canonical_json(marks)).fetchall() if marks else []
 
 
@@ -197,9 +197,9 @@ def is_indexed(event: Event) -> bool:
 
 
 def index(database: Database, events: Sequence[tuple[int, Event]]) -> list[int]:
-    """Store everything derived from events, given with their numbers. Returns the numbers of events with long passages.
+    """Store all data derived from events, which come with their numbers. Returns the numbers of events with long passages.
 
-    Derived are rows, marks, full-text entries (prompts and replies have separate indexes), and the hashes of long passages.
+    The derived data is rows, marks, full-text entries (prompts and replies have separate indexes), and the hashes of long passages.
     """
     from kept.core.spans import event_passages  # noqa: PLC0415 - not needed for reading
 
@@ -219,14 +219,14 @@ def index(database: Database, events: Sequence[tuple[int, Event]]) -> list[int]:
 
 
 def _mark_rows(events: Iterable[tuple[int, Event]]) -> list[dict[str, int]]:
-    """The marks of events, sorted, because a table takes sorted rows fastest."""
+    """The rows with the marks of events, sorted, because a table takes sorted rows fastest."""
     return [
         {"mark": mark, "event": number} for mark, number in sorted((mark, n) for n, event in events for mark in marks_of(event))
     ]
 
 
 def unindex(database: Database, number: int, event: Event) -> None:
-    """Remove what :func:`index` stored for an event, except its row; ``event`` must be as it was then."""
+    """Remove the data that :func:`index` stored for an event, except its row. ``event`` must be as it was then."""
     database.execute_many("drop_mark", _mark_rows([(number, event)]))
     database.run("drop_passage_hashes", event=number)
     if is_indexed(event):
@@ -235,9 +235,9 @@ def unindex(database: Database, number: int, event: Event) -> None:
 
 
 def find_known(database: Database, blocks: Blocks, events: Sequence[Event]) -> list[tuple[int, Event] | None]:
-    """For each event its archived copy, with its number; None if there is none. Raises DamagedError.
+    """For each event its archived copy with its number, or None if there is none. Raises DamagedError.
 
-    A copy has the same key, else the same twin, else the same likeness in another file.
+    A copy has the same key. If no event has the key, a copy has the same twin, or else the same likeness in another file.
     """
     numbers = dict.fromkeys(row["event"] for row in find_marked(database, list({m for event in events for m in marks_of(event)})))
     known: dict[tuple[str, str], tuple[int, Event]] = {}
@@ -259,7 +259,7 @@ def find_known(database: Database, blocks: Blocks, events: Sequence[Event]) -> l
 def add_events(database: Database, blocks: Blocks, events: Sequence[Event]) -> tuple[int, list[int]]:
     """Add a block of events, index them, and queue prompts that a person typed for embedding.
 
-    Returns the number of the first event, and the numbers of those with long passages.
+    Returns the number of the first event, and the numbers of the events with long passages.
     """
     first = int(database.fetch_one("next_event")["id"])
     blocks.add_block(first, events)

@@ -23,7 +23,7 @@ from kept.store.values import EventRow, FileRow, Mention, Row, Thread, ThreadRow
 if TYPE_CHECKING:
     from kept.core.erasure import ErasureWords
 
-_SAMPLED = 500  # `kept check` looks up the index entries of this many turns; the same code made all the others
+_SAMPLED = 500  # turns whose index entries `kept check` looks up; the same code made all other entries
 
 
 def find_archive_damage(database: Database, blocks: Blocks) -> Iterator[str]:
@@ -51,7 +51,7 @@ def _check_events(database: Database, blocks: Blocks) -> Iterator[str]:
         try:
             events = list(enumerate(blocks.at(block), block))
         except DamagedError:
-            expected, whole = rows[-1]["id"] + 1 if rows else block + 1, False  # reported with the block
+            expected, whole = rows[-1]["id"] + 1 if rows else block + 1, False  # the damaged block was reported already
             continue
         expected = block + len(events)
         stored = {row["id"]: dict(row) for row in rows}
@@ -73,7 +73,7 @@ def _check_event_index(database: Database, blocks: Blocks) -> Iterator[str]:
         try:
             event = blocks.event(row["id"])
         except DamagedError:
-            continue  # reported by _check_events
+            continue  # _check_events reports it
         words = index_words(event.text).split()
         if not is_indexed(event) or not words:
             continue
@@ -84,20 +84,20 @@ def _check_event_index(database: Database, blocks: Blocks) -> Iterator[str]:
 
 
 def find_archive_misquotes(blocks: Blocks, cited: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
-    """A message for each memory that cites an event for words that the event does not contain."""
+    """A message for each memory that quotes words of an event which the event does not contain."""
     numbers = blocks.find(cited)
-    for key, number in sorted(numbers.items(), key=itemgetter(1)):  # in block order, so that each block is read once
+    for key, number in sorted(numbers.items(), key=itemgetter(1)):  # in the order of blocks, so that each block is read once
         try:
             event = blocks.event(number)
         except DamagedError:
-            continue  # reported by find_archive_damage
+            continue  # find_archive_damage reports it
         yield from check_quotes(key, event, cited[key])
     for key in sorted(cited.keys() - numbers.keys()):
         yield from check_quotes(key, None, cited[key])
 
 
 def find_events_with_words(blocks: Blocks, words: "ErasureWords") -> Iterator[tuple[int, Event]]:
-    """Every event that holds the words, with its number. Only blocks that may hold them are decoded."""
+    """Every event that contains the words, with its number. Only blocks that may contain them are decoded."""
     named = {*words.events, *words.quotes}
     for block in blocks.numbers():
         if blocks.may_hold(block, words) or not named.isdisjoint(blocks.places(block).keys):
@@ -105,7 +105,7 @@ def find_events_with_words(blocks: Blocks, words: "ErasureWords") -> Iterator[tu
 
 
 def find_similar_events(database: Database, blocks: Blocks, words: "ErasureWords") -> Iterator[Event]:
-    """The prompts and replies that, by the full-text index, share enough words with a sentence to be a near copy of it."""
+    """The prompts and replies that share enough words with a sentence to be a near copy of it. The full-text index finds them."""
     found = {
         row["id"]
         for wanted, least in words.near_queries
@@ -128,7 +128,7 @@ def thread_from_row(row: Any) -> Thread:
 
 
 def find_mentions(database: Database, name: str, since: datetime) -> tuple[Mention, ...]:
-    """When the person or the assistant last mentioned a name after ``since``, by working directory and file."""
+    """For each working directory and file, the last time after ``since`` at which the person or the assistant mentioned a name."""
     if not index_words(name):
         return ()
     rows = database.run("mentions", query=match_all_words([phrase_words(name)]), since=to_milliseconds(since))
@@ -141,7 +141,7 @@ def reindex(database: Database, blocks: Blocks) -> None:
         for name in ("clear_turn_index", "clear_reply_index", "clear_passage_hashes", "clear_marks", "clear_events"):
             database.run(name)
         for block in blocks.numbers():
-            with suppress(DamagedError):  # `kept check` reports it
+            with suppress(DamagedError):  # `kept check` reports the damage
                 index(database, list(enumerate(blocks.at(block), block)))
         database.run("queue_embedding_turns")
 

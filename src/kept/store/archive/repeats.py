@@ -1,4 +1,4 @@
-"""Long passages that occur in several sessions: their hashes are stored with each archived prompt and added to events when read."""
+"""Long passages that occur in several sessions. Their hashes are stored with archived prompts, and added to events when read."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from kept.store.database import Database
 
 
 def add_repeats(database: Database, numbers: Sequence[int], events: Sequence[Event]) -> tuple[Event, ...]:
-    """The events (with these numbers), each with the hashes of its passages that occur in other sessions too."""
+    """The events with these numbers. To each, the hashes of its passages that occur in other sessions too are added."""
     from kept.core.spans import event_passages  # noqa: PLC0415 - listing memories reads no event
 
     wanted = [number for number, event in zip(numbers, events, strict=True) if event_passages(event)]
@@ -44,7 +44,7 @@ def list_repeated_events(database: Database) -> list[int]:
 
 
 def check_passage_hashes(database: Database, blocks: Blocks) -> Iterator[str]:
-    """A message for each event whose stored passage hashes contradict the archive, and for surplus hashes."""
+    """A message for each event whose stored passage hashes contradict the archive, and one for surplus hashes."""
     from kept.core.spans import event_passages  # noqa: PLC0415 - as above
 
     noted = {(row["hash"], row["event"], row["session"], row["at"]) for row in database.run("all_passage_hashes")}
@@ -52,7 +52,7 @@ def check_passage_hashes(database: Database, blocks: Blocks) -> Iterator[str]:
         try:
             event = blocks.event(row["id"])
         except DamagedError:
-            continue  # reported with the block
+            continue  # the damaged block is reported elsewhere
         at = format_instant(event.at) if event.at else None
         made = {(passage.hash, row["id"], event.session, at) for passage in event_passages(event)}
         if not made <= noted:
@@ -63,7 +63,7 @@ def check_passage_hashes(database: Database, blocks: Blocks) -> Iterator[str]:
 
 
 def _is_repeat_elsewhere(row: Any) -> bool:
-    """True if the passage occurs at another moment too; in a copy of the session it would occur at the same moment."""
+    """True if the passage also occurs at another moment. In a copy of the session it would occur at the same moment."""
     from kept.core.spans.repeats import is_copy  # noqa: PLC0415 - as above
 
     return not is_copy(parse_optional_instant(row["at"]), parse_optional_instant(row["other_at"]))

@@ -1,4 +1,4 @@
-"""The archive in SQLite: cleaned events, the threads they form, and how far each file was read."""
+"""The archive in SQLite: cleaned events, the threads they form, and the position up to which each file was read."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ class Archive:
         self._blocks = Blocks(database)
 
     def cursor(self, source: str, path: str) -> Cursor | None:
-        """How far a file was read; None if it never was."""
+        """The position up to which a file was read; None if it was never read."""
         row = self._database.fetch_one("file", source=source, path=self._database.safe(path))
         if row is None:
             return None
@@ -55,13 +55,13 @@ class Archive:
         return Cursor(inode=row["inode"], offset=row["offset"], prefix=row["prefix"], line=row["line"], carry=row["carry"])
 
     def files(self) -> Iterator[FileState]:
-        """Every file ever read, by source and path. An iterator over a cursor: do not write before it is exhausted."""
+        """Every file ever read, by source and path. Reads from the database as it goes, so do not write before it is exhausted."""
         for row in self._database.run("files"):
             account = load(RecordAccount, json.loads(row["account"]))
             yield FileState(source=row["source"], path=row["path"], offset=row["offset"], line=row["line"], account=account)
 
     def file_ends(self, source: str) -> dict[str, int]:
-        """The end of each file of a source by path, in bytes, as far as it was seen; an unfinished last record counts."""
+        """The known end of each file of a source, in bytes, by path. An unfinished last record counts."""
         return {row["path"]: row["stop"] for row in self._database.run("file_ends", source=source)}
 
     def count(self) -> ArchiveCounts:
@@ -69,17 +69,17 @@ class Archive:
         return ArchiveCounts(**dict(self._database.fetch_one("count_archive")))
 
     def stat_cache_entry(self, path: str) -> tuple[str, str] | None:
-        """The source of a file and the stamp recorded when it was read to its end; None if there is no stamp."""
+        """The source of a file, and its stamp from when it was read to its end; None if there is no stamp."""
         row = self._database.fetch_one("stat_cache_entry", path=self._database.safe(path))
         return (row["source"], row["stamp"]) if row else None
 
     def stat_cache_below(self, folder: str) -> dict[str, tuple[str, str]]:
-        """The :meth:`stat_cache_entry` of each file directly in a folder, by path. Files whose path holds a secret are left out."""
+        """The :meth:`stat_cache_entry` of each file directly in a folder, by path. Skips files whose path contains a secret."""
         rows = self._database.run("stat_cache_below", start=f"{folder}/", stop=f"{folder}0")
         return {row["path"]: (row["source"], row["stamp"]) for row in rows}
 
     def save_stat_cache_entry(self, source: str, path: str, stamp: str) -> None:
-        """Record the stamp of a file that was read to its end; :meth:`add_slice` drops it. Local to this machine, in no backup."""
+        """Record the stamp of a file that was read to its end. :meth:`add_slice` drops it. Stamps are local, and in no backup."""
         self._database.run("put_stat_cache_entry", source=source, path=self._database.safe(path), stamp=stamp)
 
     def add_slice(
@@ -87,10 +87,10 @@ class Archive:
     ) -> int:
         """Archive a slice of a file and move its cursor, in one transaction. Returns the number of new events.
 
-        An event is known if an archived one has the same key or twin, or if another file has the same words in the same second of
-        the same session. A copy with a better time (:class:`Precision`), with a place in the conversation that the archived event
-        lacks, or that confirms that the person typed it replaces that event under the same key, and the threads with the event are
-        queued for extraction again.
+        An event is known if an archived event has the same key or twin, or if another file has the same words in the same second of
+        the same session. A copy of a known event replaces it, under the same key, in three cases: it has a better time
+        (:class:`Precision`), it has a place in the conversation that the archived event lacks, or it confirms that the person typed
+        it. Threads with that event are then queued for extraction again.
 
         ``account`` is the account of the slice. ``anew`` means that it is the first slice of a file, or of a file read again from
         its start.
@@ -135,7 +135,7 @@ class Archive:
         self._join_threads(file, numbered)
         self._update_from_copies((event, *copy) for event, copy in zip(events, known, strict=True) if copy)
         if again := find_events_repeated_by(self._database, with_passages):
-            self._requeue_threads(again)  # the repetition shows that passages taken for typed there were pasted
+            self._requeue_threads(again)  # passages that counted as typed were pasted, as their repetition shows
         return len(new)
 
     def known_keys(self, keys: Iterable[str]) -> frozenset[str]:
@@ -143,7 +143,7 @@ class Archive:
         return frozenset(self._blocks.find(keys))
 
     def _update_from_copies(self, copies: Iterable[tuple[Event, int, Event]]) -> None:
-        """Replace archived events by copies that know more (:func:`merge_event_copy`).
+        """Replace archived events by copies with better data (:func:`merge_event_copy`).
 
         ``copies`` are triples: the copy, the number of the archived event, and that event.
         """
@@ -174,11 +174,11 @@ class Archive:
             self._blocks.replace_block(block, events)
 
     def _join_threads(self, file: int, events: Iterable[tuple[Event, int, bool]]) -> None:
-        """Append events, each with its number and whether it is new, to the file's threads, in this order.
+        """Append events to the file's threads, in this order. Each comes with its number and whether it is new.
 
         If a session's file moved to another folder under the same name, its existing thread is continued.
         """
-        grown: dict[str, list[Any]] = {}  # by session: thread, number of events, first and last time, sum of the events, project
+        grown: dict[str, list[Any]] = {}  # by session: thread, count, first and last time, sum of the events, project
         joined: dict[tuple[int, int], int] = {}  # ordinals of the appended events, by thread and event
         for event, number, new in events:
             if event.session not in grown:
@@ -210,34 +210,36 @@ class Archive:
         self._database.run("sum_threads", ids=to_canonical_json([thread for thread, *_ in grown.values()]))
 
     def threads(self, *, pending: bool = False, path: str = "") -> Iterator[Thread]:
-        """All threads in the order of their first event; only those pending extraction, or only those of the file at ``path``.
+        """All threads, in the order of their first event. If ``pending``, only those pending extraction. If ``path`` is given, only
+        that file's.
 
-        An iterator over a cursor, because there may be hundreds of thousands: do not write before it is exhausted.
+        Reads from the database as it goes, because there may be hundreds of thousands of threads. Do not write before it is
+        exhausted.
         """
         if path:
             return map(care.thread_from_row, self._database.run("threads_of_file", path=self._database.safe(path)))
         return map(care.thread_from_row, self._database.run("pending_threads" if pending else "all_threads"))
 
     def threads_by_id(self, threads: Iterable[int]) -> Iterator[Thread]:
-        """The threads with these numbers, in this order, each read when the iterator reaches it; writing in between is allowed."""
+        """The threads with these numbers, in this order. Each is read when it is reached, so writing in between is allowed."""
         return (care.thread_from_row(self._database.fetch_one("thread_by_id", id=thread)) for thread in threads)
 
     def threads_ended_between(self, projects: Iterable[str], start: datetime, stop: datetime, limit: int) -> tuple[Thread, ...]:
-        """The threads of these working directories whose last event is in [start, stop), latest first; at most ``limit``."""
+        """The threads of these working directories whose last event is in [start, stop), latest first, at most ``limit``."""
         values = {"start": format_instant(start), "stop": format_instant(stop), "limit": limit}
         rows = self._database.run("threads_ended", projects=to_canonical_json(sorted(projects)), **values)
         return tuple(map(care.thread_from_row, rows))
 
     def threads_started_between(self, projects: Iterable[str], start: datetime, stop: datetime) -> Iterator[Thread]:
-        """The threads of these working directories whose first event is in (start, stop], in its order.
+        """The threads of these working directories whose first event is in (start, stop], in the order of these events.
 
-        An iterator over a cursor: do not write before it is exhausted.
+        Reads from the database as it goes, so do not write before it is exhausted.
         """
         values = {"projects": to_canonical_json(sorted(projects)), "start": format_instant(start), "stop": format_instant(stop)}
         return map(care.thread_from_row, self._database.run("threads_begun", **values))
 
     def tree(self, thread: int) -> tuple[Tree, bytearray]:
-        """The tree of a thread, and for each of its events whether it is marked as abandoned. Raises DamagedError."""
+        """The tree of a thread, and for each of its events 1 if it is marked as abandoned, else 0. Raises DamagedError."""
         self._blocks.drop_outdated()
         tree = Tree()
         rows = self._database.run("thread_events", thread=thread).fetchall()
@@ -248,12 +250,12 @@ class Archive:
         return tree, bytearray(row["abandoned"] for row in rows)
 
     def has_rewinds(self, thread: int) -> bool:
-        """True if an event of a thread may have been replaced by a rewind, or is marked so and its records have links.
+        """True if a rewind may have replaced an event of a thread. Also true if an event is marked so and its records have links.
 
         Nothing was replaced unless a prompt of the user shares its parent with another record. Raises DamagedError.
         """
         self._blocks.drop_outdated()
-        # Row by row: a million rows take a hundred megabytes.
+        # Read row by row, because a million rows take a hundred megabytes.
         events = [row["id"] for row in self._database.run("thread_events", thread=thread)]
         return has_siblings(lambda: self._blocks.links(events)) or (
             any(row["abandoned"] for row in self._database.run("thread_events", thread=thread))
@@ -261,7 +263,7 @@ class Archive:
         )
 
     def mark_abandoned(self, thread: int, changes: Iterable[tuple[int, bool]]) -> None:
-        """Set or clear the abandoned mark of events (by ordinal), which says that a later rewind replaced them."""
+        """Set or clear the abandoned mark of events (by ordinal). It says that a later rewind replaced the event."""
         rows = [{"thread": thread, "ordinal": ordinal, "abandoned": int(value)} for ordinal, value in changes]
         if rows:
             with self._database.transaction():
@@ -275,7 +277,7 @@ class Archive:
         self._database.run("sum_threads", ids=to_canonical_json([thread]))
 
     def events(self, thread: int, start: int, stop: int) -> tuple[Event, ...]:
-        """The events of a thread with ordinals in [start, stop); abandoned ones are labelled so. Raises DamagedError."""
+        """The events of a thread with ordinals in [start, stop). Abandoned ones are labelled so. Raises DamagedError."""
         rows = self._database.run("thread_slice", thread=thread, start=start, stop=stop).fetchall()
         return tuple(
             replace(event, author=Author.ABANDONED, label_reason="a later rewind replaced it") if row["abandoned"] else event
@@ -283,7 +285,7 @@ class Archive:
         )
 
     def event(self, key: str) -> Event | None:
-        """The event of that key, or None. Raises DamagedError."""
+        """The event with this key, or None. Raises DamagedError."""
         number = self._blocks.find((key,)).get(key)
         return self._add_repeats([number])[0] if number else None
 
@@ -291,12 +293,12 @@ class Archive:
         return add_repeats(self._database, numbers, tuple(self._blocks.events(numbers)))
 
     def events_around(self, key: str, before: int, after: int) -> tuple[Event, ...]:
-        """An event with ``before`` events before and ``after`` events after it in its thread; empty if the key is unknown."""
+        """An event with the ``before`` events before it and the ``after`` events after it in its thread. Empty for unknown keys."""
         row = self._database.fetch_one("first_thread_of_event", event=self._blocks.find((key,)).get(key))
         return self.events(row["thread"], row["ordinal"] - before, row["ordinal"] + after + 1) if row else ()
 
     def save_extraction_progress(self, thread: int, *, extracted: int, seen: int) -> None:
-        """Record that ``seen`` events of a thread were processed and that its episodes before ordinal ``extracted`` are closed."""
+        """Record that ``seen`` events of a thread were processed, and that its episodes before ordinal ``extracted`` are closed."""
         with self._database.transaction():
             self._database.run("save_extraction_progress", thread=thread, extracted=extracted, seen=seen)
             self._database.run("sum_threads", ids=to_canonical_json([thread]))
@@ -310,11 +312,11 @@ class Archive:
         return tuple((care.thread_from_row(row), row["closed"]) for row in self._database.run("threads_pending_llm"))
 
     def save_llm_progress(self, thread: int, *, closed: int, seen: int) -> None:
-        """Record that a model has read ``seen`` events of a thread and that its chunks before ordinal ``closed`` are closed."""
+        """Record that a model has read ``seen`` events of a thread, and that its chunks before ordinal ``closed`` are closed."""
         self._database.run("save_llm_progress", thread=thread, closed=closed, seen=seen)
 
     def session_activity(self, start: datetime, stop: datetime) -> tuple[SessionActivity, ...]:
-        """The sessions with events in [start, stop), by the events' own times; an event counts only in the first thread with it."""
+        """The sessions with events in [start, stop), by the times of the events. An event counts only in its first thread."""
         values = {"start": to_milliseconds(start), "stop": to_milliseconds(stop)}
         rows = self._database.run("events_between", since=format_instant(start), before=format_instant(stop), **values)
         return tuple(
@@ -325,20 +327,20 @@ class Archive:
         )
 
     def active_minutes(self) -> Iterator[datetime]:
-        """Every minute with an event, in order; some time zones are offset by quarters of an hour, so hours would be too coarse."""
+        """Every minute with an event, in order. Hours would be too coarse: some time zones are offset by quarters of an hour."""
         for row in self._database.run("event_minutes"):
             yield from_milliseconds(row["minute"] * 60_000)
 
     def directories(self) -> tuple[tuple[str, str], ...]:
-        """Pairs (directory, path) for all threads, in order, without duplicates.
+        """The directories of all threads, in order and without duplicates, as pairs (directory, path).
 
-        The raw working directory with an empty path; for threads without one, an empty directory with the path of the file.
+        The path is empty. A thread without a working directory has an empty directory and the path of its file.
         """
         return tuple((row["project"], row["path"]) for row in self._database.run("directories"))
 
     def project(self, directory: str) -> Project | None:
         """The recorded project of a directory; None if there is none."""
-        row = self._database.fetch_one("project", directory=directory)  # the usual case: the path holds no secret
+        row = self._database.fetch_one("project", directory=directory)  # the usual case, in which the path contains no secret
         row = row or self._database.fetch_one("project", directory=self._database.safe(directory))
         return Project(**dict(row)) if row else None
 
@@ -355,10 +357,9 @@ class Archive:
         return tuple(OptedOut(**dict(row)) for row in self._database.run("opted_out"))
 
     def opt_out(self, session: str, path: str) -> int:
-        """Record that a conversation opted out; ``path`` is the file that says so.
+        """Record that a conversation opted out. ``path`` is the file that says so. Returns the number of erased events.
 
-        Erases the words of its events, except events that another conversation contains too, and queues its threads for extraction.
-        Returns the number of erased events.
+        Erases the words of its events, except those that another conversation contains too, and queues its threads for extraction.
         """
         session = self._database.safe(session)
         with self._database.transaction():
@@ -379,11 +380,11 @@ class Archive:
         return int(self._database.fetch_one("count_undated_events")["events"])
 
     def find_mentions(self, name: str, since: datetime) -> tuple[Mention, ...]:
-        """When the person or the assistant last mentioned a name after ``since``, for each working directory and file, by these."""
+        """For each working directory and file, the last time after ``since`` when the person or the assistant mentioned a name."""
         return care.find_mentions(self._database, name, since)
 
     def events_with_words(self, words: "ErasureWords") -> Iterator[Event]:
-        """Every archived event that holds the words. Raises DamagedError."""
+        """Every archived event that contains the words. Raises DamagedError."""
         return (event for _, event in care.find_events_with_words(self._blocks, words))
 
     def events_with_similar_words(self, words: "ErasureWords") -> Iterator[Event]:
@@ -391,7 +392,7 @@ class Archive:
         return care.find_similar_events(self._database, self._blocks, words)
 
     def erase_words(self, words: "ErasureWords") -> frozenset[str]:
-        """Remove words from every archived event and from the readers' carried state; returns the keys of the changed events."""
+        """Remove words from every archived event and from the readers' stored state. Returns the keys of the changed events."""
         with self._database.transaction():
             changed = [
                 (number, erase_from_event(event, words)) for number, event in care.find_events_with_words(self._blocks, words)
@@ -406,19 +407,21 @@ class Archive:
             return frozenset(event.key for _, event in changed)
 
     def find_damage(self) -> Iterator[str]:
-        """A message for each contradiction within the archive, or with its hashes or index."""
+        """A message for each contradiction in the archive: of its data, or between its data and its hashes or index."""
         yield from care.find_archive_damage(self._database, self._blocks)
 
     def find_misquotes(self, cited: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
-        """A message for each memory that cites (:func:`kept.store.check.citations`) words that the event does not contain."""
+        """A message for each memory that quotes words which the event does not contain. ``cited`` is from
+        :func:`kept.store.check.citations`.
+        """
         yield from care.find_archive_misquotes(self._blocks, cited)
 
     def reindex(self) -> None:
-        """Rebuild everything that is derived from the archive, such as its full-text indexes."""
+        """Rebuild all data derived from the archive, such as its full-text indexes."""
         care.reindex(self._database, self._blocks)
 
     def requeue_repeats(self) -> None:
-        """Queue all threads that share a long passage with another session for extraction: older formats did not record it."""
+        """Queue for extraction all threads that share a long passage with another session. Older formats did not record these."""
         if again := list_repeated_events(self._database):
             self._requeue_threads(again)
 
@@ -429,7 +432,7 @@ class Archive:
         yield from self.opted_out_sessions()
 
     def load_rows(self, rows: Sequence[Row]) -> None:
-        """Load rows of :meth:`export_rows` of one kind, inside the transaction that loads all rows. Raises ValueError, KeyError."""
+        """Load rows of :meth:`export_rows`, all of one kind, within the transaction for all kinds. Raises ValueError, KeyError."""
         events = [row for row in rows if isinstance(row, EventRow)]
         if events:
             add_events(self._database, self._blocks, [replace(each.event, twin=each.twin) for each in events])

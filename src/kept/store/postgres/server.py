@@ -1,6 +1,6 @@
-"""The rows of one owner in PostgreSQL, through a connection as that owner's role.
+"""The rows of one owner in PostgreSQL, through a connection with that owner's role.
 
-Knows tables, keys and versions, not what the rows mean.
+Knows tables, keys and versions, but not the meaning of rows.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -21,19 +21,19 @@ from kept.store.postgres.values import Found, Head, Key, Row, SharedLine, Table
 
 _FILES = files("kept.store.postgres")
 _NEWEST = 4  # number of the last migration
-_LOCK = 7_225_608_014  # id of the advisory lock under which one process at a time creates or migrates the schema
-_ROWS, _BYTES = 2_000, 8 * 2**20  # at most this many rows and about this many bytes per statement
+_LOCK = 7_225_608_014  # id of the advisory lock, under which one process at a time creates or migrates the schema
+_ROWS, _BYTES = 2_000, 8 * 2**20  # maximum rows, and approximate maximum bytes, of a statement
 _KINDS = {"INTEGER": "bigint", "TEXT": "text", "BLOB": "bytea"}
-_ESCAPE = "\U0010ffff"  # a noncharacter, used to escape NUL
+_ESCAPE = "\U0010ffff"  # a noncharacter that escapes NUL
 _GONE = "the server went away"
 _NO_NEAR = "SELECT NULL::bigint AS memory, NULL::float8 AS cosine, false AS half WHERE false"
 _HEAD = "SELECT store, version, base, format FROM kept.owners WHERE role = current_user"
 
 
 class PostgresServer:
-    """A connection to PostgreSQL as an owner's role. ``create`` creates the schema if there is none.
+    """A connection to PostgreSQL with an owner's role. If ``create``, it creates a missing schema.
 
-    Raises StoreError if the server, database or role does not exist, if there is no schema, or if it is of a newer version.
+    Raises StoreError if the server, database or role does not exist, or if there is no schema or one of a newer version.
     """
 
     def __init__(self, url: str, *, create: bool = False) -> None:
@@ -59,14 +59,14 @@ class PostgresServer:
         if create or version < _NEWEST:
             with self._connection.transaction():
                 self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-                for number in range(self._version() + 1, _NEWEST + 1):  # another process may have been faster
+                for number in range(self._version() + 1, _NEWEST + 1):  # another process may have migrated it
                     self._connection.execute(_read(f"migrations/{number}.sql"))
                     self._connection.execute("INSERT INTO kept.migrations (version) VALUES (%s)", (number,))
                 if create:
                     self._connection.execute(_read("vectors.sql"))
 
     def _version(self) -> int:
-        """The number of the last applied migration; 0 if kept has no tables here."""
+        """The number of the last applied migration; 0 if kept has no tables in this database."""
         there = self._connection.execute("SELECT to_regclass('kept.migrations') IS NOT NULL").fetchone()[0]
         return int(self._connection.execute("SELECT max(version) FROM kept.migrations").fetchone()[0]) if there else 0
 
@@ -78,7 +78,7 @@ class PostgresServer:
 
     @property
     def sees_all(self) -> bool:
-        """True if row-level security does not apply to this role: it is an administrator's role, not an owner's."""
+        """True if row-level security does not apply to this role, because it is an administrator's and not an owner's."""
         query = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
         with self._explain_errors():
             return bool(self._connection.execute(query).fetchone()[0])
@@ -89,7 +89,7 @@ class PostgresServer:
         return bool(self._connection.broken)
 
     def lock(self) -> Head:
-        """Begin a write transaction, which excludes other writers of this owner's rows until :meth:`commit` or :meth:`rollback`."""
+        """Begin a write transaction. It excludes other writers of this owner's rows until :meth:`commit` or :meth:`rollback`."""
         with self._explain_errors():
             self._connection.execute("BEGIN")
             row = self._connection.execute(f"{_HEAD} FOR UPDATE").fetchone()
@@ -101,7 +101,7 @@ class PostgresServer:
         return self._head(row, renews=True)
 
     def look(self) -> Head:
-        """Begin a read transaction with a consistent view of the rows until :meth:`rollback`."""
+        """Begin a read transaction, with a consistent view of the rows until :meth:`rollback`."""
         with self._explain_errors():
             self._connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             return self._head(self._connection.execute(_HEAD).fetchone())
@@ -135,7 +135,7 @@ class PostgresServer:
             return [row[0] for row in self._connection.execute(query, (table.name, since)).fetchall()]
 
     def put(self, table: Table, rows: Sequence[Row], version: int) -> None:
-        """Insert rows; they replace rows with the same keys."""
+        """Insert rows, which replace rows with the same keys."""
         with self._explain_errors():
             for some in _portions(rows):
                 self._connection.execute(_upsert(table), (version, *_columns(some)))
@@ -152,7 +152,7 @@ class PostgresServer:
                 self._connection.execute(note, (table.name, version, [to_canonical_json(list(key)) for key in some]))
 
     def clear(self, *, shared: bool = True) -> None:
-        """Delete all rows of this owner and the head; with ``shared`` also the lines shared with teams."""
+        """Delete all rows of this owner and the head. If ``shared``, also delete the lines shared with teams."""
         tables = "SELECT table_name FROM information_schema.columns WHERE table_schema = 'kept' AND column_name = 'role'"
         with self._explain_errors():
             for row in self._connection.execute(tables).fetchall():
@@ -161,7 +161,7 @@ class PostgresServer:
                 self._connection.execute("DELETE FROM kept.shared WHERE owner = current_user")
 
     def shared(self, team: str) -> list[SharedLine]:
-        """The lines that members of a team's role share, by owner and time; none if this role is not a member."""
+        """The lines that members of a team's role share, by owner and time. Empty if this role is no member."""
         query = "SELECT owner, id, category, content, quote, at FROM kept.shared WHERE team = %s ORDER BY owner, at, id"
         names = ("owner", "id", "category", "content", "quote", "at")
         with self._explain_errors():
@@ -169,7 +169,7 @@ class PostgresServer:
         return [SharedLine(**dict(zip(names, map(_unescape, row), strict=True))) for row in rows]
 
     def share(self, team: str, lines: Sequence[SharedLine]) -> None:
-        """Share these lines with a team; they replace everything this owner shared with it before."""
+        """Share these lines with a team. They replace all lines that this owner shared with it before."""
         rows = [tuple(map(_escape, (team, line.id, line.category, line.content, line.quote, line.at))) for line in lines]
         query = (
             "INSERT INTO kept.shared (team, id, category, content, quote, at) VALUES (%s, %s, %s, %s, %s, %s)"
@@ -188,7 +188,7 @@ class PostgresServer:
             return bool(self._connection.execute("SELECT to_regclass('kept.vectors') IS NOT NULL").fetchone()[0])
 
     def memories_without_vector(self, model: str) -> Sequence[tuple[int, int, str]]:
-        """The memories without a vector of a model: number, checksum and body of each."""
+        """The memories without a vector of ``model``: number, checksum and body of each."""
         query = (
             "SELECT rowid, checksum, body FROM kept.memories AS m WHERE role = current_user AND NOT EXISTS"
             " (SELECT FROM kept.vectors AS v WHERE v.role = m.role AND v.memory = m.rowid AND v.model = %s)"
@@ -199,7 +199,7 @@ class PostgresServer:
             ]
 
     def put_vectors(self, model: str, vectors: Sequence[tuple[int, int, Sequence[float]]]) -> None:
-        """Store the vectors of memories, each with number and checksum; memories whose checksum changed since are skipped."""
+        """Store the vectors of memories, given as (number, checksum, vector). Skips memories whose checksum has changed."""
         query = (
             "INSERT INTO kept.vectors (memory, model, vector) SELECT rowid, %s, v::halfvec"
             " FROM unnest(%s::bigint[], %s::bigint[], %s::text[]) AS t (number, known, v)"
@@ -211,7 +211,7 @@ class PostgresServer:
                 self._connection.execute(query, (model, *_columns(some)))
 
     def search_rows(self, question: str, model: str, vector: Sequence[float], most: int) -> Sequence[Found]:
-        """The rows with any of a question's words, at most ``most``, and the hundred nearest to its ``vector`` (empty: words only).
+        """At most ``most`` rows with any of a question's words, and the hundred rows nearest to ``vector`` (none if it is empty).
 
         The caller must check the checksums of memories.
         """
@@ -224,7 +224,7 @@ class PostgresServer:
             return [Found._make(map(_unescape, row)) for row in self._connection.execute(query, values).fetchall()]
 
     def commit(self, head: Head) -> None:
-        """Commit everything written since :meth:`lock`, atomically, with this head."""
+        """Commit everything written since :meth:`lock` atomically, with this head."""
         query = (
             "INSERT INTO kept.owners (store, format, version, base) VALUES (%s, %s, %s, %s)"
             " ON CONFLICT (role) DO UPDATE SET store = excluded.store, version = excluded.version, base = excluded.base"
@@ -235,12 +235,12 @@ class PostgresServer:
             self._connection.execute("COMMIT")
 
     def rollback(self) -> None:
-        """Roll back everything written since :meth:`lock` and release the lock. Raises nothing."""
+        """Roll back everything written since :meth:`lock`, and release the lock. Never raises."""
         with suppress(psycopg.Error):
             self._connection.execute("ROLLBACK")
 
     def close(self) -> None:
-        """Close the connection. Raises nothing."""
+        """Close the connection. Never raises."""
         with suppress(psycopg.Error):
             self._connection.close()
 
@@ -253,7 +253,7 @@ class PostgresServer:
 
 
 def describe_url(url: str) -> str:
-    """Role, host and database of a URL, without its password, for messages. Raises StoreError if it is not a PostgreSQL URL."""
+    """Role, host and database of a URL for messages, without its password. Raises StoreError if it is no PostgreSQL URL."""
     try:
         parts = conninfo_to_dict(url)
     except psycopg.Error as error:
@@ -339,7 +339,7 @@ def _columns(rows: Sequence[Row]) -> tuple[list[Any], ...]:
 
 
 def _escape(value: Any) -> Any:
-    """A value with NUL escaped: transcripts may contain it, PostgreSQL texts may not."""
+    """A value with NUL escaped, because transcripts may contain NUL and PostgreSQL texts may not."""
     if isinstance(value, str) and ("\0" in value or _ESCAPE in value):
         return value.replace(_ESCAPE, f"{_ESCAPE}1").replace("\0", f"{_ESCAPE}0")
     return value
@@ -352,7 +352,7 @@ def _unescape(value: Any) -> Any:
 
 
 def _portions(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """Split rows into portions of a size that one statement can take."""
+    """Split rows into portions that one statement can take."""
     rest = iter(rows)
     while some := list(islice(rest, _ROWS)):
         size = sum(len(value) for row in some for value in row if isinstance(value, bytes | str))

@@ -1,7 +1,7 @@
 """The values that a store and its server exchange.
 
-The server runs none of kept's queries and does not interpret the rows, which come from the SQLite store of one machine and go to
-those of others. The role of the connection determines the owner.
+The server runs none of kept's queries and does not interpret rows. Rows come from the SQLite store of one machine and go to those
+of other machines. The role of the connection determines the owner.
 """
 
 from collections.abc import Sequence
@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from kept.core.value import dataclass
 
-NOT_COMPARED = "not compared with the server"  # prefix of a finding that says that the server could not be checked
+NOT_COMPARED = "not compared with the server"  # prefix of a finding; the server could not be checked
 Row = Sequence[Any]  # the values of a table's columns, in their order
-Key = Sequence[Any]  # the values of its key
+Key = Sequence[Any]  # the values of a row's key
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Table:
-    """A table whose rows are on the server: its columns with their types in SQLite, and the names of its key columns."""
+    """A table whose rows are on the server: its columns with their SQLite types, and the names of its key columns."""
 
     name: str
     columns: tuple[tuple[str, str], ...]
@@ -30,9 +30,9 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Head:
-    """The state of an owner's rows: ``store`` is their id (empty: there are none yet), ``version`` counts the changes.
+    """The state of an owner's rows. ``store`` is their id, or empty if there are no rows yet. ``version`` counts the changes.
 
-    A replica with a version below ``base`` must fetch all rows. ``outdated`` means that they have an older format of the store.
+    A replica with a version below ``base`` must fetch all rows. ``outdated`` means that the rows have an older format of the store.
     """
 
     store: str = ""
@@ -43,7 +43,7 @@ class Head:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SharedLine:
-    """A memory that an owner shares with a team: its words, and its quote if the owner allows others to read it."""
+    """A memory that an owner shares with a team: its words, and its quote if the owner lets others read it."""
 
     owner: str
     id: str
@@ -54,7 +54,8 @@ class SharedLine:
 
 
 class Found(NamedTuple):
-    """A search result of the server: a memory's row or, if ``team`` is set, a shared line; with its score by words and its cosine.
+    """A search result of the server, with its score by words and its cosine. It is a memory's row or, if ``team`` is set, a shared
+    line.
 
     ``half`` means that the cosine covers only the second part of the vector, because the entry has no other part.
     """

@@ -1,11 +1,12 @@
 """An SQLite database that is a replica of rows on a server. Each transaction fetches the changes of others and sends its own.
 
-A transaction locks the file, then the owner's rows on the server. It fetches other machines' changes, applies its own, sends them,
-and commits first on the server and then locally. If the process dies between the two commits, the file is one change behind, and
-the next transaction fetches that change like any other. Reading takes no lock on the server and does not contact it.
+A transaction locks the file, then the owner's rows on the server. It fetches the changes of other machines, applies its own, sends
+them, and commits first on the server and then locally. If the process dies between the two commits, the file is one change behind,
+and the next transaction fetches that change like any other. Reading neither contacts the server nor locks anything there.
 
-If the server cannot be reached, a machine may continue alone. Its changes are then only in its file, until
-:meth:`ReplicaDatabase.return_to_server` replaces the local rows by those of the server. The caller must save the changes before.
+If the server cannot be reached, a machine may continue alone. Its changes are then only in its file.
+:meth:`ReplicaDatabase.return_to_server` later replaces the local rows by those of the server, so the caller must save the changes
+before.
 """
 
 import json
@@ -32,7 +33,7 @@ SHARED = (
     *("runs", "passes", "operations", "mentions", "spans", "candidates", "sealed", "dirty", "memories", "forgotten"),
     *("notes", "noted", "summaries"),
 )
-#: Tables that are local to a machine or derived from the shared rows.
+#: Tables that belong to this machine or are derived from the shared rows.
 OWN = frozenset(
     {"migrations", "looks", "events", "marks", "passage_hashes", "unembedded", "uses", "outputs", "tallies"}
     | {"texts", "tellings", "rests", "settled", "unsettled"}
@@ -40,20 +41,20 @@ OWN = frozenset(
 SHARED_SETTING = "key:forget"
 _ROWS = 2_000  # rows sent at a time
 _WRITES = re.compile(r"(?:INSERT(?: OR IGNORE)? INTO|UPDATE|DELETE FROM) (\w+)")
-_OF_SHARED = frozenset(SHARED) - {"settings"}  # settings are written without contacting the server
+_OF_SHARED = frozenset(SHARED) - {"settings"}  # settings are written without the server
 
 
 class ReplicaDatabase(Database):
-    """A store file and its server, which is connected at the first write.
+    """A store file and its server, to which the first write connects.
 
     ``apply_changes`` applies the server's changes since a head (None: everything) to this file. If the server cannot be reached, a
-    write raises UnreachableError, or with ``alone`` continues without the server.
+    write raises UnreachableError or, if ``alone``, continues without the server.
     """
 
     def __init__(self, path: Path, connect: Callable[[], "PostgresServer"], *, alone: bool = False) -> None:
         self._alone = alone
-        self._returns = False  # True while the file returns to the server
-        self._is_made = False  # False while the file is created or migrated, which does not involve the server
+        self._returns = False  # true while the file returns to the server
+        self._is_made = False  # false while the file is created or migrated, for which the server is not needed
         self._connect = connect
         self._server: PostgresServer | None = None
         self._head = Head()
@@ -70,14 +71,14 @@ class ReplicaDatabase(Database):
         super().close()
 
     def disconnect(self) -> None:
-        """Close the connection to the server; the next transaction opens a new one."""
+        """Close the connection to the server. The next transaction opens a new one."""
         if self._server is not None:
             self._server.close()
             self._server = None
 
     @contextmanager
     def server(self) -> Iterator["PostgresServer"]:
-        """A block with the connection to the server; after an error the connection is closed. Raises StoreError."""
+        """A block with the connection to the server. An error closes the connection. Raises StoreError."""
         if self._server is None:
             self._server = self._connect()
         try:
@@ -89,12 +90,12 @@ class ReplicaDatabase(Database):
 
     @property
     def binding(self) -> Head | None:
-        """The server's store that this file is a replica of, and the version it has; None if it never had a server."""
+        """The id and version of the server's store of which this file is a replica; None if it never had a server."""
         row = self.fetch_one("setting", name=BINDING)
         return Head(**json.loads(row["value"])) if row else None
 
     def bind(self, head: Head) -> None:
-        """Record which server's store and version this file holds."""
+        """Record which store of the server, and which version of it, this file has."""
         value = to_canonical_json({"store": head.store, "version": head.version, "base": head.base})
         self.run("put_setting", name=BINDING, value=value)
 
@@ -106,7 +107,7 @@ class ReplicaDatabase(Database):
     def return_to_server(self) -> None:
         """Replace the rows of this file by the server's rows.
 
-        Raises UnreachableError, StoreError; then nothing is changed.
+        Raises UnreachableError, StoreError. Nothing has changed then.
         """
         self._returns = True
         try:
@@ -117,7 +118,7 @@ class ReplicaDatabase(Database):
             self._returns = False
 
     def data_version(self) -> int:
-        """A number that changes whenever another connection changes the store or this one fetches another machine's change."""
+        """A number that changes when another connection changes the store, or when this one fetches a change of another machine."""
         return super().data_version() + (self._taken << 40)
 
     def _execute(self, sql: str, values: Mapping[str, Any]) -> sqlite3.Cursor:
@@ -153,7 +154,7 @@ class ReplicaDatabase(Database):
             self._follow(server, self._head)
 
     def _lock_server(self) -> Head:
-        """Lock the rows on the server; reconnects if the server closed the last connection. Raises StoreError."""
+        """Lock the rows on the server. Connects again if the server closed the last connection. Raises StoreError."""
         known = self._server
         try:
             with self.server() as server:
@@ -165,7 +166,7 @@ class ReplicaDatabase(Database):
             return server.lock()
 
     def _renew(self, server: "PostgresServer", head: Head) -> None:
-        """Replace the server's rows of an older format by the rows of this file. Raises StoreError if this file lacks some."""
+        """Replace the server's rows, which have an older format, by the rows of this file. Raises StoreError if any is missing."""
         bound = self.binding
         if bound is None or (bound.store, bound.version) != (head.store, head.version):
             raise StoreError(
@@ -226,7 +227,7 @@ class ReplicaDatabase(Database):
     def send_whole(self, *, over: bool) -> Head:
         """Replace the owner's rows on the server by the shared rows of this file, in one transaction.
 
-        Raises UsageError if the server has rows of this owner and ``over`` is False; StoreError.
+        Raises UsageError if the server has rows of this owner and ``over`` is False. Raises StoreError.
         """
         self._begin_write()
         try:
@@ -248,7 +249,7 @@ class ReplicaDatabase(Database):
         return made
 
     def _send_rows(self, server: "PostgresServer", head: Head) -> Head:
-        """Send every shared row of this file to a server that has no rows of this owner. Returns the new head."""
+        """Send every shared row of this file to a server without rows of this owner. Returns the new head."""
         made = Head(store=head.store or secrets.token_hex(8), version=head.version + 1, base=head.version + 1)
         for table in self.tables.values():
             rows = self.shared_rows(table)
@@ -291,7 +292,7 @@ def _read_table(connection: sqlite3.Connection, name: str) -> Table:
 
 
 def capture_statements(tables: Mapping[str, Table]) -> str:
-    """The SQL of a temporary table and triggers that record the keys (at most two values) of shared rows that are changed."""
+    """The SQL of a temporary table and of triggers. They record the keys (at most two values) of shared rows that change."""
     made = ["CREATE TEMP TABLE changed (name TEXT NOT NULL, first NOT NULL, second);"]
     for table in tables.values():
         for event, row in (("INSERT", "NEW"), ("UPDATE", "NEW"), ("DELETE", "OLD")):
@@ -305,7 +306,7 @@ def capture_statements(tables: Mapping[str, Table]) -> str:
 
 
 def changed_rows_query(table: Table) -> str:
-    """The SQL query for the recorded changes of a table: both values of each key, whether the row exists, and its columns."""
+    """The SQL query for the recorded changes of a table. It returns both key values, whether the row exists, and its columns."""
     names = ", ".join(f't."{name}"' for name in table.names)
     same = " AND ".join(f't."{name}" = c.{place}' for name, place in zip(table.key, ("first", "second"), strict=False))
     return (

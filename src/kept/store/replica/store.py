@@ -1,4 +1,4 @@
-"""A store whose rows are on a server: the SQLite store of this machine is kept equal to them. All reads are local."""
+"""A store whose rows are on a server. The SQLite store of this machine is kept equal to them. All reads are local."""
 
 import json
 import zlib
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class ReplicaStore(SqliteStore):
-    """An open store file, and its server, which ``connect`` connects to at the first write.
+    """An open store file and its server. The first write calls ``connect``.
 
-    Raises StoreError if the file cannot be opened. If the server cannot be reached, a write raises it and changes nothing; with
-    ``alone``, a file that had its server before is changed locally instead, until :meth:`return_to_server`.
+    Raises StoreError if the file cannot be opened. If the server cannot be reached, a write raises UnreachableError and changes
+    nothing. If ``alone``, it changes a file that had its server before locally instead, until :meth:`return_to_server`.
     """
 
     def __init__(
@@ -42,18 +42,18 @@ class ReplicaStore(SqliteStore):
         super().__init__(path, redact=redact, database=self._replica)
 
     def refresh(self) -> None:
-        """Fetch what other machines wrote. Raises UnreachableError, StoreError."""
+        """Fetch the changes of other machines. Raises UnreachableError, StoreError."""
         with self._replica.server(), self.transaction():
             pass
 
     @property
     def away_since(self) -> int | None:
-        """The last pass on the server if this store was changed since without reaching it; otherwise None."""
+        """The last pass on the server, if this store was changed later without reaching it; else None."""
         row = self._replica.fetch_one("setting", name=AWAY)
         return int(row["value"]) if row else None
 
     def return_to_server(self) -> None:
-        """Replace the content of this store by the server's content; a copy of the old content stays in the backups folder.
+        """Replace the content of this store by the server's. A copy of the old content stays in the backups folder.
 
         Raises UnreachableError, StoreError.
         """
@@ -63,13 +63,13 @@ class ReplicaStore(SqliteStore):
         self._replica.return_to_server()
 
     def publish(self) -> None:
-        """Replace the server's content by this store's content; other machines then fetch all of it. Raises StoreError."""
+        """Replace the server's content by this store's. Other machines then fetch all of it. Raises StoreError."""
         self._replica.send_whole(over=True)
 
     def move_to_server(self) -> None:
-        """Copy this store to an empty server and verify the copy; if the server holds this store already, only verify it.
+        """Copy this store to an empty server and verify the copy. If the server already has this store, only verify it.
 
-        Raises UsageError if the server holds another store, StoreError, DamagedError.
+        Raises UsageError if the server has another store, StoreError, DamagedError.
         """
         with self._replica.server() as server:
             head = server.look()
@@ -81,7 +81,7 @@ class ReplicaStore(SqliteStore):
         self.prove_server()
 
     def move_to_file(self, *, drop: bool) -> None:
-        """Fetch everything from the server, verify it, and detach this file from the server; ``drop`` deletes the rows there.
+        """Fetch everything from the server, verify it, and detach this file from the server. If ``drop``, delete the rows there.
 
         Raises StoreError, DamagedError.
         """
@@ -132,7 +132,7 @@ class ReplicaStore(SqliteStore):
 
 
 def _sum_rows(rows: Iterable[Row]) -> tuple[int, int]:
-    """The number of rows, and an order-independent checksum of them that is valid within this process."""
+    """The number of rows, and a checksum that does not depend on their order. It is valid only within this process."""
     count = total = 0
     for row in rows:
         count, total = count + 1, total + hash(tuple(row))
@@ -145,7 +145,7 @@ _ROWS = 500
 def apply_server_changes(database: Database, tables: Sequence[Table], server: "PostgresServer", since: Head | None) -> None:
     """Make the shared rows of a store equal to those of a server, inside a transaction. Raises StoreError.
 
-    ``since`` is the head of the rows that the store has (None: it has none).
+    ``since`` is the head of the rows that the store has, or None if it has none.
     """
     database.execute_sql("PRAGMA defer_foreign_keys = ON")
     if since is None:
@@ -169,7 +169,7 @@ def apply_server_changes(database: Database, tables: Sequence[Table], server: "P
 
 
 class _Derived:
-    """The data derived from shared rows, removed before the rows change and added again after."""
+    """Removes the data derived from shared rows before the rows change, and adds it again afterwards."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
