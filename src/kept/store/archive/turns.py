@@ -210,11 +210,9 @@ class Archive:
         self._database.run("sum_threads", ids=to_canonical_json([thread for thread, *_ in grown.values()]))
 
     def threads(self, *, pending: bool = False, path: str = "") -> Iterator[Thread]:
-        """All threads, in the order of their first event. If ``pending``, only those pending extraction. If ``path`` is given, only
-        that file's.
+        """All threads, by their first event. If ``pending``, only those pending extraction; with ``path``, only those of that file.
 
-        Reads from the database as it goes, because there may be hundreds of thousands of threads. Do not write before it is
-        exhausted.
+        Reads from the database as it goes, because there may be very many threads, so do not write before it is exhausted.
         """
         if path:
             return map(care.thread_from_row, self._database.run("threads_of_file", path=self._database.safe(path)))
@@ -411,9 +409,7 @@ class Archive:
         yield from care.find_archive_damage(self._database, self._blocks)
 
     def find_misquotes(self, cited: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
-        """A message for each memory that quotes words which the event does not contain. ``cited`` is from
-        :func:`kept.store.check.citations`.
-        """
+        """A message for each memory that quotes (:func:`kept.store.check.citations`) words which the event does not contain."""
         yield from care.find_archive_misquotes(self._blocks, cited)
 
     def reindex(self) -> None:
