@@ -6,7 +6,6 @@ import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.resources import files
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -20,7 +19,7 @@ from kept.pipeline.run import RunOptions, run_pipeline
 from kept.store.sqlite import SqliteStore
 from kept.workspace import open_workspace
 from postgres_server import owners
-from prepared import Prepared, open_at
+from prepared import SAMPLE, Prepared, open_at
 
 # Time limits of a test in seconds. On an idle machine each test takes less than a tenth of this. The limits end tests that hang; no
 # test has a shorter one, so that none fails on a busy machine.
@@ -37,7 +36,6 @@ settings.load_profile("kept")
 
 # A store waits for the disk at each commit, a hundred times in a test; files in memory avoid this.
 MEMORY, ENOUGH = "/dev/shm", 4 << 30
-SAMPLE = Path(str(files("kept.sample") / "projects"))
 IN_MEMORY = pytest.StashKey[str]()
 
 

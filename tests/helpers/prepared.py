@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from importlib.resources import files
 from io import StringIO
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from clock import Clock
 from kept.cli import main
 from kept.paths import find_paths
 from kept.workspace import open_workspace
+
+SAMPLE = Path(str(files("kept.sample") / "projects"))
 
 
 class Prepared:

