@@ -4,6 +4,7 @@ from base64 import b64encode
 
 import pytest
 
+from cases import each_case
 from kept.core import erasure
 from kept.core.erasure import RUN, ErasureMatch, ErasureWords
 
@@ -18,7 +19,7 @@ def test_words_that_begin_inside_of_another_word_are_none_wherever_a_text_is_cut
     assert WORDS.is_in_text(f"{before} {SAID}")
 
 
-@pytest.mark.parametrize("shift", range(-90, 60, 7))
+@each_case("shift", range(-90, 60, 7))
 def test_words_are_found_and_taken_out_across_every_cut_of_a_long_text(shift):
     text = f"{'y ' * ((WINDOW + shift) // 2)}{SAID} {'z ' * WINDOW}"
     left = WORDS.remove_from(text)
@@ -88,7 +89,7 @@ def test_what_another_statement_has_of_at_most_half_of_a_sentence_is_a_turn_of_p
     assert whole.is_in_text("one grey heron stands in the canal")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "some",
     [
         {"sentences": (SAID,)},
@@ -103,7 +104,7 @@ def test_words_quotes_memories_events_or_sessions_alone_are_something_to_forget(
     assert ErasureWords(**{"sentences": (), **some})
 
 
-@pytest.mark.parametrize(
+@each_case(
     "written",
     [
         "the vault <b>co</b>de of the light<i>house</i> is un<br/>der the third blue mat",
@@ -319,7 +320,7 @@ def test_a_place_is_exact_unless_it_says_otherwise_and_its_id_is_that_of_its_wor
     assert len(bytes.fromhex(place.id)) == 4
 
 
-@pytest.mark.parametrize("mark", [chr(code) for code in range(128) if not chr(code).isalnum()])
+@each_case("mark", [chr(code) for code in range(128) if not chr(code).isalnum()])
 def test_no_mark_of_ascii_inside_of_words_hides_them(mark):
     assert WORDS.is_in_text(f"the vault co{mark}de of the light{mark}house is under the third blue mat")
 
@@ -431,9 +432,9 @@ def test_what_is_forgotten_again_behind_another_word_joins_what_stands_right_beh
     assert WORDS.remove_from(f"{SAID} or {SAID}, {SAID}") == "[forgotten] or [forgotten]"
 
 
-@pytest.mark.parametrize("before", [0, 1, WINDOW, 3 * WINDOW])
-@pytest.mark.parametrize("behind", [0, 1, REACH, 3 * WINDOW])
-@pytest.mark.parametrize("said", ["no pets", SAID])
+@each_case("before", [0, 1, WINDOW, 3 * WINDOW])
+@each_case("behind", [0, 1, REACH, 3 * WINDOW])
+@each_case("said", ["no pets", SAID])
 def test_words_are_found_whole_however_many_marks_stand_before_and_behind_them(said, before, behind):
     text = f"a{'-' * before} {said} {'-' * behind}z"
     assert ErasureWords(sentences=(said,)).remove_from(text) == text.replace(said, "[forgotten]")

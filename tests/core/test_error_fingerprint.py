@@ -1,9 +1,9 @@
 """Failures as text: error lines and fingerprints."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from kept.core.error_fingerprint import (
     LINE_CHARS,
     LINES_KEPT,
@@ -24,7 +24,7 @@ ModuleNotFoundError: No module named 'yaml'
 """
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("output", "line"),
     [
         (TRACEBACK, "ModuleNotFoundError: No module named 'yaml'"),
@@ -46,7 +46,7 @@ def test_the_most_telling_line_of_an_output_comes_first(output: str, line: str |
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "",
@@ -96,7 +96,7 @@ def test_every_telling_line_has_a_fingerprint_of_its_own() -> None:
     assert len(set(fingerprint_errors(output))) == 2
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "rule"),
     [
         ("a/b_test.go:3:21: os/exec.Command must not be called. use os/exec.CommandContext (noctx)", "noctx"),
@@ -127,7 +127,7 @@ def test_any_text_gives_few_bounded_lines_and_stable_fingerprints(text: str) -> 
     assert fingerprint_error(text) == fingerprint_error(text)
 
 
-@pytest.mark.parametrize("piece", ["A.", "[a] ", "x/", "a:", "(", "Error: ", "12:5 error  ", "\n", "A_", "1e7 ", "error:error:\n"])
+@each_case("piece", ["A.", "[a] ", "x/", "a:", "(", "Error: ", "12:5 error  ", "\n", "A_", "1e7 ", "error:error:\n"])
 def test_an_error_at_the_end_of_a_huge_text_is_found(piece: str) -> None:
     huge = piece * (2_000_000 // len(piece))
     assert "fatal: not a git repository" in find_error_lines(f"{huge}\nfatal: not a git repository")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cases import each_case
 from kept.core.fingerprint import fingerprint_statement, is_known_statement, mark_known_statements
 
 KEY = b"a key for tests"
@@ -12,7 +13,7 @@ def knows(said, text):
     return is_known_statement(text, [fingerprint_statement(said, KEY)], KEY)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "the vault of client gribblesnatch is in oslo",

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from kept.core.invisible import strip_invisible
 
 HIDDEN = [
@@ -29,16 +30,15 @@ def test_no_format_character_stays_between_letters_but_those_that_are_drawn() ->
     assert {unicodedata.name(char).split()[0] for char in stay} <= {"ARABIC", "SYRIAC", "KAITHI"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     ["plain\ttext\n", "👩‍👩‍👧‍👦", "❤️ and 1️⃣", "क्‍ष", "می‌خواهم", "naïve café — “quoted” 日本語 한국어", "👍🏽"],
-    ids=["ascii", "family", "presentation", "devanagari", "persian", "latin", "tone"],
 )
 def test_what_is_seen_stays(text: str) -> None:
     assert strip_invisible(text) == (text, 0)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "seen"),
     [
         ("\x1b[1;31mred\x1b[0m", "red"),
@@ -92,7 +92,7 @@ def test_stripping_again_changes_nothing(parts: list[str]) -> None:
     once.encode()
 
 
-@pytest.mark.parametrize("unit", ["\u200b", "\x1b[", "\x1b]", "\u200d", "\x1b]a", "\ufe0f"])
+@each_case("unit", ["\u200b", "\x1b[", "\x1b]", "\u200d", "\x1b]a", "\ufe0f"])
 def test_a_hundred_thousand_of_one_hidden_unit_come_back(unit: str) -> None:
     assert len(strip_invisible(unit * 100_000)[0]) <= 100_000
 

@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from cases import each_case
 from kept.core import markup
 from kept.core.markup import (
     LONGEST,
@@ -108,14 +109,12 @@ def test_a_heading_is_a_heading_and_reads_back_the_same(text):
         assert [each.type for each in MARKDOWN.parse(line)] == ["heading_open", "inline", "heading_close"]
 
 
-@pytest.mark.parametrize(
-    "char", ["\u200b", "\u202e", "\U000e0041", "\u3164", "\uffa0", "\u115f", "\u034f", "\ufe0f", "\ud800", "\x07", "\ufeff"]
-)
+@each_case("char", ["\u200b", "\u202e", "\U000e0041", "\u3164", "\uffa0", "\u115f", "\u034f", "\ufe0f", "\ud800", "\x07", "\ufeff"])
 def test_what_nobody_sees_is_gone(char):
     assert to_fact_text(f"prefer {char}small PRs") == "prefer small PRs"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "shown"),
     [
         ("read @~/.ssh/config first", "read `@~/.ssh/config` first"),
@@ -149,7 +148,7 @@ def test_only_lf_crlf_and_cr_end_a_line_and_nothing_is_lost(text):
     assert not any(set(words) & {"\n", "\r"} for words, _ in lines)
 
 
-@pytest.mark.parametrize("text", ["see ![x](https://a.example/b.png)", "![", "a !\\[b", "!\\\\[ and `![c](d)`", "![[wiki]]"])
+@each_case("text", ["see ![x](https://a.example/b.png)", "![", "a !\\[b", "!\\\\[ and `![c](d)`", "![[wiki]]"])
 def test_no_line_is_an_image_and_every_one_reads_back(text):
     line = fact_line(to_fact_text(text), None)
     outside = line.split("`")[::2]

@@ -2,14 +2,14 @@
 
 from pathlib import PurePosixPath
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from kept.core.project import correct_directory, directory_name, fallback_project_folder, project_root, project_scope, short_names
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "folder"),
     [
         ("/home/u/.codex/sessions/2025/09/10/rollout-1.jsonl", "/home/u/.codex"),

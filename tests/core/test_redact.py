@@ -19,6 +19,7 @@ import re2
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from kept.core.errors import UsageError
 from kept.core.invisible import strip_invisible
 from kept.core.redact import disguises, places, redact, refuse_secrets
@@ -77,7 +78,7 @@ def test_a_text_without_secrets_is_returned_itself_and_not_a_copy() -> None:
     assert redact(text, key=KEY).text is text
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("words", "secret"),
     [
         ("my password: {}", "correcthorsebatterystaple"),
@@ -125,7 +126,7 @@ def test_a_secret_is_found_in_the_ways_people_write_one_down(words: str, secret:
     assert secret not in redact(f"Please note {words.format(secret)}, and go on.", key=KEY).text
 
 
-@pytest.mark.parametrize(
+@each_case(
     "words",
     [
         *("DB_PASSWORD=''{}", 'DB_PASSWORD=""{}', "DB_PASSWORD='{}'", 'DB_PASSWORD="{}"', "DB_PASSWORD=$'{}'", "DB_PASSWORD+={}"),
@@ -145,7 +146,7 @@ def test_a_password_of_plain_letters_that_a_shell_is_given_is_gone(words: str) -
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     "word",
     [
         "\"hunt\"'er2x'",
@@ -162,7 +163,7 @@ def test_of_a_word_of_a_shell_no_part_is_left_and_nothing_beside_it_goes(word: s
     assert re.fullmatch(r"export DB_PASSWORD=\[redacted:password:\w{8}\] A='b' # don't", text)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         *(
@@ -192,7 +193,7 @@ def test_a_word_of_a_shell_that_says_no_value_stays(text: str) -> None:
     assert redact(text, key=KEY).text == text
 
 
-@pytest.mark.parametrize(
+@each_case(
     "form",
     [
         *(", ".join, "\n".join, lambda codes: "\n".join(f"{number}. {code}" for number, code in enumerate(codes, 1))),
@@ -200,7 +201,7 @@ def test_a_word_of_a_shell_that_says_no_value_stays(text: str) -> None:
         *("  ".join, " | ".join, lambda codes: json.dumps(codes, indent=2)),
     ],
 )
-@pytest.mark.parametrize("before", ["recovery codes: ", '"backup_codes": '])
+@each_case("before", ["recovery codes: ", '"backup_codes": '])
 def test_recovery_codes_are_gone_to_the_end_of_a_list_however_long_it_is(before: str, form: Callable[[list[str]], str]) -> None:
     codes = [f"{number}-{number * 7 % 9000 + 1000}" for number in range(1234, 1274)]
     text = redact(f"{before}{form(codes)}\nKeep 40 of them, build 20260105 has no list.", key=KEY).text
@@ -211,7 +212,7 @@ def test_recovery_codes_are_gone_to_the_end_of_a_list_however_long_it_is(before:
 SEASON = "Sommerregen2031!"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("words", "secret"),
     [
         *(
@@ -355,7 +356,7 @@ def test_a_password_or_a_code_of_a_door_that_a_sentence_tells_is_gone(words: str
     assert secret.strip("!#") not in redact(words.format(secret), key=KEY).text
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "the exit code is 4711",
@@ -399,7 +400,7 @@ def test_speaking_of_passwords_and_other_codes_changes_nothing(text: str) -> Non
     assert redact(text, key=KEY).text == text
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "my password: required",
@@ -478,7 +479,7 @@ def hex_dump(data: bytes, group: int = 1) -> str:
     return "\n".join(f"{place * 16:08x}: {row.hex(' ', group):<48}  {row!r}" for place, row in enumerate(rows))
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         f"next: {token()[:22]}\n{token()[22:]}\nend",
@@ -498,10 +499,6 @@ def hex_dump(data: bytes, group: int = 1) -> str:
         hex_dump(f"A=1\nGITHUB={token()}\n".encode()),
         hex_dump(f"GITHUB={token()}".encode(), 2),
     ],
-    ids=[
-        *("wrapped", "continued", "cited", "base64", "percent", "json in json", "escaped newline", "quoted-printable", "mail"),
-        *("numbered lines", "boxed", "in a cell", "hexadecimal", "upper case", "hexdump", "xxd"),
-    ],
 )
 def test_a_disguised_secret_is_found(text: str) -> None:
     done = redact(text, key=KEY)
@@ -519,7 +516,7 @@ def test_digits_that_are_no_secret_in_hexadecimal_stay() -> None:
         assert redact(text, key=KEY).text == text
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("before", "letters", "count"),
     [
         ("signkey-test-", HEX, 64),
@@ -556,17 +553,15 @@ def test_a_bare_token_of_a_vendor_is_gone(before: str, letters: str, count: int)
     assert gone(f"it printed {drawn_token} and went on", drawn_token)
 
 
-@pytest.mark.parametrize("before", ["", "zt-", "zt_"])
-@pytest.mark.parametrize(
-    "words", ["here is the key: {}", "use the api key {} from now on", "the Quux token is `{}`", "our secret for quux = {}"]
-)
+@each_case("before", ["", "zt-", "zt_"])
+@each_case("words", ["here is the key: {}", "use the api key {} from now on", "the Quux token is `{}`", "our secret for quux = {}"])
 def test_a_short_token_of_an_unknown_vendor_is_gone_where_the_words_before_it_name_it(words: str, before: str) -> None:
     drawn_token = before + drawn(random.Random(len(words)), B62, 22)
     assert gone(words.format(drawn_token), drawn_token)
     assert redact(f"see {drawn_token} in the log", key=KEY).found == ()
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "request prod_QkZ3vT0aLm2x8c of customer cus_QkZ3vT0aLm2x8c",
@@ -600,7 +595,7 @@ PLACED = "Xk29fj0qLm"
 COLUMNS = "`id` int,\n  `mail` varchar(90),\n  `password` varchar(90),\n  PRIMARY KEY (`id`)"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         f"INSERT INTO staff (id, mail, password) VALUES (1, 'a@b.example', '{PLACED}');",
@@ -621,7 +616,7 @@ def test_a_password_in_a_dump_of_a_database_or_behind_a_symbol_is_gone(text: str
     assert [done.text[: each.start] for each in done.found] == [text[: text.index(PLACED)]]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "INSERT INTO staff (id, mail, password_hash_kind) VALUES (1, 'Xk29fj0qLm', 'bcrypt');",
@@ -635,8 +630,8 @@ def test_of_a_dump_what_is_no_password_stays(text: str) -> None:
     assert redact(text, key=KEY).text == text
 
 
-@pytest.mark.parametrize("width", [72, 80])
-@pytest.mark.parametrize("before", ["", "id_token: ", "Authorization: Bearer "])
+@each_case("width", [72, 80])
+@each_case("before", ["", "id_token: ", "Authorization: Bearer "])
 def test_a_web_token_that_a_terminal_wrapped_is_gone_whole(before: str, width: int) -> None:
     letters = random.Random(width)
     parts = ["".join(letters.choices(B62, k=count)) for count in (90, 43)]
@@ -657,7 +652,7 @@ def in_lines(text: str, width: int) -> str:
     return "\n".join(text[at : at + width] for at in range(0, len(text), width))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "left"),
     [
         (f"I see\n{token()[:24]}\n{token()[24:]}\nand done", "I see\n{}\nand done"),
@@ -668,10 +663,6 @@ def in_lines(text: str, width: int) -> str:
         (f"id 7 {token()[:38]}\n{token()[38:]}", "id 7 {}"),
         (f"é {BARE[:20] * 4}AZDO{BARE[20:22]}\n7x é", "é {} é"),
         (f"  12\t{token()[:24]}\n  13\t{token()[24:]}\n  14\tand done", "  12\t{}\n  14\tand done"),
-    ],
-    ids=[
-        *("below a word", "in many lines", "long", "broken behind a dot", "broken before a dot", "a short end"),
-        *("known by its end", "in numbered lines"),
     ],
 )
 def test_a_token_that_lines_break_anywhere_is_gone_and_nothing_beside_it(text: str, left: str) -> None:
@@ -697,7 +688,7 @@ def test_what_another_scanner_finds_goes_in_whole_characters_and_nothing_beside_
     assert (done.text[:16], done.text[-3:]) == ("a[redacted:other", "]üb")
 
 
-@pytest.mark.parametrize("cut", range(1, 8))
+@each_case("cut", range(1, 8))
 def test_what_another_scanner_finds_inside_of_characters_goes_with_all_of_them(cut: int) -> None:
     text = "a\u00e9\u00e8\u20ac\U0001f511b"  # of two, two, three and four bytes
     whole = [0, 1, 3, 5, 8, 12, 13]
@@ -872,7 +863,7 @@ def encoded(text: str) -> str:
 WORD = drawn(random.Random(5), B62, 16)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "secret"),
     [
         (f"token {full_width(token())} ok", full_width(BARE)),
@@ -902,7 +893,7 @@ def test_a_secret_is_found_in_the_letters_and_the_markup_it_hides_behind(text: s
     assert secret not in redact(text, key=KEY).text
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "Привет, файл report_2\u0430 лежит в папке version2а",
@@ -1067,7 +1058,7 @@ def test_a_hexadecimal_token_under_a_telling_name_is_gone_and_the_same_digits_as
     assert redact(f"commit {digits}", key=KEY).text == f"commit {digits}"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("words", "secret"),
     [
         ("my card is {} until 12/29", "4012 8888 8888 1881"),
@@ -1082,7 +1073,7 @@ def test_a_card_number_and_a_token_in_groups_of_four_are_secrets(words, secret):
     assert secret not in redact(words.format(secret), key=KEY).text
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "card 4012 8888 8888 1882 has a wrong check digit",
@@ -1101,9 +1092,7 @@ def test_the_number_of_a_payment_card_is_redacted_however_its_name_is_written(te
     assert "1111" not in redact(text % "4111111111111111", key=KEY).text
 
 
-@pytest.mark.parametrize(
-    ("digits", "is_one"), [(b"4711", True), (b"12#45", True), (b"471", False), (b"0000", False), (b"44444", False)]
-)
+@each_case(("digits", "is_one"), [(b"4711", True), (b"12#45", True), (b"471", False), (b"0000", False), (b"44444", False)])
 def test_a_code_of_a_door_has_four_digits_that_are_not_all_the_same(digits: bytes, *, is_one: bool) -> None:
     assert is_code(digits) == is_one
 

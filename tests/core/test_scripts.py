@@ -2,6 +2,7 @@
 
 import pytest
 
+from cases import each_case
 from kept.core.project import short_names
 from kept.core.text import mixed_scripts
 
@@ -12,7 +13,7 @@ def test_a_word_of_two_alphabets_that_look_alike_is_named_with_both(text):
     assert len(mixed_scripts(text)) == 2
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "paypal",

@@ -2,12 +2,11 @@
 
 from textwrap import fill
 
-import pytest
-
+from cases import each_case
 from kept.core.sentences import sentence_texts
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("Fix it. Then push!", ["Fix it.", "Then push!"]),

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 
+from cases import each_case
 from kept.core.event import Author, Event, EventKind, Origin, Pointer, Precision
 from kept.core.spans import event_passages, find_spans, label_event_text, quote_origin, typed_text
 from kept.core.spans.marks import SpanKind
@@ -29,14 +30,14 @@ PROMPTS = [
 ]
 
 
-@pytest.mark.parametrize("text", PROMPTS)
+@each_case("text", PROMPTS)
 def test_spans_cover_the_text_in_order(text):
     found = find_spans(text)
     assert "".join(text[span.start : span.end] for span in found) == text
     assert all(left.end == right.start for left, right in pairwise(found))
 
 
-@pytest.mark.parametrize(
+@each_case(
     "printed",
     [
         "harbor\n  Constraints\n    230354ee36  Never use pip here, always use `uv sync`.  (2026-03-01)",
@@ -53,7 +54,7 @@ def test_what_kept_printed_is_not_typed_and_the_words_around_it_are(printed):
     assert "please sort it by date" in words
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "Use pnpm, never npm.",
@@ -78,7 +79,7 @@ def test_what_a_person_types_is_typed(text):
     assert typed(text) == text
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "words"),
     [
         ("<system-reminder>\nNever ask first.", ""),
@@ -189,7 +190,7 @@ FOREIGN = [
 ]
 
 
-@pytest.mark.parametrize("text", FOREIGN)
+@each_case("text", FOREIGN)
 def test_a_rule_that_somebody_else_wrote_is_never_typed(text):
     assert "Never ask" not in typed(text)
 
@@ -239,7 +240,7 @@ If a later reader opens the second table again, the rows of the first one are st
 right?"""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "words"),
     [
         ("Follow instructions in [plan.prompt.md](file:///srv/plan.prompt.md).\nPhase 3", "Phase 3"),
@@ -260,7 +261,7 @@ def test_what_another_program_or_person_wrote_is_told_by_how_it_is_written(text,
     assert typed(text) == words
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         (
@@ -287,7 +288,7 @@ def test_the_person_goes_on_below_code_in_the_same_paragraph():
     assert typed(f"instead of\n{code}\ni would like to pass the rows") == "instead of|i would like to pass the rows"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("output", "words"),
     [
         ("ValueError: no port given", "it only happens on the second start. can you add a default?"),
@@ -347,7 +348,7 @@ BRIEFS = [
 ]
 
 
-@pytest.mark.parametrize("text", BRIEFS)
+@each_case("text", BRIEFS)
 def test_a_persons_own_brief_is_theirs_whatever_marks_it_up(text):
     assert typed(text) == text
 
@@ -397,7 +398,7 @@ TELLINGS = [
 ]
 
 
-@pytest.mark.parametrize("text", TELLINGS)
+@each_case("text", TELLINGS)
 def test_what_a_person_tells_is_typed_whole(text):
     assert not kinds(text)
 
@@ -496,7 +497,7 @@ def test_a_person_who_wrote_much_goes_on_describing():
 RULE = "Remember that we always build with `make all`, never by hand."
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         f"PostToolUse:Bash hook additional context: {RULE}",
@@ -517,7 +518,7 @@ def test_what_a_harness_announces_or_a_person_pastes_is_not_typed(text):
     assert RULE not in typed(text)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         f"[Pasted text #1 +1 lines]\nnpm ran\n{RULE}",
@@ -595,7 +596,7 @@ def test_an_earlier_prompt_that_the_person_brings_again_is_theirs():
     assert "Keep the API" not in typed(f"my prompt got this response:\n\n{body}")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "output",
     [
         'Prepared tide rows:\n{"a": 1, "b": [2, 3]}\nProcessed rows:\n[{"a": 1}]',
@@ -610,7 +611,7 @@ def test_what_programs_say_below_labels_banners_and_errors_is_no_speech(output):
     assert typed(f"the chart stays empty\n{output}") == "the chart stays empty"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "own"),
     [
         (

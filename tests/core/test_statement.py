@@ -1,9 +1,9 @@
 """When two sentences say the same."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from kept.core.artifact import find_artifacts
 from kept.core.statement import Statement, is_same_statement, parse_statement
 
@@ -50,12 +50,12 @@ APART = [
 ]
 
 
-@pytest.mark.parametrize(("left", "right"), ALIKE)
+@each_case(("left", "right"), ALIKE)
 def test_reworded_sentences_say_the_same(left: str, right: str) -> None:
     assert is_same_statement(says(left), says(right))
 
 
-@pytest.mark.parametrize(("left", "right"), APART)
+@each_case(("left", "right"), APART)
 def test_sentences_that_differ_in_matter_stay_apart(left: str, right: str) -> None:
     assert not is_same_statement(says(left), says(right))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import kept
+from cases import each_case
 from kept.core.codec import load_table
 
 SHIPPED = sorted(Path(kept.__file__).parent.rglob("*.toml"))
@@ -42,6 +43,6 @@ def test_the_cached_code_of_a_table_is_not_that_of_a_module_beside_it(table):
     ]
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+@each_case("path", SHIPPED)
 def test_every_table_of_the_program_can_be_compiled(path):
     assert load_table(path)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from kept import profiles
 from kept.core.artifact import find_artifacts
 from kept.core.event import Origin
@@ -100,7 +101,7 @@ def test_at_most_one_change_to_a_number_else_none():
     assert (made.operations, dict(made.refused)) == ((), {"more than one change to a memory": 2})
 
 
-@pytest.mark.parametrize("op", ["delete", "deactivate", "REPLACE", "", "promote", "forget", "pin", "add", "reword"])
+@each_case("op", ["delete", "deactivate", "REPLACE", "", "promote", "forget", "pin", "add", "reword"])
 def test_only_the_four_kinds_are_known(op):
     made = said(change(1, op, 2))
     assert (made.operations, dict(made.refused)) == ((), {"no change of a known kind": 1})
@@ -112,8 +113,8 @@ def test_a_number_that_was_not_given_is_refused():
     assert dict(made.refused) == {"a number that is not there": 5}
 
 
-@pytest.mark.parametrize("marks", [{"owned": True}, {"pinned": True}])
-@pytest.mark.parametrize("op", ["merge", "supersede", "resolve", "retire"])
+@each_case("marks", [{"owned": True}, {"pinned": True}])
+@each_case("op", ["merge", "supersede", "resolve", "retire"])
 def test_nothing_is_done_to_what_a_person_owns_or_pinned(marks, op):
     theirs = replace(SHORT, **marks)
     assert said(change(1, op, 2), of=(theirs, NAMES)).operations == ()
@@ -163,7 +164,7 @@ def test_nothing_gives_way_to_what_ends_itself():
     assert [type(each) for each in made.operations] == [Retire]
 
 
-@pytest.mark.parametrize("body", [{}, {"operations": "none"}, {"operations": [3]}, {"operations": [{"number": 1}]}, {"ops": []}])
+@each_case("body", [{}, {"operations": "none"}, {"operations": [3]}, {"operations": [{"number": 1}]}, {"ops": []}])
 def test_a_reply_of_another_form_is_told(body):
     with pytest.raises(ValueError, match="reply"):
         read_curation_reply(body, MemoryTable(category=CATEGORY, entries=(SHORT, NAMES)))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from kept.core.event import Origin
 from kept.core.fold import apply_operation
 from kept.core.handover import CAUSE
@@ -240,7 +241,7 @@ def test_a_convention_whose_evidence_shrinks_is_a_decision_again() -> None:
     assert only(after(judged[:2], after(judged))).category == "decision"
 
 
-@pytest.mark.parametrize("reason", sorted({*LASTING, UNTRIED}))
+@each_case("reason", sorted({*LASTING, UNTRIED}))
 def test_what_an_agent_can_repeat_waits_however_many_sessions_have_it(reason: str) -> None:
     judged = [proposal(BUN, day, verdict=Held(reason=reason), confidence=0.5) for day in range(OFTEN)]
     assert only(after(judged)).status is Status.HELD
@@ -595,7 +596,7 @@ NOT_THE_SAME = (
 )
 
 
-@pytest.mark.parametrize("texts", IN_OTHER_WORDS)
+@each_case("texts", IN_OTHER_WORDS)
 def test_a_wish_of_three_sessions_in_other_words_is_one_active_memory_with_all_three_as_evidence(texts):
     state = {}
     for operation in curate([wish(text, day) for day, text in enumerate(texts)], ()):
@@ -612,14 +613,14 @@ def test_rules_that_one_session_lists_are_not_joined(texts):
     assert sum(isinstance(operation, Add) for operation in curate(rules, ())) == len(texts)
 
 
-@pytest.mark.parametrize("texts", IN_OTHER_WORDS)
+@each_case("texts", IN_OTHER_WORDS)
 def test_what_may_not_be_meant_as_a_rule_counts_with_wishes_in_other_words(texts):
     unsure = proposal(texts[2], 2, verdict=Held(reason=UNSURE), confidence=0.5)
     unsure = replace(unsure, candidate=replace(unsure.candidate, trigger=NOTE))
     assert [each in texts for each in active_of([wish(texts[0], 0), wish(texts[1], 1), unsure])] == [True]
 
 
-@pytest.mark.parametrize("texts", NOT_THE_SAME)
+@each_case("texts", NOT_THE_SAME)
 def test_wishes_for_another_thing_value_or_order_are_not_the_same(texts):
     assert active_of([wish(text, day) for day, text in enumerate(texts)]) == []
 
@@ -651,7 +652,7 @@ BOTH_HOLD = (
 )
 
 
-@pytest.mark.parametrize(("earlier", "later"), ENDED)
+@each_case(("earlier", "later"), ENDED)
 def test_a_decision_that_a_later_one_ends_waits_beside_it(earlier, later):
     state = {}
     for operation in curate([proposal(earlier, 0), proposal(later, 5)], ()):
@@ -660,7 +661,7 @@ def test_a_decision_that_a_later_one_ends_waits_beside_it(earlier, later):
     assert (status[earlier] in (Status.HELD, Status.SUPERSEDED), status[later]) == (True, Status.ACTIVE)
 
 
-@pytest.mark.parametrize(("earlier", "later"), BOTH_HOLD)
+@each_case(("earlier", "later"), BOTH_HOLD)
 def test_a_decision_about_another_thing_of_the_same_name_ends_nothing(earlier, later):
     assert sorted(active_of([proposal(earlier, 0), proposal(later, 5)])) == sorted((earlier, later))
 
@@ -736,7 +737,7 @@ EMOJI = (
 )
 
 
-@pytest.mark.parametrize("order", list(permutations(range(len(EMOJI)))))
+@each_case("order", list(permutations(range(len(EMOJI)))))
 def test_one_preference_in_several_wordings_is_one_whole_sentence_that_was_said(order):
     memory = only(after([proposal(EMOJI[place], day, category="preference") for day, place in enumerate(order)]))
     assert memory.content in EMOJI
@@ -775,7 +776,7 @@ def test_a_decision_that_two_more_sessions_state_in_other_words_is_a_convention(
     )
 
 
-@pytest.mark.parametrize("order", list(permutations(range(3))))
+@each_case("order", list(permutations(range(3))))
 def test_of_equally_sure_wordings_the_one_that_begins_with_its_matter_stays(order):
     told = ("From now on keep answers short, no emojis.", "keep answers short, no emojis", "Keep answers short, without emojis.")
     assert only(after([proposal(told[place], day) for day, place in enumerate(order)])).content == told[2]

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from cases import each_case
 from kept.core.event import Origin
 from kept.core.fold import apply_operation
 from kept.core.memory import Actor, Evidence, Memory, Status
@@ -76,7 +77,7 @@ ENDINGS = {
 }
 
 
-@pytest.mark.parametrize("kind", ENDINGS)
+@each_case("kind", ENDINGS)
 def test_half_of_a_category_may_go_in_one_pass_and_one_more_stops_it(kind):
     everything = memories(100)
     half = [ENDINGS[kind](f"decision{i}") for i in range(50)]
@@ -321,7 +322,7 @@ def test_a_category_of_which_fewer_than_four_ever_stood_in_thirty_days_does_not_
     assert find_overreach([faded, *memories(3)], [*retire, *alike]) == ()  # either budget is too small
 
 
-@pytest.mark.parametrize(
+@each_case(
     "never_lost",
     [
         {"status": Status.HELD, "content": ""},
@@ -338,8 +339,8 @@ def test_what_waits_was_rejected_or_condensed_or_ended_by_its_owner_spends_nothi
     assert find_overreach([*others, *memories(10)], some) == ()
 
 
-@pytest.mark.parametrize("pinned", [False, True])
-@pytest.mark.parametrize(("content", "category"), [("", ""), ("other words", ""), ("", "convention")])
+@each_case("pinned", [False, True])
+@each_case(("content", "category"), [("", ""), ("other words", ""), ("", "convention")])
 def test_a_persons_own_gives_way_only_unpinned_in_its_own_words_and_category(pinned, content, category):
     mine, heir = memories(2)
     said = Evidence(quote="x", event="k", session="s", path="f", at=AT, author="x", origin=Origin.USER)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from kept.core.artifact import find_artifacts
 from kept.core.statement import is_same_statement, parse_statement
 from kept.curation.curate.texts import find_value_pairs
@@ -242,33 +243,33 @@ def pairs(*texts: str, sure: bool = True) -> list[tuple[int, int]]:
     return [(earlier, later) for earlier, later, is_sure in find_value_pairs(says) if is_sure is sure]
 
 
-@pytest.mark.parametrize(("earlier", "later"), REPLACED)
+@each_case(("earlier", "later"), REPLACED)
 def test_another_value_of_the_same_thing_in_a_plain_form_replaces_the_earlier_one(earlier, later):
     assert set(pairs(earlier, later)) == {(0, 1)}
 
 
-@pytest.mark.parametrize(("earlier", "later"), BOTH_STAND)
+@each_case(("earlier", "later"), BOTH_STAND)
 def test_what_can_be_so_at_once_replaces_nothing(earlier, later):
     assert pairs(earlier, later) == []
 
 
-@pytest.mark.parametrize(("earlier", "later"), MAY_CONTRADICT)
+@each_case(("earlier", "later"), MAY_CONTRADICT)
 def test_another_value_without_a_word_of_change_is_a_pair_for_a_person(earlier, later):
     assert pairs(earlier, later) == []
     assert pairs(earlier, later, sure=False) == [(0, 1)]
 
 
-@pytest.mark.parametrize(("earlier", "later"), SAID_OTHERWISE)
+@each_case(("earlier", "later"), SAID_OTHERWISE)
 def test_whoever_tells_a_change_in_their_own_words_leaves_no_two_values_beside_each_other(earlier, later):
     assert [*pairs(earlier, later), *pairs(earlier, later, sure=False)] == [(0, 1)]
 
 
-@pytest.mark.parametrize(("earlier", "later"), OF_OTHER_THINGS + SAID_AGAIN)
+@each_case(("earlier", "later"), OF_OTHER_THINGS + SAID_AGAIN)
 def test_what_is_said_of_another_thing_or_again_contradicts_nothing(earlier, later):
     assert [*pairs(earlier, later), *pairs(earlier, later, sure=False)] == []
 
 
-@pytest.mark.parametrize(("earlier", "later"), REPLACED + MAY_CONTRADICT)
+@each_case(("earlier", "later"), REPLACED + MAY_CONTRADICT)
 def test_no_two_values_are_one_statement(earlier, later):
     assert not is_same_statement(*(parse_statement(each, find_artifacts(each)) for each in (earlier, later)))
 

@@ -5,6 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 
+from cases import each_case
 from kept.core.event import FORGOTTEN_MARK, UNCONFIRMED_MARK, Author, EventKind, ToolUse
 from kept.core.sentences import is_status_report
 from kept.core.summary import SummaryBullet, SummaryPart
@@ -56,7 +57,7 @@ def test_an_outcome_is_prose_before_list_items_and_never_a_plan_a_question_or_a_
     assert note_of(user("make the parser read both formats"), agent(reply)).outcome == "The parser reads both date formats"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "reply",
     [
         "The import of the gauges might still drop rows without a station.",
@@ -120,7 +121,7 @@ def test_an_outcome_is_the_sentence_that_takes_up_what_was_asked():
     assert note.outcome == "The station import now rejects rows without a gauge"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "sentence",
     [
         "All 1,204 tests pass.",
@@ -203,7 +204,7 @@ FREEZE = user("Freeze the header of the tide table."), agent("Added a frozen hea
 MENDED = agent("The header of the tide table stays in place now.")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "reaction",
     [
         "That does not work.",
@@ -367,7 +368,7 @@ def test_questions_wishes_and_what_points_elsewhere_settle_nothing():
     assert note_of(user(prompt), agent("It is called port now.")).decision == ""
 
 
-@pytest.mark.parametrize(
+@each_case(
     "report",
     [
         "I opened the tide chart and got a crash, that should never happen",

@@ -1,8 +1,8 @@
 """Which passages of a prompt the person asserts: what they ask, suppose, quote, order to be written or take back waits."""
 
-import pytest
 from test_handover import handed, suggest, verdict
 
+from cases import each_case
 from kept.core.memory import ANOTHERS, ASKED, CONTENT, JEST, ONCE, SUPPOSED, WITHDRAWN, Accepted
 from kept.extraction.rules import assertion
 from talk import user
@@ -16,7 +16,7 @@ def given(marked):
     return made
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("marked", "doubt"),
     [
         ("Should [[we always sign the release tarballs with cosign]] from now on?", ASKED),
@@ -70,7 +70,7 @@ def test_a_passage_that_the_person_does_not_assert_waits(marked, doubt):
     assert not isinstance(verdict(made), Accepted)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "marked",
     [
         "Can you please [[sign the release tarballs with cosign every time]]?",
@@ -90,7 +90,7 @@ def test_a_passage_keeps_the_mark_of_the_code_that_ends_it():
     assert given("[[`make sign` comes before every tarball upload]]").content == "`make sign` comes before every tarball upload"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("prompt", "takes_back"),
     [
         ("Scratch that, we do not.", True),
@@ -116,7 +116,7 @@ def test_the_next_prompt_takes_a_telling_back_by_a_clause_of_its_own(prompt, tak
     assert assertion.is_retraction(prompt) is takes_back
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("prompt", "denies"),
     [
         ("不，用另一个", True),

@@ -3,15 +3,14 @@
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-import pytest
-
+from cases import each_case
 from kept.extraction.expiry import find_end
 
 ZONE = ZoneInfo("Europe/Berlin")
 SAID = datetime(2026, 2, 11, 22, 30, tzinfo=UTC)  # a Wednesday, 23:30 in Berlin
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "last"),
     [
         ("The discount code is valid until 2027-03-01.", "2027-03-01"),
@@ -35,7 +34,7 @@ def test_an_end_in_plain_words_is_that_day_in_the_persons_zone(text, last):
     assert (end.astimezone(ZONE).strftime("%Y-%m-%d"), end.astimezone(ZONE).hour) == (_after(last), 0)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "The office is open from Monday until Friday.",

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from kept.core.event import Origin
 from kept.core.memory import SAID_ONCE, Accepted, Candidate, Evidence, Held, Refused
 from kept.extraction.gate import LONGEST, is_grounded, judge
@@ -67,7 +68,7 @@ def test_a_content_that_is_not_fit_is_refused_with_its_reason(content, reason):
     assert verdict(content=content, artifacts=()) == Refused(reason=reason)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "content",
     [
         "never write to `orders.sql` <!-- kept -->",
@@ -111,7 +112,7 @@ def test_a_candidate_with_a_doubt_waits_and_says_why():
     assert verdict(doubt="may hold for one occasion only") == Held(reason="may hold for one occasion only")
 
 
-@pytest.mark.parametrize("author", ["injected", "subagent", "compaction", "abandoned", "tool"])
+@each_case("author", ["injected", "subagent", "compaction", "abandoned", "tool"])
 def test_words_that_are_not_to_be_trusted_support_no_rule(author):
     assert verdict(evidence=(QUOTE, replace(QUOTE, author=author))) == Refused(reason="untrusted author")
 
@@ -288,7 +289,7 @@ def test_a_joiner_that_a_script_or_an_emoji_needs_is_not_invisible_text(word):
     assert verdict(content=f"Never write {word} into `orders.sql` from the worker.") == Accepted()
 
 
-@pytest.mark.parametrize("char", ["\u2060", "\ue000", "\ufff0", "\u2028", "\u2029", "\u3164", "\u115f", "\u1160", "\uffa0"])
+@each_case("char", ["\u2060", "\ue000", "\ufff0", "\u2028", "\u2029", "\u3164", "\u115f", "\u1160", "\uffa0"])
 def test_each_kind_of_invisible_character_is_refused(char):
     assert verdict(content=f"Never write to `orders.sql`{char} from the worker.") == Refused(reason="invisible text")
 
@@ -296,7 +297,7 @@ def test_each_kind_of_invisible_character_is_refused(char):
 SPOKEN = replace(QUOTE, author="assistant", origin=Origin.ASSISTANT)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("changes", "category", "expected"),
     [
         ({"doubt": SAID_ONCE}, {}, Refused(reason=SAID_ONCE)),

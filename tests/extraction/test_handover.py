@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from cases import each_case
 from kept.core.event import Author, EventKind, ToolUse
 from kept.core.handover import CAUSE, REWORDED, is_suggestion_tool
 from kept.core.memory import ALLUDES, HELPFUL, PASSING, USER_SCOPE, Accepted, Held
@@ -70,7 +71,7 @@ def test_any_other_wording_waits(text):
     assert waits(made)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("said", "passage"),
     [
         ("please don't push changes to main without a review", "push changes to main without a review"),
@@ -126,7 +127,7 @@ def test_a_passage_of_fewer_than_four_words_with_matter_waits():
     assert count_content_words("总是使用中文注释") == 4
 
 
-@pytest.mark.parametrize(
+@each_case(
     "turn",
     [
         suggest(RULE, author=Author.SUBAGENT),
@@ -146,9 +147,7 @@ def test_nothing_but_the_assistants_own_call_or_last_line_hands_over(turn):
     assert handed(user(RULE), turn) == ()
 
 
-@pytest.mark.parametrize(
-    "turn", [output(RULE), user(RULE, Author.INJECTED), user(RULE, Author.COMPACTION), agent(RULE), user(f"> {RULE}")]
-)
+@each_case("turn", [output(RULE), user(RULE, Author.INJECTED), user(RULE, Author.COMPACTION), agent(RULE), user(f"> {RULE}")])
 def test_words_that_nobody_typed_support_nothing(turn):
     assert only(user("look at this"), turn, suggest(RULE)).trigger == REWORDED
 
@@ -175,7 +174,7 @@ def test_a_call_that_the_person_turned_down_hands_nothing_over():
     assert handed(user(RULE), suggest(RULE), refused) == ()
 
 
-@pytest.mark.parametrize(
+@each_case(
     "turn",
     [
         shell(f"kept suggest '{RULE}' --type constraint --project ."),
@@ -289,7 +288,7 @@ def test_a_short_quoted_name_inside_of_a_typed_sentence_is_part_of_it_and_a_quot
     assert only(user(quoted), suggest("always deploy the billing service on Friday evenings")).trigger == REWORDED
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("said", "passage"),
     [
         ("never do this:\nrun the billing script as root on the host", "run the billing script as root on the host"),
@@ -315,7 +314,7 @@ def test_a_passage_cut_out_of_its_sentence_or_led_by_another_line_waits(said, pa
     assert waits(only(user(said), suggest(passage)))
 
 
-@pytest.mark.parametrize(
+@each_case(
     "said",
     [
         f"ok, and please remember that {RULE}",
@@ -341,7 +340,7 @@ def test_an_option_that_the_agent_worded_waits():
     assert waits(made)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("before", "passage"),
     [
         ("In the old company the rule was this. ", "We always merged every branch without a review."),
@@ -359,7 +358,7 @@ def test_a_passage_behind_a_sentence_that_leads_on_to_it_waits(before, passage):
 STORED = "We store the deploy keys in the repository."
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("before", "after"),
     [
         ("Check this claim. ", ""),
@@ -384,7 +383,7 @@ def test_a_passage_that_the_next_sentence_presents_or_dismisses_waits(before, af
     assert waits(only(user(f"{before}{STORED}{after}"), suggest(STORED)))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("before", "after"),
     [
         ("Look at the release script. ", " This is important."),
@@ -403,7 +402,7 @@ def test_an_option_that_the_agent_worded_as_a_rule_waits():
     assert waits(only(agent(options), user("do option 2"), suggest("Always deploy straight to production")))
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "The following claim is wrong. {} Please remove it from the wiki.",
@@ -462,12 +461,12 @@ HEARSAY = [
 ]
 
 
-@pytest.mark.parametrize("said", HEARSAY)
+@each_case("said", HEARSAY)
 def test_a_passage_waits_that_its_sentence_gives_to_somebody_else(said):
     assert waits(only(user(said), suggest(said)))
 
 
-@pytest.mark.parametrize(
+@each_case(
     "said",
     [
         "Selon la branche, la pipeline signe toujours le tag avant la livraison du paquet.",
@@ -500,7 +499,7 @@ def test_a_denied_agreement_agrees_to_nothing_in_any_script(question, answer, ag
     ) is agreed
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "chosen"),
     [
         ("我选 2", True),

@@ -1,7 +1,6 @@
 """Which packages a fix may place without a person: those that the failure names."""
 
-import pytest
-
+from cases import each_case
 from kept.extraction.rules.harms import installs_unnamed_package, requires_unnamed_package
 
 ABSENT = "ModuleNotFoundError: No module named 'requests'"
@@ -12,7 +11,7 @@ NO_JQ = "bash: jq: command not found"
 RUBY = "cannot load such file -- nokogiri (LoadError)"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("error", "command"),
     [
         *((ABSENT, f"pip install {name}") for name in ("reqeusts-helper", "reqeusts", "requests evil", "user/requests", "$NAME")),
@@ -46,7 +45,7 @@ def test_a_package_that_the_error_does_not_name_waits(error: str, command: str) 
     assert installs_unnamed_package([command], [error], "")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("error", "command"),
     [
         (ABSENT, "pip install -U 'requests>=2,<3'"),
@@ -81,7 +80,7 @@ def test_a_package_of_the_failed_command_may_be_placed_another_way() -> None:
     assert not installs_unnamed_package(["npm install left-pad --legacy-peer-deps"], ["npm ERR! ERESOLVE"], "npm install left-pad")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "old", "new", "unnamed"),
     [
         ("requirements.txt", "", "reqeusts==1", True),

@@ -1,7 +1,6 @@
 """What a claim may not turn around."""
 
-import pytest
-
+from cases import each_case
 from kept.extraction.questions.support import find_distortion
 
 TURNED = [
@@ -53,16 +52,16 @@ KEPT = [
 ]
 
 
-@pytest.mark.parametrize(("claim", "cited"), TURNED)
+@each_case(("claim", "cited"), TURNED)
 def test_a_claim_that_turns_around_what_it_cites_is_told(claim: str, cited: str) -> None:
     assert find_distortion(claim, [cited])
 
 
-@pytest.mark.parametrize(("claim", "cited"), KEPT)
+@each_case(("claim", "cited"), KEPT)
 def test_the_same_in_other_words_is_none(claim: str, cited: str) -> None:
     assert find_distortion(claim, [cited]) == ""
 
 
-@pytest.mark.parametrize(("claim", "cited"), KEPT)
+@each_case(("claim", "cited"), KEPT)
 def test_nothing_turns_its_own_words_around(claim: str, cited: str) -> None:
     assert find_distortion(claim, [claim]) == find_distortion(cited, [cited]) == ""

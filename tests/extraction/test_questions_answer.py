@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from cases import each_case
 from kept.core.event import Author, EventKind, Origin, ToolUse
 from kept.core.memory import ALLUDES, DISMISSED, DOUBTED, HELPFUL, PASSING, Accepted, Frame, Held, Refused
 from kept.extraction.gate import judge
@@ -67,7 +68,7 @@ def test_nothing_found_is_an_answer_without_claims():
     assert read_answer(NOTHING, reading()).claims == ()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("evidence", "reason"),
     [
         ((("e99", QUOTE),), "unknown event"),
@@ -88,7 +89,7 @@ def test_a_false_citation_among_good_ones_is_left():
     assert [each.event for each in made.candidate.evidence] == ["k2"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "quote",
     [
         "we always\n write   dates as ISO 8601",
@@ -110,7 +111,7 @@ def test_words_that_were_left_out_or_changed_make_another_quote(quote):
     assert find_verbatim(quote, reading().events[2]) == ""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "quote", "whole"),
     [
         ("Never edit setup.cfg.in by hand", "edit setup", "edit setup.cfg.in"),
@@ -465,7 +466,7 @@ def test_small_conversations_travel_together_and_each_gets_its_own_part_of_the_r
     assert (len(one["hints"]), [verdict["hint"] for verdict in two["hints"]]) == (0, ["h1"])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("more", "refusal", "doubt"),
     [
         ({"category": "task"}, PASSING, ""),

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from cases import each_case
 from kept.core.event import Author
 from kept.core.memory import UNCONFIRMED, Accepted, Frame, Held
 from kept.extraction.gate import judge
@@ -42,7 +43,7 @@ def test_a_heading_is_known_by_its_words(heading):
     ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("author", "item", "doubt"),
     [
         (Author.HUMAN, "Measure the tide twice a day.", ""),

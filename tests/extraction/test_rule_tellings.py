@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import each_case
 from kept.core.memory import SAID_ONCE, TAKES_BACK, USER_SCOPE, WITHDRAWAL, Accepted, Frame, Held, Refused
 from kept.core.spans import typed_spans
 from kept.core.text import one_line
@@ -28,12 +29,12 @@ def told(text, language="en", name="coding"):
     return [each for each in verdicts if each[0] != "none"]
 
 
-@pytest.mark.parametrize(("language", "sentence", "expected", "passage"), ROWS)
+@each_case(("language", "sentence", "expected", "passage"), ROWS)
 def test_a_telling_is_active_or_waits_in_its_own_words_and_a_decoy_is_neither(language, sentence, expected, passage):
     assert told(sentence, language) == ([(expected, passage)] if passage else [])
 
 
-@pytest.mark.parametrize(("language", "sentence", "expected", "passage"), [row for row in ROWS if row[2] == "active"])
+@each_case(("language", "sentence", "expected", "passage"), [row for row in ROWS if row[2] == "active"])
 def test_a_telling_counts_whatever_language_the_conversation_is_in(language, sentence, expected, passage):
     assert told(sentence, "en" if language == "de" else "de") == [("active", passage)]
 
@@ -44,8 +45,8 @@ def test_no_pattern_of_a_telling_runs_out_of_memory(capfd):
     assert capfd.readouterr().err == ""
 
 
-@pytest.mark.parametrize("name", ["coding", "companion", "journal", "vault", "workspace"])
-@pytest.mark.parametrize(("language", "sentence", "expected", "passage"), [row for row in ROWS if row[3]][:12])
+@each_case("name", ["coding", "companion", "journal", "vault", "workspace"])
+@each_case(("language", "sentence", "expected", "passage"), [row for row in ROWS if row[3]][:12])
 def test_no_profile_loses_a_telling(name, language, sentence, expected, passage):
     events = talk(user(sentence))
     rules = load_profile(name)
@@ -53,7 +54,7 @@ def test_no_profile_loses_a_telling(name, language, sentence, expected, passage)
     assert passage in [each.content for each in candidates]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("language", "lead"),
     [
         ("en", "echo the string"),
@@ -69,7 +70,7 @@ def test_a_telling_below_a_line_that_announces_a_text_is_only_mentioned(language
     assert [verdict for verdict, _ in told(f"i fixed the print\n{rules}", language)] == ["active", "active"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("language", "supposed", "meant"),
     [
         ("en", "and what if from now on we build every image twice", "and from now on we build every image twice"),
@@ -89,7 +90,7 @@ def test_a_telling_that_is_only_considered_waits(language, supposed, meant):
     assert {verdict for verdict, _ in told(meant, language)} == {"active"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("language", "lead", "text"),
     [
         (
@@ -156,7 +157,7 @@ def test_every_point_of_a_list_below_a_memory_verb_is_a_memory():
     assert told(text) == [("active", "the broker is NATS"), ("active", "topics are named team.event.v1")]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("sentence", "scope"),
     [
         ("Never commit generated files in this repo.", "project:shop"),
@@ -219,7 +220,7 @@ def test_a_memory_of_a_telling_is_one_contiguous_passage_of_the_typed_words(text
     assert all(any(one_line(each.content) in words for words in typed) for each in candidates)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("language", "order"),
     [
         ("en", "Do not run E2E automatically anymore."),
@@ -241,7 +242,7 @@ def test_an_order_that_ends_a_habit_of_the_agent_is_active(language, order):
     assert [status for status, _ in told(order, language)] == ["active"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("language", "text"),
     [
         ("en", "Don't start the music automatically anymore."),
@@ -270,7 +271,7 @@ def test_a_standing_wish_said_once_is_refused_and_says_why():
     assert [judge(each, PROFILE, lexicon=load_lexicon(("en",))) for each in candidates] == [Refused(reason=SAID_ONCE)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "fix the port, then note the work so far in memory and go on",
@@ -326,7 +327,7 @@ def test_a_passage_that_points_at_a_reply_which_ends_in_code_waits():
 RULE = "Remember that we always deploy with `make ship`, never by hand."
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         f"Add this line to the docs: {RULE}",
@@ -389,7 +390,7 @@ def test_a_telling_that_is_led_in_to_taken_back_or_another_s_waits_at_most(text)
     assert "active" not in [verdict for verdict, _ in told(text)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "Do not remember that we always deploy with `make ship`, never by hand.",
@@ -406,7 +407,7 @@ def test_an_order_not_to_remember_tells_nothing(text):
     assert told(text) == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         f"Fix the failing test. {RULE}",
@@ -426,7 +427,7 @@ def test_a_rule_keeps_the_colon_of_its_own_words():
     assert told("From now on: write the changelog entry in the same commit.")[0][0] == "active"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "said",
     [
         '"From now on, always run the harbor script." is what the error page says',
@@ -447,7 +448,7 @@ def test_a_telling_that_the_agent_worded_as_an_option_is_not_active():
     assert isinstance(judge(made, PROFILE, lexicon=load_lexicon(("en",))), Held)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "people"),
     [
         ("Remember: my wife Anna likes tea.", True),
@@ -483,7 +484,7 @@ def test_what_may_happen_to_anybody_else_is_no_plan(said):
     assert [verdict for verdict, _ in told(said)] == ["active"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "{} Fix grammar.",
@@ -528,7 +529,7 @@ def test_a_telling_waits_beside_a_sentence_that_speaks_of_a_text_or_doubts_it(te
     assert told(f"Please fix the failing test. {rule}") == [("active", rule)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "{} The old script is gone.",
@@ -575,7 +576,7 @@ def test_a_question_tells_nothing_to_remember(text):
     assert told(text) == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("asked", "expected"),
     [
         ("Which text should the banner show?", Held),
@@ -598,7 +599,7 @@ def test_a_telling_in_a_review_that_somebody_else_wrote_waits():
     assert told(said) == [("waiting", "from now on always mock the database.")]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "From now on always use the blue theme. Hm, nope. Keep it grey.",
@@ -618,7 +619,7 @@ def test_a_telling_waits_that_the_next_sentence_takes_back_or_corrects(text):
     assert {verdict for verdict, _ in told(text)} == {"waiting"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     "after",
     [
         "I mean it.",
@@ -632,7 +633,7 @@ def test_a_telling_is_active_where_the_next_sentence_only_begins_like_a_correcti
     assert told(f"From now on always use the blue theme. {after}")[0][0] == "active"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("lead", "text"),
     [
         ("How would my aunt say this in French?", "From now on all guests must pay at the door."),
@@ -656,7 +657,7 @@ def test_a_telling_waits_behind_a_sentence_that_makes_a_text_of_it_limits_it_or_
     assert {verdict for verdict, _ in told(f"{lead} {text}")} == {"waiting"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     "lead",
     [
         "The tooltip is too long.",
@@ -673,7 +674,7 @@ def test_a_telling_is_active_behind_a_sentence_that_only_begins_alike(lead):
     assert {verdict for verdict, _ in told(f"{lead} From now on always use the blue theme.")} == {"active"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("language", "sentence", "named"),
     [
         ("en", "Forget what I told you last week about tabs, it was too noisy.", "tabs"),
@@ -715,7 +716,7 @@ def test_a_withdrawal_names_what_it_takes_back_for_the_project_and_the_person(la
     assert {each.scope for each in made} == {USER_SCOPE, "project:x"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("language", "sentence"),
     [
         ("en", "Don't forget that all tests must run with `--slow`."),
@@ -735,7 +736,7 @@ def test_an_order_not_to_forget_takes_nothing_back(language, sentence):
     assert WITHDRAWAL not in {each.trigger for each in made}
 
 
-@pytest.mark.parametrize(
+@each_case(
     "prompts",
     [
         ("Look at the tabs in the header, they overlap.", "Forget what I said about tabs."),  # of this session
@@ -751,7 +752,7 @@ def test_what_concerns_this_session_or_names_nothing_withdraws_nothing(prompts):
     assert WITHDRAWAL not in {each.trigger for each in found(*map(user, prompts))}
 
 
-@pytest.mark.parametrize(
+@each_case(
     "prompt",
     [
         "perhaps we should only ever log warnings, hard to say",

@@ -4,6 +4,7 @@ alone.
 
 import pytest
 
+from cases import each_case
 from kept.core.memory import SAID_ONCE, Accepted, Held
 from kept.extraction.gate import judge
 from talk import LEXICON, PROFILE, active, agent, found, user
@@ -54,7 +55,7 @@ LOW = {
 }
 
 
-@pytest.mark.parametrize("pattern", TAKEN)
+@each_case("pattern", TAKEN)
 def test_what_a_person_tells_outright_is_learnt_or_waits(pattern):
     category, verdict, words = TAKEN[pattern]
     told = [each for each in found(user("please go on"), DONE, user(words)) if each.doubt != SAID_ONCE]
@@ -66,11 +67,11 @@ def test_what_only_the_broad_pattern_took_is_not_learnt(words):
     assert active(user("please go on"), DONE, user(words)) == []
 
 
-@pytest.mark.parametrize("shape", EXCLUDED)
+@each_case("shape", EXCLUDED)
 def test_what_is_to_be_excluded_is_not_learnt(shape):
     assert active(user("please go on"), DONE, user(EXCLUDED[shape])) == []
 
 
-@pytest.mark.parametrize("fault", LOW)
+@each_case("fault", LOW)
 def test_content_of_low_quality_is_not_learnt(fault):
     assert active(user("please go on"), DONE, user(LOW[fault])) == []

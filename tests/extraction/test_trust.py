@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from cases import each_case
 from kept.core.event import Author, EventKind, Origin, ToolUse
 from kept.core.memory import Evidence
 from kept.extraction.questions.trust import (
@@ -65,7 +66,7 @@ DONE = (EventKind.TOOL_OUTPUT, Author.TOOL, "ok", ToolUse(name="Edit", call="e",
 FIXED = (*FAILED, *run("make repair --deep", "ok"), *PASSED)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("turns", "content", "unproven"),
     [
         (FIXED, "`make repair --deep` helps.", False),
@@ -129,7 +130,7 @@ def test_a_fix_names_what_ran_between_a_failure_and_the_success_of_the_same(turn
     assert is_unproven_fix(content, [], talk(*turns)) is unproven
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("said", "content", "unproven"),
     [
         ("make repair helps", "`make repair` helps.", False),
@@ -171,7 +172,7 @@ def test_what_the_person_states_need_not_be_named_and_what_they_agreed_to_need_n
     assert is_unproven_fix("`sudo make clean` helps.", events, events, stated=True, agreed=events[:1])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("failing", "passing", "similar"),
     [
         ("npm test", "npm run lint", True),  # the same program
@@ -188,7 +189,7 @@ def test_what_failed_passed_where_the_same_program_or_long_words_do(failing, pas
     assert is_unproven_fix("`repair cache` helps.", [], events) is not similar
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("content", "harmful"),
     [
         ("run `sudo make` or `make`", True),
@@ -231,7 +232,7 @@ LONG_TALK = numbered(
 )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("content", "quotes", "origin", "signals"),
     [
         ("Never deploy the shop on Fridays.", [(0, "Never deploy the shop on Fridays")], Origin.USER, ("the user's words",)),
@@ -293,7 +294,7 @@ def test_what_the_assistant_repeats_counts_as_the_tools_only_if_it_was_printed_b
     assert find_claim_author(words, cite(typed, (0, words)), typed, LEXICON)[0] is Origin.USER
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "cited", "theirs", "disputed"),
     [
         ("No, each branch has its own.", 1, False, True),
@@ -345,7 +346,7 @@ def test_a_quote_is_turned_down_by_a_denial_that_answers_it_and_is_cited():
 OPTIONS = "(1) keep it in Redis, 2. keep it in Postgres, *3* no: keep it in files"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "quote", "agrees"),
     [
         ("yes", "keep it in Redis", True),
@@ -385,7 +386,7 @@ def fault(content, *quotes, category="constraint", events=TALKED):
     return find_trust_fault(content, category, cite(events, *(quotes or [(2, SAID)])), events, LEXICON)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("content", "expected"),
     [
         ("Keep the shop logs", ""),  # verbatim

@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from cases import each_case
 from kept.core.event import Author, EventKind, ToolUse
 from kept.core.fingerprint import fingerprint_statement
 from kept.core.memory import WITHDRAWN, Accepted, Held, Refused
@@ -117,7 +118,7 @@ def test_a_short_plain_request_stays(usable):
     assert select_requests([usable], LEXICON, frozenset(), RULES.key) == (usable,)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "useless",
     [
         "",
@@ -218,7 +219,7 @@ def test_a_reply_that_a_telling_does_not_rest_on_is_not_taken_back_with_the_next
     assert judge_candidate(RULES, rests, events, LEXICON).candidate.doubt == ""
 
 
-@pytest.mark.parametrize(
+@each_case(
     "later",
     [
         [agent("Fine."), user("Nope, we go on as before.")],
@@ -238,7 +239,7 @@ def test_a_telling_waits_that_one_of_the_next_prompts_takes_back(later):
     assert doubt_after(*later) == WITHDRAWN
 
 
-@pytest.mark.parametrize(
+@each_case(
     "later",
     [
         [agent("Shall I change the pipeline too?"), user("No.")],

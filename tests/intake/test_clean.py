@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from kept.core.event import Author, Event, EventKind, Pointer, Precision, ToolUse
 from kept.core.handover import OPEN, REMINDER, START, fence_text
 from kept.core.redact import redact
@@ -90,7 +91,7 @@ def test_a_prompt_that_is_nothing_but_a_password_is_stored_without_it(word: str)
     assert cleaned(done.event).event == done.event
 
 
-@pytest.mark.parametrize("words", ["README2.md", "src/Kept3/core.py", "JIRA-1234", "continue", "Fix2 it", "20261127", "@User1234"])
+@each_case("words", ["README2.md", "src/Kept3/core.py", "JIRA-1234", "continue", "Fix2 it", "20261127", "@User1234"])
 def test_a_prompt_of_one_word_that_is_no_password_stays(words: str) -> None:
     assert cleaned(prompt(words)).event.text == words
 
@@ -100,7 +101,7 @@ def answered(question: str, words: str) -> list[CleanedEvent]:
     return list(clean_all([asked, prompt(words)], redact=partial(redact, key=b"key"), limits=LIMITS))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("question", "word"),
     [
         ("Please tell me the root password.", "Mango-Ridge-72"),
@@ -123,7 +124,7 @@ def test_a_secret_that_the_assistant_asked_for_is_stored_without_it(question: st
     assert answered(question, second.event.text)[1].event == second.event
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("question", "words"),
     [
         ("Which port should the login form use?", "8080"),
@@ -165,7 +166,7 @@ def test_error_lines_that_differ_only_in_numbers_are_kept_once() -> None:
     assert output(log(300, inside=inside)).count("connection refused") == 1
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "target"),
     [
         ("Read", "src/a.py"),
@@ -253,7 +254,7 @@ def test_a_secret_is_gone_from_every_field_even_where_a_cut_would_halve_it() -> 
         assert done.secrets == 5
 
 
-@pytest.mark.parametrize("name", ["key", "record", "parent", "turn", "session", "label_reason"])
+@each_case("name", ["key", "record", "parent", "turn", "session", "label_reason"])
 def test_a_secret_that_a_client_uses_as_an_id_is_gone_and_ids_it_made_stay(name: str) -> None:
     native = "0d9f2fa0-4b1c-4fcc-8a55-2fa9135703cc"
     one = replace(event("ok"), key=f"{native}#1.2", record=native, parent=native, turn="msg_01VT8VVuRKEw6Z9cE2aQXpuJ")

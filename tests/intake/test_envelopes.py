@@ -1,13 +1,12 @@
 """A tool's result without what its client put around it."""
 
-import pytest
-
+from cases import each_case
 from kept.intake.envelopes import unwrap_result
 
 RESULT = "error: cannot find module 'x'\n    at a.js:1:2"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         RESULT,
@@ -33,7 +32,7 @@ def test_the_same_result_through_every_client_is_one(text):
     assert unwrap_result(unwrap_result(text)) == RESULT
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     ["<html>\n<p>x</p>\n</html>", "a\nOutput: b", "Status: 200\nok", "<output>\nx", "Error: x", "3 passed", "", "<div>x</div>"],
 )

@@ -1,11 +1,10 @@
 """Loose triggers: which typed prompts may hold something that later sessions need."""
 
-import pytest
-
+from cases import each_case
 from kept.intake.triggers import has_trigger
 
 
-@pytest.mark.parametrize(
+@each_case(
     "prompt",
     [
         "no, don't use axios for this, use fetch",
@@ -30,7 +29,7 @@ def test_what_may_be_a_rule_a_decision_a_correction_or_a_cause_fires_in_every_la
     assert has_trigger(prompt)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "prompt",
     [
         "",

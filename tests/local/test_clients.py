@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from kept.core.errors import ConfigError
 from kept.local.clients import (
     CLIENTS,
@@ -65,8 +66,8 @@ def test_hooks_of_others_stay_where_they_are_and_kepts_go_without_a_trace():
     assert without_hooks(before, "f") == before
 
 
-@pytest.mark.parametrize("tool", [SUGGEST, PLUGIN_SUGGEST])
-@pytest.mark.parametrize("mine", [{}, MINE, {"permissions": {"allow": ["Bash(ls:*)"], "deny": ["WebFetch"]}}])
+@each_case("tool", [SUGGEST, PLUGIN_SUGGEST])
+@each_case("mine", [{}, MINE, {"permissions": {"allow": ["Bash(ls:*)"], "deny": ["WebFetch"]}}])
 def test_the_permission_of_one_tool_comes_and_goes_without_a_trace(tool, mine):
     before = json.dumps(mine, indent=2) + "\n"
     after = with_permission(with_hooks(before, PROGRAM, "f"), tool, "f")
@@ -85,9 +86,7 @@ def test_a_newer_kept_takes_the_place_of_an_older_one():
     assert with_hooks(again, "/new/bin/python -m kept --home '/a b'", "f") == again
 
 
-@pytest.mark.parametrize(
-    "text", ["[]", "{", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "// comment\n{}", '{"permissions": {"allow": "all"}}']
-)
+@each_case("text", ["[]", "{", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "// comment\n{}", '{"permissions": {"allow": "all"}}'])
 def test_settings_of_an_unknown_form_are_never_rewritten(text):
     with pytest.raises(ConfigError):
         with_hooks(text, PROGRAM, "f")

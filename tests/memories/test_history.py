@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from cases import each_case
 from kept.core.errors import MissingError, UsageError
 from kept.core.event import Origin
 from kept.core.memory import Actor, Evidence, Memory, Status
@@ -162,7 +163,7 @@ GONE = replace(KNOWN, status=Status.RETIRED, reason="no more releases")
 HELD = replace(KNOWN, status=Status.HELD, reason="said once")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("before", "after", "what", "why"),
     [
         (None, KNOWN, DifferenceKind.ENTERED, ""),
@@ -405,7 +406,7 @@ def test_a_night_is_listed_where_it_is_asked_for_and_what_began_during_it_is_a_p
         find_run(workspace, f"r{last.run - 1}")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("started", "ended", "moment", "at_night"),
     [(JAN, MAR, JAN, True), (JAN, MAR, MAR, True), (JAN, MAR, MAY, False), (MAR, MAY, JAN, False), (JAN, None, MAR, False)],
 )

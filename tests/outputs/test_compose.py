@@ -4,10 +4,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from kept.core.document import Layout
 from kept.core.event import Origin
 from kept.core.markup import encode_lines
@@ -127,8 +127,8 @@ def test_over_budget_the_least_relevant_are_left_out_and_pinned_ones_stay():
     assert set(kept) == {"29", "28", "27", "26", "pin"}
 
 
-@pytest.mark.parametrize("category", ["rule", "fix"])
-@pytest.mark.parametrize("budget", ["lines", "bytes", "category"])
+@each_case("category", ["rule", "fix"])
+@each_case("budget", ["lines", "bytes", "category"])
 def test_what_leaves_a_full_file_leaves_by_relevance_then_by_age_in_every_category(category, budget):
     doubted = [memory("z0", category=category, confidence=0.3, day=9), memory("y1", category=category, confidence=0.4, day=9)]
     old = [memory(name, category=category, day=day) for name, day in (("a2", 1), ("b3", 2), ("c4", 5), ("d5", 8))]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from kept.core.document import Edits, Layout, UnsafeEdits
 from kept.core.event import Origin
 from kept.core.markup import encode_lines, parse_fact, split_lines
@@ -88,7 +89,7 @@ def test_an_untouched_file_has_no_edits():
     assert not edits.changed
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "words"),
     [
         ("- Small pull requests, two concerns each. (2026-02-02)", "Small pull requests, two concerns each."),
@@ -104,7 +105,7 @@ def test_a_changed_line_revises_its_memory(line, words):
     assert (edits.revised, edits.removed, edits.added) == ({"b2": words}, (), ())
 
 
-@pytest.mark.parametrize(
+@each_case(
     "line",
     [
         "* Small pull requests, one concern each. (2026-02-02)",
@@ -258,7 +259,7 @@ def test_a_missing_file_removes_nothing_and_keeps_the_users_lines():
     assert restore_user_lines(document(some()), edits) == base
 
 
-@pytest.mark.parametrize("raw", [b"", b"\n\n  \n", b"\0" * 900, b"# Memory\n\0", b"\xff\xfe#\0", b"\xc3\x28", b"x" * 500_001])
+@each_case("raw", [b"", b"\n\n  \n", b"\0" * 900, b"# Memory\n\0", b"\xff\xfe#\0", b"\xc3\x28", b"x" * 500_001])
 def test_an_emptied_or_corrupt_file_is_not_absorbed(raw):
     base = document(some())
     match find_edits(base, raw):
@@ -316,7 +317,7 @@ def test_a_file_that_was_there_before_stays_whole_above_ours():
     assert raw.startswith(b"---\npaths: src/**\n---\n# Mine\n- my rule\n# Memory\n")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "layout",
     [
         Layout(newline="\r\n"),

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
+from cases import each_case
 from kept.core.errors import ChangedError
 from kept.outputs.section import find_section, place_section, remove_section
 
@@ -16,7 +17,7 @@ def blocks(data):
     return data.decode().count("<!-- kept:begin")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("original", "before"),
     [
         (b"", b""),
@@ -55,7 +56,7 @@ def test_where_there_is_no_section_it_is_appended(original, before):
     assert remove_section(data) == original
 
 
-@pytest.mark.parametrize(
+@each_case(
     "original",
     [
         b"# P\ntext\n## Memory Loop Insights\n- old",
@@ -111,7 +112,7 @@ def test_another_line_ending_for_the_whole_file_is_no_edit():
     assert not block.edited
 
 
-@pytest.mark.parametrize(
+@each_case(
     "damage",
     [
         lambda data: data.replace(b"<!-- kept:end -->\n", b""),
@@ -137,7 +138,7 @@ def test_a_file_whose_end_is_code_or_comment_is_refused(original):
         place_section(original, TITLE, INSIDE)
 
 
-@pytest.mark.parametrize("line", ["```", "<!-- kept:end -->", "<!--", "<!-- kept:begin 0 own 0 -->", "<script>"])
+@each_case("line", ["```", "<!-- kept:end -->", "<!--", "<!-- kept:begin 0 own 0 -->", "<script>"])
 def test_lines_that_would_break_out_are_refused(line):
     with pytest.raises(ChangedError):
         place_section(b"# P\n", TITLE, ["- x", line])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cases import each_case
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.profiles.language import choose_lexicon
@@ -23,7 +24,7 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@each_case("language", LANGUAGES)
 def test_each_language_is_known_by_one_plain_sentence(language):
     assert detect_languages(SAID[language], LANGUAGES)[0] == language
 

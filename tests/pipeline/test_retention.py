@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 
+from cases import each_case
 from kept.cli.dispatch import main
 from kept.core.errors import ConfigError, UsageError
 from kept.llm.replies import QuestionNote, ReplyCache
@@ -152,7 +153,7 @@ def test_turns_that_were_erased_for_their_age_are_not_offered_again(said, set_ke
         assert "no turn is older than the settings allow" in shown.err
 
 
-@pytest.mark.parametrize(("span", "days"), [("2y", 732), ("6m", 186), ("3w", 21), ("90d", 90), ("always", None), ("", None)])
+@each_case(("span", "days"), [("2y", 732), ("6m", 186), ("3w", 21), ("90d", 90), ("always", None), ("", None)])
 def test_a_span_of_time_counts_its_longest_days(span, days):
     assert count_days(span) == days
 

@@ -6,12 +6,13 @@ from itertools import combinations
 import pytest
 import re2
 
+from cases import each_case
 from kept.core.errors import ConfigError
 from kept.profiles import lexicons
 from kept.profiles.lexicons import LANGUAGES, Lexicon, TellingPatterns, load_lexicon
 
 
-@pytest.mark.parametrize("languages", [(each,) for each in LANGUAGES] + list(combinations(LANGUAGES[:4], 2)) + [LANGUAGES])
+@each_case("languages", [(each,) for each in LANGUAGES] + list(combinations(LANGUAGES[:4], 2)) + [LANGUAGES])
 def test_every_cue_of_every_language_is_a_pattern(languages):
     words = load_lexicon(languages)
     values = [getattr(words, field.name) for field in fields(Lexicon)]

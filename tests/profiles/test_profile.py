@@ -1,7 +1,6 @@
 """Which profile remembers what, and what a category is called among several profiles."""
 
-import pytest
-
+from cases import each_case
 from kept.profiles import check_profile, list_built_in_profiles, load_profile, parse_profile, read_profile_text
 from kept.profiles.profile import Category, Profile, ProfileRule, category_title, choose_profile, format_kind, parse_kind
 
@@ -46,7 +45,7 @@ def test_of_two_categories_with_one_title_the_second_names_its_profile():
     assert category_title(ALL, "own", "new_thing") == "New thing"
 
 
-@pytest.mark.parametrize("name", sorted(list_built_in_profiles()))
+@each_case("name", sorted(list_built_in_profiles()))
 def test_nothing_is_wrong_with_a_profile_of_the_program(name):
     text, where = read_profile_text(name)
     assert check_profile(text) == ()

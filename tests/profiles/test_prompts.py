@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from cases import each_case
 from kept.core.errors import ConfigError
 from kept.extraction.questions.question import SCHEMA, Excerpt, build_question_ask
 from kept.extraction.questions.turns import Chunk
@@ -19,7 +20,7 @@ def made(text):
     return compose_prompt(CODING, text, "mine.md")
 
 
-@pytest.mark.parametrize("name", list_profiles())
+@each_case("name", list_profiles())
 def test_every_profile_has_its_categories_in_its_prompt_and_that_is_short(name):
     by = load_profile(name)
     prompt = compose_prompt(by, default_prompt_text(), BUILT_IN)
@@ -70,7 +71,7 @@ def test_categories_may_be_a_list():
     ] == ["birds"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("head", "said"),
     [
         ("categories: {../x: Something.}", "letters, digits"),

@@ -1,9 +1,9 @@
 """The context sandwich: layers, floors, budgets, nothing twice; and what is near by words."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from kept.core.fence import CORE, FACTS, FIXES, LAYERS, PAST, SAID, TAG, ContextPiece, estimate_token_count, render_block
 from kept.core.text import tokenize
 from kept.recall import context_budget
@@ -129,7 +129,7 @@ def test_what_was_worked_on_must_share_rare_words_of_the_project_and_not_only_th
     assert not is_related_work([0.7, 0.4])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("message", "request_", "other"),
     [
         ("implement task 4.10 of the plan and test it well", "Implement task 4.9 of the plan", True),

@@ -3,8 +3,7 @@
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
-import pytest
-
+from cases import each_case
 from kept.core.dates.when import is_month_first_locale, parse_day_range, parse_time_span
 
 ZONE = ZoneInfo("Europe/Berlin")
@@ -19,7 +18,7 @@ def days(question):
     return tuple(edges)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("question", "since", "until"),
     [
         ("what did we decide yesterday?", "2026-03-10", "2026-03-11"),
@@ -100,7 +99,7 @@ def test_a_span_is_understood_relative_to_now_in_the_persons_zone(question, sinc
     assert days(question) == (since, until)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "question",
     [
         "",
@@ -131,7 +130,7 @@ def test_what_only_looks_like_a_time_is_none(question):
     assert days(question) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "first", "last"),
     [
         ("2026-01-05", "2026-01-05", "2026-01-05"),
@@ -145,7 +144,7 @@ def test_a_date_on_the_command_line_is_written_as_people_say_it(text, first, las
     assert [each.isoformat() for each in parse_day_range(text, date(2026, 3, 10))] == [first, last]
 
 
-@pytest.mark.parametrize("text", ["soon", "", "before monday", "monday and tuesday", "2026-02-30"])
+@each_case("text", ["soon", "", "before monday", "monday and tuesday", "2026-02-30"])
 def test_what_is_more_or_less_than_a_date_is_none(text):
     assert parse_day_range(text, date(2026, 3, 10)) is None
 
@@ -173,7 +172,7 @@ def test_the_locale_decides_which_of_two_numbers_is_the_month_where_both_may_be(
     assert first_day("10/25/2024", "de_DE.UTF-8") == first_day("25/10/2024", "en_US.UTF-8") == "2024-10-25"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "question",
     [
         "Wie heißt hier die Datenbank?",
@@ -192,7 +191,7 @@ def test_an_everyday_word_or_a_part_of_a_day_is_no_time(question):
     assert found is None or (found.since < found.until and found.label in ("march 5", "5 march", "of 5 march"))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("question", "since"),
     [
         ("qu'avons-nous décidé hier pour la base", "2026-03-10"),

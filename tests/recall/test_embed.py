@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 
+from cases import each_case
 from kept.core.errors import ConfigError, DamagedError
 from kept.recall.embed import MULTILINGUAL, SMALL, create_embedder
 from kept.recall.embed.hashing import HashingEmbedder
@@ -107,7 +108,7 @@ def test_a_model_without_a_table_tells_its_own_cosines():
     assert find_scale("hashing/1", "好的謝謝").to_common_scale(0.25) == 0.25
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "language"),
     [
         ("run the tests again", "english"),

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from cases import each_case
 from kept.local.recall_settings import RecallSettings
 from kept.recall.indexing import LONGEST, MOST, split_pieces
 from kept.recall.question import MOST_WORDS, telling_words
@@ -30,7 +31,7 @@ def test_a_long_paste_keeps_the_words_at_both_of_its_ends_within_bounds():
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("likeness", "days", "uses", "confidence", "expected"),
     [
         (0.5, 0, 0, 1.0, 0.6),  # seen now: the whole boost

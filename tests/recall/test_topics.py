@@ -2,15 +2,15 @@
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from kept.recall.relevance import Likeness, topic_nearness
 from kept.recall.topics import LONGEST, _split_clauses, count_topic_phrases, detect_intent, topic_phrases
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("message", "topic"),
     [
         ("create a PR", "pull request"),
@@ -33,9 +33,7 @@ def test_a_prompt_of_few_words_asks_for_its_topic_in_every_language(message, top
     assert intent.bare
 
 
-@pytest.mark.parametrize(
-    "message", ["thanks, that works", "好的谢谢", "write a haiku about autumn", "continue", "ja, mach weiter", ""]
-)
+@each_case("message", ["thanks, that works", "好的谢谢", "write a haiku about autumn", "continue", "ja, mach weiter", ""])
 def test_a_prompt_that_names_no_topic_asks_for_none(message):
     assert not detect_intent(message).topics
     assert not detect_intent(message).recent
@@ -46,7 +44,7 @@ def test_a_prompt_that_asks_for_more_than_its_topic_is_not_bare():
     assert detect_intent("release " * LONGEST).topics == ()
 
 
-@pytest.mark.parametrize(
+@each_case(
     "message",
     [
         "what did we do yesterday",
@@ -96,7 +94,7 @@ def test_few_shared_words_tell_less_where_meanings_were_compared():
     assert few._replace(meaning=0.0, words=0.6).relevance(words_alone=True) == 0.6
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("message", "topics"),
     [
         ("Raise the read timeout in nginx to 60s and commit it.", ["commit"]),

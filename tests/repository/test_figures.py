@@ -4,7 +4,7 @@ import importlib.util
 import re
 from pathlib import Path
 
-import pytest
+from cases import each_case
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,9 +37,7 @@ def test_a_section_that_is_written_is_read_again_as_it_was():
     assert FIGURES.read_sections(f"{FIGURES.HEAD}\n{section}") == {FIGURES.FIGURES[0].title: section}
 
 
-@pytest.mark.parametrize(
-    "script", sorted({each.command.split()[1] for each in FIGURES.FIGURES if each.command.startswith("python")})
-)
+@each_case("script", sorted({each.command.split()[1] for each in FIGURES.FIGURES if each.command.startswith("python")}))
 def test_every_script_that_a_figure_calls_is_there(script):
     assert (ROOT / script).exists()
 

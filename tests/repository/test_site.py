@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cases import each_case
 from cli_world import kept
 from kept.cli.parsers import create_parser
 from kept.cli.registry import COMMANDS
@@ -33,7 +34,7 @@ def generator():
 GENERATE = generator()
 
 
-@pytest.mark.parametrize("name", GENERATE.PAGES)
+@each_case("name", GENERATE.PAGES)
 def test_a_reference_page_is_what_the_code_says(name):
     assert (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8") == GENERATE.page(name), "python docs/generate.py"
 
@@ -68,7 +69,7 @@ def shell_calls(page: Path) -> Iterator[list[str]]:
             yield shlex.split(re.sub(r"--(?:home|tz|profile) \S+|--(?:verbose|quiet)\b", "", call))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if next(shell_calls(page), None)], ids=lambda page: page.name)
+@each_case("page", [page for page in PAGES if next(shell_calls(page), None)])
 def test_what_a_shell_example_calls_is_a_call_that_the_program_takes(page):
     for name, *words in shell_calls(page):
         made = create_parser(COMMANDS[name])

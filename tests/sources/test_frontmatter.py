@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from kept.sources.documents import split_rows
 from kept.sources.markdown import NODES_LIMIT, FrontMatter, read_front_matter
 
@@ -53,7 +53,7 @@ def test_only_a_block_in_the_first_byte_counts():
     assert front("---\ra: 1\r---\rbody\r").values == {"a": "1"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("inner", "fault"),
     [
         ("a: &x [1]\nb: *x", "alias"),

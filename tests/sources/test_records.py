@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from kept.core.errors import SourceError
 from kept.sources.records import (
     DEPTH_LIMIT,
@@ -40,7 +41,7 @@ def test_a_line_of_nothing_is_blank(data):
     assert parse(data) == [None]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "fault"),
     [
         (b"not json at all\n", RecordFault.NOT_JSON),

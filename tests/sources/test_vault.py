@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision
 from kept.core.times import format_instant, to_local_day
@@ -152,7 +153,7 @@ def test_role_headings_of_every_style_tell_who_speaks(tmp_path, name):
     assert said(read(READER, path)[0]) == [("human", "one"), ("assistant", "two")]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "title",
     [
         "User interface",
@@ -461,7 +462,7 @@ def test_the_project_is_the_vault(tmp_path):
     assert {event.project for event in read(READER, path)[0]} == {str(tmp_path / "vault")}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "stamp"),
     [
         ("2025-01-28T11-40-00Z_x", "2025-01-28T11:40:00UTC"),

@@ -1,7 +1,6 @@
 """Reasons that earlier versions stored in other words are read in the words of today."""
 
-import pytest
-
+from cases import each_case
 from kept.core.memory import CHOSEN, LASTING, TEMPLATE, Frame, Held, Refused, Status
 from kept.core.operation import Add
 from kept.core.value import replace
@@ -14,7 +13,7 @@ OLD_ERRAND = "orders a note without words to keep"
 OLD_CHOSEN = "the agent worded it as an option, which was chosen"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("stored", "today"),
     [
         (OLD_ERRAND, ERRAND),
