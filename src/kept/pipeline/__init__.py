@@ -1,1 +1,1 @@
-"""The main job and the nightly job, as readable lists of steps."""
+"""The main job and the nightly job, each as a list of steps."""

@@ -1,4 +1,4 @@
-"""Audit: find problems in a memory file or another tool's store. Read-only; imports nothing."""
+"""Audit: find problems in a memory file or another tool's store. Read-only, and imports no memories."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -46,8 +46,9 @@ class AuditFinding:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AuditReport:
-    """The number of notes read, and the findings. ``compared``: there were transcripts to search for evidence. ``unread`` lists the
-    files that could not be read.
+    """The number of notes read, and the findings.
+
+    ``compared`` means that there were transcripts to search for evidence. ``unread`` lists the files that could not be read.
     """
 
     notes: int
@@ -57,7 +58,7 @@ class AuditReport:
 
 
 _CODE = Pattern(r"`([^`\n]+)`")
-# Instructions that only somebody other than the person would want an agent to remember.
+# Instructions that nobody except an attacker would want an agent to remember.
 _INJECTED = Pattern(
     r"(?i)\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|the\s+|your\s+|every\s+)*(?:previous|prior|above|earlier|other|system)\b"
     r"|\b(?:do not|don'?t|never)\s+(?:tell|inform|mention|ask|show|reveal|warn)\b[^.]{0,40}\b(?:user|person|human|owner)\b"
@@ -68,14 +69,16 @@ _UNASKED = Pattern(r"(?i)\bwithout\s+(?:asking|telling|informing|notifying)\s+(?
 _DENIED = Pattern(r"(?i)\b(?:never|not|no|don'?t|avoid|nothing)\b")
 _COMMAND = Pattern(r"(?i)\b(?:curl|wget|iwr)\s+\S*\s*\S+://.*|\b(?:sudo|rm\s+-\w+|chmod)\s+\S.*")
 _NO_COMMAND = Pattern(r"^(?:\S*|[A-Z]+\s+\S+://.*)$")  # a name, an address or an HTTP request
-_COVERED = 0.6  # share of a line's content words that one passage must contain to be its evidence
-_LOOKED_AT = 8  # passages that are examined
-_LEAST_WORDS = 3  # content words; shorter lines are not checked for evidence
+_COVERED = 0.6  # minimum share of a line's content words in a passage that is its evidence
+_LOOKED_AT = 8  # number of passages examined for a line
+_LEAST_WORDS = 3  # content words; a shorter line is not checked for evidence
 
 
 def audit(workspace: Workspace, path: Path) -> AuditReport:
     """Find faults in the notes of a file or folder: secrets, injected instructions, repeats, contradictions, expired notes, and
-    notes that no transcript supports. Raises UsageError if nothing in it is recognized, StoreError.
+    notes that no transcript supports.
+
+    Raises UsageError if nothing in it is recognized, StoreError.
     """
     stored = read_stored_notes(path)
     notes = sorted(stored.notes, key=lambda note: note.at or EARLIEST)
@@ -107,8 +110,8 @@ def _find_instructions(notes: Sequence[ForeignNote]) -> Iterator[AuditFinding]:
 
 
 def is_instruction(text: str) -> bool:
-    """True if a text makes an agent act behind the person's back or run a harmful command; "never … without asking the user" does
-    not.
+    """True if a text makes an agent act without the person's knowledge, or run a harmful command. "Never … without asking the user"
+    does not count.
     """
     quoted = (code for code in _CODE.findall(text) if not _NO_COMMAND.match(code))
     commands = (*quoted, *(match[0] for match in _COMMAND.finditer(text)))
@@ -125,7 +128,7 @@ def _find_repeats(notes: Sequence[ForeignNote], says: Sequence[Statement]) -> It
 
 
 def _find_contradictions(notes: Sequence[ForeignNote], says: Sequence[Statement]) -> Iterator[AuditFinding]:
-    """Yield pairs of notes that contradict each other. If the times are known, the finding is about the earlier note."""
+    """Yield pairs of notes that contradict each other. If their times are known, the finding is about the earlier note."""
     sayings = [parse_value_statement(note.text, statement) for note, statement in zip(notes, says, strict=True)]
     contradictions = {
         (notes[earlier].text, notes[later].text): notes[earlier].path for earlier, later, _ in find_value_pairs(sayings)

@@ -1,6 +1,6 @@
-"""Backfill: read an archive of transcripts with several processes; one process commits the results.
+"""Backfill: read an archive of transcripts with several processes. One process commits the results.
 
-The memories are the same as with one process. What was committed before an interruption stays.
+The memories are the same as with a single process. After an interruption, committed results stay.
 """
 
 import os
@@ -32,10 +32,10 @@ def backfill(
     """Run the main job over paths and addresses, with the workers of a Dask scheduler or with ``processes`` processes of this
     machine.
 
-    Questions that can wait go to the provider's batch interface regardless of the settings: half the price, within the same budget.
-    With ``llm.base_url`` set the settings decide: a person's own server may have no batch interface.
+    Questions that can wait go to the provider's batch interface, for half the price and within the same budget, whatever the
+    settings. But if ``llm.base_url`` is set, the settings decide, because a person's own server may have no batch interface.
 
-    Raises ConfigError if the scheduler or an address cannot be used, and what :func:`run_pipeline` raises.
+    Raises ConfigError if the scheduler or an address cannot be used, and the errors of :func:`run_pipeline`.
     """
     if workspace.llm is not None and not workspace.settings.llm.base_url:
         workspace.llm.batch = True
@@ -49,9 +49,7 @@ def _open_workers(scheduler: str, processes: int) -> AbstractContextManager[Work
 
 @contextmanager
 def _fetched(workspace: Workspace, addresses: Sequence[str | Path]) -> Iterator[list[Path]]:
-    """Yield local paths for ``addresses``; files at fsspec addresses (``s3://…``) are copied into the state folder and deleted at
-    the end.
-    """
+    """Yield local paths for ``addresses``. Files at fsspec addresses (``s3://…``) are copied to the state folder until the end."""
     place = workspace.paths.state / "fetched"
     try:
         yield [_fetch(place, str(each)) if "://" in str(each) else Path(each) for each in addresses]
@@ -60,7 +58,7 @@ def _fetched(workspace: Workspace, addresses: Sequence[str | Path]) -> Iterator[
 
 
 def _fetch(place: Path, address: str) -> Path:
-    """Copy the files at an address with their modification times, so that unchanged files are skipped. Raises ConfigError."""
+    """Copy the files at an address with their modification times, so that unchanged files are skipped later. Raises ConfigError."""
     try:
         import fsspec  # noqa: PLC0415 - few need it
     except ImportError as error:
@@ -74,10 +72,10 @@ def _fetch(place: Path, address: str) -> Path:
                 target = folder / below
                 target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 system.get_file(name, str(target))
-                with suppress(NotImplementedError, KeyError):  # an HTTP server may give no modification time
+                with suppress(NotImplementedError, KeyError):  # an HTTP server may name no modification time
                     at = system.modified(name).timestamp()
                     os.utime(target, (at, at))
-    except (ImportError, ValueError, OSError) as error:  # includes an unknown protocol, and a protocol whose package is missing
+    except (ImportError, ValueError, OSError) as error:  # also for an unknown protocol, and for a protocol whose package is missing
         raise ConfigError(f"{address} cannot be read: {error}") from error
     if not folder.is_dir():
         raise ConfigError(f"{address} cannot be read: there is no file")

@@ -1,7 +1,7 @@
 """Edit output files: show the files, preview the next write, and save an edit.
 
-A saved text is written to disk as an editor would write it, and then merged like any other hand edit, so there is only one path for
-edits. A text for a file that changed since it was shown is refused, and nothing is lost.
+A saved text is written to disk as an editor would write it, and then merged like any other hand edit. There is no second path for
+edits. If a file changed since it was shown, its new text is refused and nothing is lost.
 """
 
 import json
@@ -28,13 +28,13 @@ from kept.profiles.profile import Profile
 from kept.store.run_number import RunNumber
 from kept.workspace import Workspace
 
-VIEW = "view"  # the form of the JSON view; the other forms are those of a target
+VIEW = "view"  # the form of the JSON view; other forms are those of a target
 NOTHING = ""  # the revision of a missing file
-_DIFF = 2_000  # lines of a diff that are returned, at most
+_DIFF = 2_000  # maximum lines of a diff
 
 
 class FileCondition(StrEnum):
-    """Whether a file can be edited, and if not, why."""
+    """Whether a file can be edited. Other values give the reason why it cannot."""
 
     THERE = "there"
     MISSING = "not written yet"
@@ -43,7 +43,7 @@ class FileCondition(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileEntry:
-    """A memory in a file: its id, and the first and last of its lines (from 0)."""
+    """A memory in a file: its id, and the numbers of its first and last line (from 0)."""
 
     memory: str
     first: int
@@ -52,11 +52,11 @@ class FileEntry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EditableFile:
-    """One file that kept writes, in its current state: ``name`` is its path relative to the home, ``form`` its kind, ``profiles``
-    the profiles whose memories it shows.
+    """One file that kept writes, in its current state. ``name`` is its path relative to the home, ``form`` its kind. ``profiles``
+    are the profiles whose memories it shows.
 
-    ``text`` is the whole file, or only kept's section if the rest belongs to the user (``heading``). ``revision`` is a hash of
-    exactly those bytes, empty if there are none. ``problem`` says why the file cannot be shown.
+    ``text`` is the whole file, or only kept's section (with its ``heading``) if the rest belongs to the user. ``revision`` is a
+    hash of exactly these bytes, empty if there are none. ``problem`` says why the file cannot be shown.
     """
 
     name: str
@@ -73,7 +73,9 @@ class EditableFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryChange:
-    """The effect of an edit on one memory: the ``kind`` of operation, and the words before and after (empty if there are none)."""
+    """The effect of an edit on one memory: the ``kind`` of operation, and the words before and after. Words that do not exist are
+    empty.
+    """
 
     kind: str
     memory: str
@@ -83,8 +85,8 @@ class MemoryChange:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WritePreview:
-    """The effect of a write: the changed memories, and for each changed file, by name, the lines of a unified diff (empty if only
-    kept's own comments differ). ``problems`` are the messages that a run would give.
+    """The effect of a write: the changed memories, and for each changed file the lines of a unified diff, by file name. A diff is
+    empty if only kept's own comments differ. ``problems`` are the messages that a run would give.
     """
 
     changes: tuple[MemoryChange, ...]
@@ -93,7 +95,7 @@ class WritePreview:
 
 
 def list_output_files(workspace: Workspace) -> tuple[EditableFile, ...]:
-    """All files that kept writes or wrote, in their current state. Raises StoreError."""
+    """All files that kept writes or wrote before, in their current state. Raises StoreError."""
     return tuple(_to_editable_file(workspace, known_file, None) for known_file in _known_files(workspace))
 
 
@@ -134,7 +136,7 @@ def _find_known_file(workspace: Workspace, name: str) -> _KnownFile:
 
 
 def load_output_file(workspace: Workspace, name: str) -> EditableFile:
-    """Load one file by its name. Raises MissingError if it is not one of kept's, StoreError."""
+    """Load one file by its name. Raises MissingError if kept does not write it, StoreError."""
     return _to_editable_file(workspace, _find_known_file(workspace, name), None)
 
 
@@ -168,7 +170,7 @@ def _to_editable_file(workspace: Workspace, known: _KnownFile, content: FileCont
 
 
 def content_revision(data: bytes) -> str:
-    """Return the revision of a file's content: a hash of its bytes."""
+    """The revision of a file's content, which is a hash of its bytes."""
     return files.to_content(data).stamp.digest
 
 
@@ -183,7 +185,7 @@ def _own_bytes(known: _KnownFile, content: FileContent) -> bytes | None:
 
 
 def _normalize_newlines(text: str) -> str:
-    """Return a text with uniform line ends, as an HTML form field submits it."""
+    """The text with the line ends that an HTML form field submits."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -198,7 +200,7 @@ def _find_entries(workspace: Workspace, known: _KnownFile, text: str) -> tuple[F
 
 
 def _view_entries(text: str) -> tuple[FileEntry, ...]:
-    """The entries of a JSON view in kept's own layout: each is an object from its opening to its closing brace line."""
+    """The entries of a JSON view in kept's own layout. Each is an object, with the lines of its braces."""
     found, start, number = [], -1, ""
     for at, line in enumerate(text.split("\n")):
         bare = line.strip()
@@ -213,7 +215,7 @@ def _view_entries(text: str) -> tuple[FileEntry, ...]:
 
 
 def preview_write(workspace: Workspace, name: str = "", text: str | None = None) -> WritePreview:
-    """Preview the next write of all files; if ``text`` is given for the file ``name``, also what saving that text would change.
+    """Preview the next write of all files. If ``text`` is given for the file ``name``, also preview saving that text.
 
     Changes nothing. Raises MissingError, ChangedError, StoreError.
     """
@@ -255,7 +257,7 @@ def _diff_memories(before: dict[str, Memory], after: dict[str, Memory]) -> Itera
 
 
 def _diff_lines(before: bytes, after: bytes) -> tuple[str, ...]:
-    """The lines of a unified diff, ignoring kept's own comments; empty if only those differ."""
+    """The lines of a unified diff without kept's own comments. Empty if only those differ."""
     one, two = (
         [line for line in item.decode("utf-8", "replace").splitlines() if not line.startswith("<!-- kept")]
         for item in (before, after)
@@ -265,7 +267,7 @@ def _diff_lines(before: bytes, after: bytes) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SaveReport:
-    """The result of saving: the file as it is now, the number of operations by kind, and the problems."""
+    """The result of saving: the file in its new state, the number of operations by kind, and the problems."""
 
     file: EditableFile
     operations: dict[str, int]
@@ -311,8 +313,8 @@ def save_file_text(workspace: Workspace, name: str, text: str, *, if_match: str,
 
 
 def delete_file_entry(workspace: Workspace, name: str, memory: str, *, if_match: str) -> SaveReport:
-    """Delete the lines of one memory from a file, as a person would; the memory retires. Raises what :func:`save_file_text`
-    raises.
+    """Delete the lines of one memory from a file, as a person would. This retires the memory. Raises the errors of
+    :func:`save_file_text`.
     """
     known_file = _find_known_file(workspace, name)
     content = files.read_file(known_file.path)
@@ -350,7 +352,7 @@ def _stale_error(where: str) -> StaleError:
 
 
 def _refuse_damage(workspace: Workspace, known: _KnownFile, data: bytes) -> None:
-    """Raise GuardError if the merge would set the file aside as damaged."""
+    """Raise GuardError if the merge would reject the file as damaged."""
     with workspace.store.trial_transaction():
         written = WriteReport(dry=True, read=lambda path: files.to_content(data) if path == known.path else files.read_file(path))
         write_outputs(workspace, RunNumber(workspace.store.log, workspace.clock, "absorb"), written)
@@ -365,10 +367,10 @@ def _refuse_damage(workspace: Workspace, known: _KnownFile, data: bytes) -> None
 
 
 def _file_with_text(known: _KnownFile, content: FileContent, text: str) -> bytes:
-    """The bytes of the file with ``text`` in place of what was shown; unchanged lines keep their line ends."""
+    """The bytes of the file with ``text`` in place of the part that was shown. Unchanged lines keep their line ends."""
     own = _own_bytes(known, content) or b""
     if known.heading and text and not text.endswith(("\n", "\r")):
-        text += "\n"  # the comment that ends the section must be on a line of its own
+        text += "\n"  # the comment that ends the section needs a line of its own
     bom = own.startswith(BOM.encode())
     data = (BOM if bom else "").encode() + _restore_line_ends(own.decode("utf-8", "replace").removeprefix(BOM), text).encode(
         "utf-8", "replace"
@@ -377,7 +379,7 @@ def _file_with_text(known: _KnownFile, content: FileContent, text: str) -> bytes
 
 
 def _restore_line_ends(before: str, text: str) -> str:
-    """Return the text with each unchanged line's old line end; new lines get the most frequent one."""
+    """The text with each unchanged line's old line end. New lines get the most frequent line end."""
     was, now = split_lines(before), split_lines(_normalize_newlines(text))
     ends = [end for _, end in was]
     usual = max(("\n", "\r\n", "\r"), key=ends.count)

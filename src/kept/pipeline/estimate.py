@@ -1,9 +1,9 @@
 """Estimate what a run will ask a language model, before the first question is sent or even before a model is chosen.
 
-Extraction questions are planned exactly as the run plans them. Questions about days are estimated from the amount of text to read.
-Questions about categories are estimated from the candidates of the rules: where a candidate resembles another candidate or an
+Questions for extraction are planned exactly as the run plans them. Questions about days are estimated from the amount of text to
+read. Questions about categories are estimated from the candidates of the rules: if a candidate resembles another candidate or an
 active memory of its scope, a model will probably find two memories to compare. Questions for requests are those about the present
-memories, and those about the memories that the sessions will probably bring.
+memories, and about the memories that the sessions will probably add.
 """
 
 from collections import Counter, defaultdict
@@ -36,16 +36,16 @@ from kept.profiles.prompts import question_text
 from kept.store.values import Thread
 from kept.workspace import Workspace
 
-_SAMPLED = 20_000  # events; a rough estimate samples sessions with about this many
-_TOGETHER = 100  # questions estimated at once: bounds memory
-_DAY_TOKENS = 8_000  # tokens of a project's day; a day with fewer yields too few points to be condensed
-_POINT_TOKENS = 2_500  # tokens of input for each point that a model notes
+_SAMPLED = 20_000  # a rough estimate samples sessions with about this many events
+_TOGETHER = 100  # questions estimated at once, to bound memory
+_DAY_TOKENS = 8_000  # a day of a project with fewer tokens has too few points to condense
+_POINT_TOKENS = 2_500  # tokens of input from which a model notes one point
 _POINT = "a point of some twelve words, as a model notes what a part came to"
 _TABLE_CHARS = 1_500
 _COMPARED = 200  # candidates of a scope that are compared with each other
-_ACTIVE = 1.3  # memories that a question about sessions makes active: 76 by 57 recorded replies
+_ACTIVE = 1.3  # memories that become active for each question about sessions; 76 from 57 recorded replies
 _MEMORY_CHARS = 120
-_SENT_BACK = 0.17  # share of replies with a claim that is unclear on its own and is sent back: 9 of 54 recorded replies
+_SENT_BACK = 0.17  # share of replies with an unclear claim that is sent back; 9 of 54 recorded replies
 _SENT_CHARS = 2_000  # characters of a question that sends claims back
 
 
@@ -58,12 +58,12 @@ def estimate_run(
     occasion: Occasion = Occasion.NIGHTLY,
     dry: bool = False,
 ) -> Estimate:
-    """Estimate what a run would ask: about threads that no model has read, and about the days and memories that follow. Asks
+    """Estimate what a run would ask about threads that no model has read, and about the days and memories that follow. Asks
     nothing.
 
-    Threads in ``from_start`` (by number) count as unread; ``within`` limits the estimate to threads with events in a span of time.
-    Questions about memories are estimated from the rules' candidates and the present memories. With ``dry`` they are left out,
-    because the dry run has the memories and counts those questions itself. Raises StoreError.
+    Threads in ``from_start`` (by number) count as unread. ``within`` limits the estimate to threads with events in a span of time.
+    Questions about memories are estimated from the rules' candidates and the present memories. If ``dry``, they are left out,
+    because a dry run has the memories and counts these questions itself. Raises StoreError.
     """
     score = load_score(workspace)
     waiting = list_pending_threads(workspace, from_start=from_start, within=within, occasion=occasion)
@@ -79,7 +79,7 @@ def estimate_run(
 def find_question(workspace: Workspace, number: int) -> Ask:
     """The ``number``-th question (from 1) that the next run asks about sessions, exactly as it is sent. Asks nothing.
 
-    Raises MissingError if the run asks fewer, StoreError, ConfigError.
+    Raises MissingError if the run asks fewer questions, StoreError, ConfigError.
     """
     asking = workspace.llm or _any_client(workspace)
     planned = plan_questions(workspace, list_pending_threads(workspace), asking.token_limits)
@@ -107,8 +107,8 @@ def _estimate_sessions(
     trusted: bool = True,
     dry: bool = False,
 ) -> Estimate:
-    """Estimate the questions about threads, about unclear claims (if the model is ``trusted``), and (if ``nightly``) about days and
-    memories.
+    """Estimate the questions about threads. If the model is ``trusted``, add questions about unclear claims. If ``nightly``, add
+    questions about days and memories.
     """
     planned, days = plan_questions(workspace, waiting, asking.token_limits), Counter[Place]()
     found = Estimate()
@@ -126,17 +126,17 @@ def _estimate_sessions(
 
 
 def _estimate_requests(workspace: Workspace, asking: LlmClient) -> Estimate:
-    """Estimate the questions for requests that should bring the present memories."""
+    """Estimate the questions that ask for the requests before which the present memories are shown."""
     return asking.estimate([*map(build_requests_ask, list_batches(workspace, asking.token_limits))])
 
 
 def _rewording_asks(count: int) -> Iterator[Ask]:
-    """Questions of the size that is typical for unclear claims."""
+    """Questions about unclear claims, of typical size."""
     return (complete_rewording_ask(f"{number}".ljust(_SENT_CHARS, ".")) for number in range(count))
 
 
 def _add_day_tokens(workspace: Workspace, part: ThreadPart, days: Counter[Place]) -> None:
-    """Add the tokens that a part contributes to each day and scope."""
+    """Add the tokens of a part to those of each day and scope with its events."""
     chunk, weight = part.reading.chunk, part.excerpt.weight
     for place in range(chunk.start, chunk.stop):
         if at := part.reading.events[place].at:
@@ -155,9 +155,7 @@ def _day_summary_asks(workspace: Workspace, days: Counter[Place]) -> Iterator[As
 
 
 def _curation_asks(workspace: Workspace, waiting: Iterable[Thread]) -> Iterator[Ask]:
-    """Yield the approximate questions for each category of a scope in which a rule's candidate resembles another candidate or
-    memory.
-    """
+    """Yield approximate questions, one for each category of a scope with a candidate that resembles another candidate or memory."""
     text, version = question_text("curation")
     finds: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)  # {(profile, scope): {content: category}}
     for thread in waiting:
@@ -183,7 +181,7 @@ def _curation_asks(workspace: Workspace, waiting: Iterable[Thread]) -> Iterator[
 
 
 def estimate_any_model(workspace: Workspace) -> Estimate:
-    """Estimate what a model would be asked if one were chosen now, from a sample of the sessions. Asks nothing.
+    """Estimate the questions to a model that is chosen now, from a sample of the sessions. Asks nothing.
 
     The cost is not estimated (see :func:`estimate_cost`). Raises StoreError.
     """
@@ -208,5 +206,5 @@ def estimate_cost(found: AvailableModel, estimate: Estimate) -> float | None:
     price = price_of(found.settings.get("llm.model", ""))
     if found.local or price is None:
         return 0.0 if found.local else None
-    usage = estimate.usage  # summed over many questions; each one is below the size from which a higher price applies
+    usage = estimate.usage  # the sum of many questions, each too small for the higher price of long ones
     return replace(price, tier=0).cost(tokens_in=usage.input_tokens, tokens_out=usage.output_tokens)

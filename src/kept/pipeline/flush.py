@@ -1,7 +1,7 @@
 """Archive the new part of a transcript before its client compacts it, and update the day's note. Extracts nothing.
 
-The session's open prompts are saved too. A prompt is open if it was typed, contains a trigger, and the agent handed nothing over in
-its turn.
+The session's open prompts are saved too. A prompt is open if the person typed it, it contains a trigger, and the agent handed
+nothing over in its turn.
 """
 
 import os
@@ -28,10 +28,10 @@ from kept.workspace import Workspace, open_workspace
 
 
 def archive_transcript(root: str, path: str, *, most: int, session: str = "") -> str:
-    """Archive what is new in a transcript, and save the open prompts of its ``session``. Returns the problems as text, empty if
+    """Archive the new part of a transcript, and save the open prompts of its ``session``. Returns the problems as text; empty if
     there were none.
 
-    During a run nothing is done, because the run reads the transcript itself. More than ``most`` new bytes are left to the next
+    During a run this does nothing, because the run reads the transcript itself. It leaves more than ``most`` new bytes to the next
     run, because a client waits for this call.
     """
     home = find_paths(root, os.environ)
@@ -50,23 +50,23 @@ def archive_transcript(root: str, path: str, *, most: int, session: str = "") ->
             if session and workspace.settings.handover != reminders.OFF:
                 reminders.save_open_prompts(str(home.state), session, find_open_prompts(workspace, path))
     except BusyError:
-        return ""  # a run is active; this transcript is in its queue or in that of the next run
+        return ""  # an active run or the next one has this transcript in its queue
     except KeptError as error:
         return str(error)
     return "; ".join((*(f"{where}: {why}" for where, why in reading.skipped), *written.problems))
 
 
 def _write_day_notes(workspace: Workspace) -> WriteReport:
-    """Write the day notes. Hand edits are not merged, because only one transcript was read."""
+    """Write the day notes. Does not merge hand edits, because only one transcript was read."""
     written, number = WriteReport(), RunNumber(workspace.store.log, workspace.clock, "flush")
     if any(profile.outputs.daily_folder for profile in workspace.profiles):
         write_day_notes(workspace, number, written)
     return written
 
 
-_TAIL_EVENTS = 4_000  # events at the end of a session
-_MOST_PROMPTS = 5  # the latest prompts that are listed
-_PROMPT_CHARS = 300  # characters of a listed prompt
+_TAIL_EVENTS = 4_000  # events at the end of a session that are searched
+_MOST_PROMPTS = 5  # maximum prompts that are listed, the latest ones
+_PROMPT_CHARS = 300  # maximum characters of a listed prompt
 
 
 def find_open_prompts(workspace: Workspace, path: str) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ def find_open_prompts(workspace: Workspace, path: str) -> tuple[str, ...]:
 
 
 def _find_open_lines(events: Sequence[Event]) -> tuple[str, ...]:
-    """The typed lines with a trigger, from prompts since the last compaction whose turn has no hand-over."""
+    """The typed lines with a trigger, from prompts after the last compaction in whose turn the agent handed nothing over."""
     found: list[str] = []
     starts = [place for place, event in enumerate(events) if is_prompt(event)]
     for start, stop in zip(starts, [*starts[1:], len(events)], strict=True):

@@ -23,9 +23,9 @@ def load_roots(home: Paths) -> tuple[SourceRoot, ...]:
 
 
 def add_root(home: Paths, path: Path, *, source: str = "", project: str = "", author: str = "") -> SourceRoot:
-    """Add a folder or file that every run reads; if it was added before, change the newly given options.
+    """Add a folder or file that every run reads. If it was added before, change only the options that are given.
 
-    Raises UsageError if it does not exist or nothing new is given; ConfigError.
+    Raises UsageError if it does not exist or no new option is given; ConfigError.
     """
     place = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - links stay as written
     if not os.path.exists(place):  # noqa: PTH110 - as in tables.is_vault
@@ -54,7 +54,7 @@ def add_root(home: Paths, path: Path, *, source: str = "", project: str = "", au
 
 
 def remove_root(home: Paths, path: Path) -> SourceRoot:
-    """Stop reading a folder or file at every run; its memories stay. Raises UsageError if it is not a root."""
+    """Stop reading a folder or file at every run. Its memories stay. Raises UsageError if it is not a root."""
     place = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - as above
     for number, root in enumerate(load_roots(home)):
         if root.resolve(home.user) == place:
@@ -64,7 +64,7 @@ def remove_root(home: Paths, path: Path) -> SourceRoot:
 
 
 def find_unfollowed(workspace: Workspace, paths: Sequence[Path]) -> tuple[Path, ...]:
-    """The folders among ``paths`` that no run reads unless they are named."""
+    """The folders among ``paths`` that a run reads only if a person names them."""
     known = [place for _, place in list_source_places(workspace)]
     return tuple(
         place

@@ -1,6 +1,6 @@
 """Import files of ``kept export`` and, on a person's request, the memories of other tools.
 
-Memories of other tools are held for review and name their file. Those of an export keep their status only if archived sessions
+Memories of other tools are held for review, and name their file. Those of an export keep their status only if archived sessions
 prove them.
 """
 
@@ -37,16 +37,16 @@ from kept.store.portable import is_portable, read_rows
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
-_OWN = (".jsonl", ".gz")  # extensions of what kept export writes
-_LONGEST = 2**20  # bytes of one exported memory, at most
-_MOST = 1_000_000  # memories of one import, at most
-_CARRIED = 0.5  # at least this share of a memory's content words occurs in its quotes; with less, they are about something else
+_OWN = (".jsonl", ".gz")  # extensions of files that kept export writes
+_LONGEST = 2**20  # maximum bytes of one exported memory
+_MOST = 1_000_000  # maximum memories of one import
+_CARRIED = 0.5  # minimum share of a memory's content words in its quotes; with less, the quotes are about something else
 
 
 @dataclass(kw_only=True, slots=True)
 class ImportReport:
-    """The result of an import. ``whole``: a whole store was loaded. Otherwise ``added`` counts memories by status, ``left_out`` by
-    reason.
+    """The result of an import. ``whole`` means that a whole store was loaded. Otherwise ``added`` counts memories by status, and
+    ``left_out`` by reason.
     """
 
     whole: bool = False
@@ -55,8 +55,8 @@ class ImportReport:
 
 
 def import_from_tool(workspace: Workspace, tool: str) -> ImportReport:
-    """Import the memories of ``tool`` (``all``: every tool) as held, in one pass that can be undone; memories that were imported
-    before are left out.
+    """Import the memories of ``tool`` (``all``: every tool) as held, in one pass that can be undone. Skips memories that were
+    imported before.
 
     Raises UsageError for an unknown tool, StoreError.
     """
@@ -67,9 +67,9 @@ def import_from_tool(workspace: Workspace, tool: str) -> ImportReport:
 
 
 def import_path(workspace: Workspace, path: Path) -> ImportReport:
-    """Import a file of ``kept export`` or of another tool; another tool's memories are held, as in :func:`import_from_tool`.
+    """Import a file of ``kept export`` or of another tool. Another tool's memories are held, as in :func:`import_from_tool`.
 
-    Raises UsageError if it is neither, StoreError, DamagedError. Nothing is changed then.
+    Raises UsageError if it is neither, StoreError, DamagedError. Nothing has changed then.
     """
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise UsageError("it is neither a file nor a folder", where=str(path))  # reading a pipe would block
@@ -82,7 +82,7 @@ def import_path(workspace: Workspace, path: Path) -> ImportReport:
 
 
 def count_importable_notes(workspace: Workspace) -> dict[str, int]:
-    """The number of notes of each tool that could be imported and have not been yet."""
+    """The number of notes of each tool that can be imported and were not imported before."""
     counts = {
         tool: count_new_memories(workspace, _to_import_rows(workspace, load_scoped_notes(workspace, (tool,)))) for tool in TOOLS
     }
@@ -90,7 +90,7 @@ def count_importable_notes(workspace: Workspace) -> dict[str, int]:
 
 
 def _to_import_rows(workspace: Workspace, found: Iterable[ScopedNote]) -> Iterator[Mapping[str, Any]]:
-    """Yield the notes in the form of :func:`import_memories`: proposed by an assistant, with the file as evidence."""
+    """Yield the notes in the form that :func:`import_memories` takes. Their author is an assistant, their evidence the file."""
     for scoped_note in found:
         note = scoped_note.note
         at = format_instant(note.at) if note.at else None
@@ -110,7 +110,7 @@ def _to_import_rows(workspace: Workspace, found: Iterable[ScopedNote]) -> Iterat
 def import_file(workspace: Workspace, path: Path) -> ImportReport:
     """Import a file of ``kept export``: a whole store into an empty home, or memories (jsonl) as one pass that can be undone.
 
-    Raises UsageError if the file is neither or the home is not empty; StoreError, DamagedError. Nothing is changed then.
+    Raises UsageError if the file is neither or the home is not empty; StoreError, DamagedError. Nothing has changed then.
     """
     if is_portable(path):
         workspace.store.load_rows(read_rows(path))
@@ -162,7 +162,7 @@ def _build_additions(workspace: Workspace, bodies: Iterable[Mapping[str, Any]], 
 
 
 def _find_doubt(text: str, cleaned: str) -> str:
-    """What makes a memory unlikely to be worth a person's time; empty if nothing does."""
+    """The reason why a memory is probably not worth a person's time; empty if there is none."""
     if is_instruction(text):
         return f": {PLANTED}"
     return f": {REDACTED}" if cleaned.count("[redacted:") > text.count("[redacted:") else ""
@@ -217,8 +217,8 @@ def _parse_memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str
         evidence = tuple(_parse_evidence(workspace, item) for item in body.get("evidence", ()))
     except (UsageError, ValueError, TypeError, AttributeError):
         return "unusable"
-    # A file's claims about itself prove nothing. A memory is held whatever its status was if the archived sessions do not contain
-    # its quotes, and so is a rule that is not in the user's own words.
+    # A file's claims about itself prove nothing. If the archived sessions do not contain its quotes, a memory is held whatever its
+    # status. A rule is also held if it is not in the user's own words.
     trusted = _is_quoted(workspace, content, evidence, origin, own_words=kind.users_words)
     number = str(body.get("id", ""))
     plain = len(number) == 10 and all(char in "0123456789abcdef" for char in number)
@@ -252,8 +252,8 @@ def _parse_memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str
 
 
 def _is_quoted(workspace: Workspace, content: str, evidence: Sequence[Evidence], origin: Origin, *, own_words: bool) -> bool:
-    """True if every quote occurs in the archived event that it cites, and the quotes cover the content; a rule also needs the
-    user's own words.
+    """True if every quote occurs in the archived event that it cites, and the quotes contain enough of the content. A rule also
+    needs the user's own words (``own_words``).
     """
     texts: dict[str, str] = {}
     for entry in evidence:

@@ -1,5 +1,5 @@
-"""Jobs: the user's own agent answers the model's questions. kept writes each question to a file, the agent writes its reply beside
-it, and the reply is processed like any model's. Needs no key and no network; kept starts no agent.
+"""Jobs: the user's own agent answers the model's questions. kept writes each question to a file, and the agent writes its reply
+beside it. The reply is processed like that of any model. This needs no key and no network, and kept starts no agent.
 """
 
 from collections import Counter
@@ -62,8 +62,8 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobsReport:
-    """What the replies led to. ``wrong`` maps jobs to the error that makes their reply unusable; ``waiting`` counts the jobs
-    without a reply. ``refused`` counts, by reason, the changes to memories that were not applied.
+    """The result of processing the replies. ``wrong`` maps jobs to the error that makes their reply unusable. ``waiting`` counts
+    jobs without a reply. ``refused`` counts, by reason, changes to memories that were not applied.
     """
 
     run: int
@@ -76,15 +76,13 @@ class JobsReport:
 
     @property
     def partly(self) -> bool:
-        """True if something could not be done."""
+        """True if something was not done."""
         return bool(self.wrong or self.curated.stopped or self.written.problems)
 
 
 @dataclass(kw_only=True, slots=True)
 class _ReplyFiles:
-    """Answers questions from the reply files (an :data:`~kept.llm.ask.Asking`); records which questions were asked and the errors
-    in replies.
-    """
+    """Answers questions from the reply files (an :data:`~kept.llm.ask.Asking`). Records questions asked and errors in replies."""
 
     workspace: Workspace
     asked: dict[str, Ask] = field(default_factory=dict)
@@ -96,7 +94,7 @@ class _ReplyFiles:
 
     @property
     def is_answered(self) -> bool:
-        """True if every question so far has a reply."""
+        """True if every question asked so far has a reply."""
         return self.answered >= self.asked.keys()
 
     def _read_reply(self, ask: Ask) -> Reply:
@@ -120,9 +118,10 @@ def jobs_folder(workspace: Workspace) -> Path:
 
 
 def prepare_jobs(workspace: Workspace, *, most: int, agent: bool = False) -> tuple[tuple[Job, ...], int]:
-    """Write a file for each open question, at most ``most`` files, and delete the files of questions that are no longer asked.
-    Returns the jobs that now exist, and the number of questions without a file. Raises BusyError if a run is active, StoreError,
-    ConfigError.
+    """Write a file for each open question, at most ``most`` files, and delete the files of questions that are no longer open.
+    Returns the jobs that now exist, and the number of questions without a file.
+
+    Raises BusyError if a run is active, StoreError, ConfigError.
     """
     with hold_lock(workspace.paths.lock):
         reply_files = _find_open_questions(workspace, agent=agent)
@@ -135,7 +134,7 @@ def prepare_jobs(workspace: Workspace, *, most: int, agent: bool = False) -> tup
 
 
 def list_jobs(workspace: Workspace, *, agent: bool = False) -> tuple[Job, ...]:
-    """Return the jobs there are. Raises BusyError if a run is active, StoreError, ConfigError."""
+    """Return the jobs that exist. Raises BusyError if a run is active, StoreError, ConfigError."""
     with hold_lock(workspace.paths.lock):
         return _build_jobs(workspace, _find_open_questions(workspace, agent=agent))
 
@@ -147,9 +146,9 @@ def load_job_text(workspace: Workspace, job_id: str) -> str:
 
 
 def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
-    """Read all replies and turn them into memories, as a run does; the files of finished jobs are deleted.
+    """Process all replies as a run does, and delete the files of finished jobs.
 
-    If an ``agent`` calls this in its shell, only passages that the person typed become active and the rest is held, because an
+    If an ``agent`` calls this in its shell, only passages that the person typed become active and all others are held, because an
     agent must not approve or reword memories by a reply.
 
     Raises UsageError if there is no reply at all, BusyError if a run is active, StoreError, ConfigError.
@@ -191,7 +190,7 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
 
 
 def _rewrite_entries(workspace: Workspace, reply_files: _ReplyFiles, *, agent: bool) -> None:
-    """Rewrite the journal entries that have a reply; each one is then extracted in a separate run."""
+    """Rewrite the journal entries that have a reply. Each is then extracted in a run of its own."""
     written = False
     for first, last, work, ask in [*find_entries_without_model(workspace, reply_files, _BY)] if reply_files.is_answered else ():
         if isinstance(reply_files((ask,))[0], CompleteReply):
@@ -204,12 +203,12 @@ def _rewrite_entries(workspace: Workspace, reply_files: _ReplyFiles, *, agent: b
 
 
 def _find_open_questions(workspace: Workspace, *, agent: bool) -> _ReplyFiles:
-    """Find the questions that are open given the replies so far, by asking all of them in a transaction that is rolled back."""
+    """Find the questions that are still open after the replies, by asking all of them in a transaction that is rolled back."""
     reply_files = _ReplyFiles(workspace=workspace)
     with workspace.store.trial_transaction():
         number = RunNumber(workspace.store.log, workspace.clock, "jobs")
         _ask_all(workspace, number, reply_files, agent=agent)
-        if reply_files.is_answered:  # the question about an entry depends on the memories that were found
+        if reply_files.is_answered:  # questions about entries depend on the memories found before
             reply_files([ask for *_, ask in find_entries_without_model(workspace, reply_files, _BY)])
     return reply_files
 
@@ -217,8 +216,8 @@ def _find_open_questions(workspace: Workspace, *, agent: bool) -> _ReplyFiles:
 def _ask_all(
     workspace: Workspace, number: RunNumber, reply_files: _ReplyFiles, *, agent: bool
 ) -> tuple[LlmExtractionReport, CurationReport, LlmCurationReport]:
-    """Ask the same questions as a run: about sessions, memories and days, and then for requests that bring memories. There is no
-    trial: the agent that answers is the one the person works with.
+    """Ask the questions of a run: about sessions, memories and days, and then about requests before which memories are shown. There
+    is no trial, because the person works with the agent that answers.
     """
     advised = LlmCurationReport()
     read = extract_with_llm(workspace, number, reply_files, by=_BY, trust=Trust.PASSAGES if agent else Trust.CLAIMS)
@@ -226,7 +225,7 @@ def _ask_all(
     if not agent:
         advised = curate_with_llm(workspace, number, reply_files, by=_BY)
     write_day_summaries(workspace, reply_files, by=_BY)
-    if reply_files.is_answered:  # if asked earlier, each reply would bring memories that need another question
+    if reply_files.is_answered:  # only now: asked earlier, each reply could add memories that need another question
         write_requests(workspace, number, reply_files, by=_BY)
     return read, curated, advised
 
@@ -237,7 +236,7 @@ def _job_path(workspace: Workspace, job_id: str) -> Path:
 
 def _write_question(workspace: Workspace, job_id: str, ask: Ask) -> None:
     reply = jobs_folder(workspace) / f"{job_id}{_REPLY}"
-    # The prompt is fenced as kept's own text, so that an agent's transcript of this job is not remembered again.
+    # The prompt is fenced as kept's own text, so that an agent's transcript of this job is not extracted again.
     prompt = ask.prompt.replace(TAG, "kept context")
     text = f"{_HEAD.format(id=job_id, reply=reply, system=ask.system)}<{TAG}> {NOTICE}\n{prompt}\n</{TAG}>\n"
     path = _job_path(workspace, job_id)

@@ -1,4 +1,4 @@
-"""Exchange memories with the person's other machines, over their server or the synced folder of the settings."""
+"""Exchange memories with the person's other machines, through their server or the synced folder in the settings."""
 
 from kept.changes import apply_person_change
 from kept.core.errors import ConfigError, KeptError, UnreachableError
@@ -11,14 +11,15 @@ from kept.workspace import Workspace
 
 
 def reach_server(workspace: Workspace) -> tuple[str, ...]:
-    """Fetch what other machines wrote to the server, if the store has one. If the server was out of reach before, changes made here
-    meanwhile are first saved for :meth:`SyncFolder.apply_outbox`. Returns why the server cannot be reached, if so. Raises
-    StoreError.
+    """Fetch the changes of other machines from the server, if the store has one. Returns the reason why the server cannot be
+    reached, if so. Raises StoreError.
+
+    If the server was out of reach before, the changes made here in that time are first saved for :meth:`SyncFolder.apply_outbox`.
     """
     store = workspace.store
     try:
         if store.away_since is not None:
-            # merges hand edits that were made while the server was out of reach
+            # also merges hand edits made while the server was out of reach
             apply_person_change(workspace, lambda: None, locks=False)
             SyncFolder(workspace=workspace).save_outbox(store.away_since)
             store.return_to_server()
@@ -29,14 +30,14 @@ def reach_server(workspace: Workspace) -> tuple[str, ...]:
 
 
 def pull_changes(workspace: Workspace, run: RunNumber) -> SyncReport:
-    """Apply the changes of other machines, and forget what was forgotten there. Raises StoreError."""
+    """Apply the changes of other machines, and forget the words that were forgotten there. Raises StoreError."""
     report = SyncFolder(workspace=workspace).pull(run)
     report.problems += erase_forgotten(workspace, report.forgotten, said=report.said)
     return report
 
 
 def push_changes(workspace: Workspace) -> SyncReport:
-    """Write the changes made here for the other machines."""
+    """Write the changes of this machine for the other machines."""
     try:
         return SyncReport(sent=SyncFolder(workspace=workspace).push())
     except (KeptError, OSError) as error:

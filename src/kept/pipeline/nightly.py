@@ -1,6 +1,6 @@
-"""The nightly job: discover, read, extract, ask, curate, sleep, render, index, check, backup; a failed step stops no other.
+"""The nightly job: discover, read, extract, ask, curate, sleep, render, index, check, backup. A failed step stops no other step.
 
-Failures are noted until a night succeeds, and hooks report them (:mod:`kept.local.queue`).
+Failures are stored until a night succeeds, and hooks report them (:mod:`kept.local.queue`).
 """
 
 import json
@@ -32,7 +32,7 @@ from kept.workspace import Workspace
 
 _LOG_BYTES = 500_000
 _LOGS = 2
-_INDEX_SECONDS = 1_800.0  # how long a night may spend on vectors
+_INDEX_SECONDS = 1_800.0  # seconds that a night may spend on vectors
 
 
 RENDER = "render"
@@ -53,7 +53,7 @@ TITLES = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NightStep:
-    """One step: ``done`` if it succeeded completely; ``detail`` is its result or its error."""
+    """One step of a night. ``done`` means that it succeeded completely. ``detail`` is its result or its error."""
 
     name: str
     done: bool
@@ -61,13 +61,13 @@ class NightStep:
 
     @property
     def title(self) -> str:
-        """What the step does, for a person."""
+        """A description of the step for a person."""
         return TITLES.get(self.name, self.name)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NightReport:
-    """One nightly job: when it began and its steps. ``busy`` means that another run was active and did the work."""
+    """One nightly job: the time of its start, and its steps. ``busy`` means that another run was active and did the work."""
 
     at: datetime
     steps: tuple[NightStep, ...]
@@ -75,12 +75,12 @@ class NightReport:
 
     @property
     def failed(self) -> tuple[NightStep, ...]:
-        """The steps that failed or were done only in part."""
+        """The steps that failed or succeeded only in part."""
         return tuple(night_step for night_step in self.steps if not night_step.done)
 
 
 def run_nightly(workspace: Workspace) -> NightReport:
-    """Do the nightly job and note the result. If a run is active, that run does the work and nothing is noted."""
+    """Do the nightly job and store the result. If a run is active, that run does the work and nothing is stored."""
     at = workspace.clock()
     try:
         first = list(_run_main_steps(workspace))
@@ -96,14 +96,14 @@ def run_nightly(workspace: Workspace) -> NightReport:
         *_run_step("backup", lambda: _run_backup(workspace)),
     )
     night = NightReport(at=at, steps=steps)
-    with suppress(KeptError):  # a store that can no longer be written to is already reported by a step above
+    with suppress(KeptError):  # a step above already reported a store that cannot be written
         workspace.store.log.end_run(workspace.store.log.start_run(NIGHT, at), workspace.clock(), dump(night))
     _store_night(workspace.paths, night)
     return night
 
 
 def record_failed_start(home: Paths, at: datetime, error: KeptError | OSError) -> None:
-    """Note a night whose job could not even open the store or the settings."""
+    """Record a night that could not even open the store or the settings."""
     home.state.mkdir(mode=0o700, parents=True, exist_ok=True)
     _store_night(home, NightReport(at=at, steps=(NightStep(name="open", done=False, detail=str(error)[:1_000]),)))
 
@@ -122,9 +122,7 @@ _STEPS = {
 
 
 def _run_main_steps(workspace: Workspace) -> Iterator[NightStep]:
-    """Yield the steps of a run with their results. If a step raises, the later ones are marked as not reached and the night
-    continues.
-    """
+    """Yield the steps of a run with their results. If a step raises, later ones count as not reached and the night goes on."""
     names = [step for step in dict.fromkeys(_STEPS.values()) if step != "ask" or workspace.llm is not None]
     reached = [names[0]]
     try:
@@ -151,10 +149,10 @@ _NOT_REACHED = "not reached"
 
 
 def _step_results(report: RunReport) -> dict[str, tuple[str, str]]:
-    """For each step of a run: the error (empty: none) and the result."""
+    """For each step of a run, its error (empty: none) and its result."""
     reading, extracted, asked = report.reading, report.extracted, report.asked
     cut = "; the time limit was reached, the next night continues" if report.cut else ""
-    # a limit that the person set: not a failure
+    # The person set this limit, so reaching it is no failure.
     spent = "; the budget is used up, the next night continues" if asked.unaffordable else ""
     found = [f"{extracted.accepted:,} to remember", f"{extracted.held:,} to hold for you", describe_set_aside(extracted.refused)]
     left = f"{format_count(report.llm_extraction.left, 'session')} left without a reply"
@@ -191,7 +189,7 @@ def _describe_unread(skipped: list[tuple[str, str]], what: str) -> str:
 
 
 def _run_step(name: str, act: Callable[[], tuple[str, str]]) -> Iterator[NightStep]:
-    """Run one step. If another run is active by now, that run does the work."""
+    """Run one step. If another run has become active, that run does the work."""
     try:
         with isolate_errors("something unexpected went wrong", ""):
             wrong, detail = act()
@@ -241,7 +239,7 @@ def _store_night(home: Paths, night: NightReport) -> None:
 
 
 def record_failures(home: Paths, runner: str, found: dict[str, str], at: datetime) -> None:
-    """Record the failures of a run of ``runner``, and drop its earlier failures that did not occur again."""
+    """Record the failures of a run by ``runner``. Drops earlier failures of ``runner`` that did not occur again."""
     state, place = str(home.state), home.state / queue.FAILURES_FILE
     before = load_failures(state)
     if not (found or before):
@@ -254,7 +252,7 @@ def record_failures(home: Paths, runner: str, found: dict[str, str], at: datetim
 
 
 def load_last_night(home: Paths) -> NightReport | None:
-    """The last night's report; None if there was none or it cannot be read."""
+    """The report of the last night. None if there was none, or if it cannot be read."""
     try:
         night: NightReport = load(NightReport, json.loads(files.read_file(home.state / "night.json").data or b"null"))
     except (KeptError, ValueError, TypeError, KeyError, AttributeError):

@@ -1,8 +1,8 @@
 """Observe a conversation event by event, and return certain candidates at once.
 
-It uses the batch engine: the same episodes and the same candidates. While an episode is open its candidates are only a preview,
+It uses the batch engine, so episodes and candidates are the same. While an episode is open, its candidates are only a preview,
 because later events may change their words. The candidates of a closed episode are exactly those of a later run over the
-transcript. Nothing is stored here.
+transcript. This module stores nothing.
 """
 
 from kept.core.event import Event
@@ -20,7 +20,7 @@ from kept.profiles.profile import Profile
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExtractionContext:
-    """The inputs of extraction besides events: the profile and the scope of the project."""
+    """The inputs of extraction besides events: the profile, and the scope of the project."""
 
     profile: Profile
     scope: str
@@ -28,8 +28,8 @@ class ExtractionContext:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ObservedConversation:
-    """The state of a conversation: the events that extraction can still look at, the index of the open episode's first event among
-    them, and the ids of the candidates shown live.
+    """The state of a conversation: the events that extraction may still read, the index of the open episode's first event among
+    them, and the ids of the candidates already shown.
     """
 
     events: tuple[Event, ...] = ()
@@ -39,8 +39,8 @@ class ObservedConversation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Noticed:
-    """What one event yielded: ``live`` are certain candidates of the open episode that were not shown before, ``closed`` all
-    candidates of episodes that the event closed.
+    """The candidates that one event yields. ``live`` are certain candidates of the open episode that were not shown before.
+    ``closed`` are all candidates of the episodes that the event closed.
     """
 
     live: tuple[Candidate, ...] = ()

@@ -1,4 +1,4 @@
-"""Probe the language model: send one small question without any memory, and show it beforehand."""
+"""Probe the language model: show one small question without any memory, and then send it."""
 
 from time import monotonic
 
@@ -34,7 +34,7 @@ class ProbePlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProbeResult:
-    """The result: the model's reply or why there is none, with seconds, tokens and USD (None: unknown)."""
+    """The result of a probe: the model's reply or the reason why there is none, with seconds, tokens and USD (None: unknown)."""
 
     ok: bool
     answer: str
@@ -62,7 +62,7 @@ def plan_probe(workspace: Workspace) -> ProbePlan:
 
 
 def run_probe(workspace: Workspace) -> ProbeResult:
-    """Ask the question. Raises UsageError if no model is set, StoreError."""
+    """Send the question of the probe. Raises UsageError if no model is set, StoreError."""
     if workspace.llm is None:
         raise UsageError("no language model is set", hint="choose llm.adapter first")
     began = monotonic()
@@ -79,7 +79,7 @@ def run_probe(workspace: Workspace) -> ProbeResult:
 
 
 def _build_probe_ask(workspace: Workspace) -> Ask:
-    """Build a question that no stored reply answers: it contains the current time."""
+    """Build a question that no stored reply answers, because it contains the current time."""
     return Ask(
         purpose="test",
         version="1",

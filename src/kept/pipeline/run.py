@@ -1,7 +1,7 @@
-"""The main job: merge hand edits, read new transcripts, extract, curate, and write the outputs. Only one run at a time.
+"""The main job: merge hand edits, read new transcripts, extract, curate, and write the outputs. Only one run is active at a time.
 
-A run that finds nothing new writes nothing. An interrupted run loses nothing: archived, extracted and curated data is committed,
-and the next run continues from there. The bundled sample runs in a separate home below the state folder.
+A run that finds nothing new writes nothing. An interrupted run loses nothing, because each step commits its data, and the next run
+continues from there. The bundled sample runs in a separate home below the state folder.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,25 +51,26 @@ from kept.store.run_number import RunNumber
 from kept.store.values import Run
 from kept.workspace import Workspace
 
-_MUCH = 12 * 2**20  # bytes of new transcripts from which starting other processes saves more time than it costs
-_LARGE = 3  # if more than 3 × ``first`` bytes are new, the newest ``first`` bytes are read ahead of the rest
-_LATER = 1.4  # time per byte of a whole run ÷ time per byte up to the first outputs: summaries and vectors come last
+_MUCH = 12 * 2**20  # bytes of new transcripts from which starting other processes saves more time than it takes
+_LARGE = 3  # if more than this many times ``first`` bytes are new, the newest ``first`` bytes are read ahead of the rest
+_LATER = 1.4  # time per byte of a whole run ÷ time per byte up to the first outputs; summaries and vectors come last
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunOptions:
-    """How to run. ``dry`` shows what would change and changes nothing. ``force`` reads and extracts the given paths again, or
-    everything if no paths are given.
+    """The options of a run.
 
-    ``since`` and ``until`` (inclusive): only sessions with events on these days are extracted; the others stay pending. ``allow``
-    lets changes through that a guard would stop, and merges files that look damaged. ``occasion`` is when the run happens: profiles
-    that do not extract on this occasion wait. With ``model`` False no language model is asked. ``agent`` means that an agent
-    started the run; then no changed line of a file counts as the person's, unless the settings trust agents. After ``seconds`` (0:
-    no limit) nothing more is read, extracted or asked; what was done so far is curated and written, and the next run continues.
-    ``workers`` read files and extract; without them, a run with much new input starts up to ``processes`` processes. The memories
-    are the same either way. ``only`` restricts what is read to these paths or sources (None: no restriction). If much more than
-    ``first`` bytes are new, the newest ``first`` bytes are read before the rest and the outputs are written from them; ``tell``
-    reports that.
+    ``dry`` shows what would change, and changes nothing. ``force`` reads and extracts the given paths again, or everything if no
+    paths are given. With ``since`` and ``until`` (inclusive), only sessions with events on these days are extracted, and the others
+    stay pending. ``allow`` applies changes that a guard would stop, and merges files that look damaged. ``occasion`` is when the
+    run happens. Profiles that do not extract on this occasion wait. Without ``model``, no language model is asked. ``agent`` means
+    that an agent started the run. Then no changed line of a file counts as the person's, unless the settings trust agents.
+
+    After ``seconds`` (0: no limit), nothing more is read, extracted or asked. Finished work is curated and written, and the next
+    run continues. ``workers`` read files and extract. Without them, a run with much new input starts up to ``processes`` processes.
+    The memories are the same in both cases. ``only`` restricts reading to these paths or sources (None: no restriction). If much
+    more than ``first`` bytes are new, the newest ``first`` bytes are read before the rest, and the outputs are written from them.
+    ``tell`` is called with a message about that.
     """
 
     dry: bool = False
@@ -99,7 +100,7 @@ def run_pipeline(
     """Do the main job over the given paths, or over everything found on this machine.
 
     Raises BusyError if another run is active, UsageError for a path that does not exist, and StoreError or another KeptError if the
-    run cannot continue; what was done before that stays committed.
+    run cannot continue. Work done before an error stays committed.
     """
     started = monotonic()
     workspace = replace(workspace, llm=_create_client(workspace, options, progress))
@@ -149,7 +150,7 @@ def _run_steps(
         write_outputs(workspace, run_number, report.written)
         options.tell(_describe_first(first, files_to_read, monotonic() - since))
     rest = _read_and_remember(workspace, (files_to_read, paths), run_number, options, report=report, progress=progress, late=late)
-    # these threads were extracted twice, because another session says the same
+    # These threads were extracted twice, because another session contains the same statements.
     report.extracted.threads -= len(rest.keys() & grown.keys())
     grown = {**rest, **grown}
     if workspace.llm is not None and options.occasion is Occasion.NIGHTLY and not late() and _may_curate(workspace, options):
@@ -161,7 +162,7 @@ def _run_steps(
             workspace, run_number, workspace.llm, by=workspace.settings.llm.name, limits=workspace.llm.token_limits
         )
     covering = CoverageCounter(workspace)
-    # A real-time run does not summarize threads: they stay pending until an occasion that extracts them completely.
+    # A real-time run does not summarize threads. They stay pending until an occasion that extracts them completely.
     summarize_threads(
         workspace,
         {} if options.occasion is Occasion.REAL_TIME else grown,
@@ -199,8 +200,8 @@ def _read_and_remember(
     progress: Progress,
     late: Late,
 ) -> Mapping[int, int]:
-    """Read files, extract and curate what is new, and add the results to ``report``. Also note which files at the paths that a
-    person named should have been read but were not. Returns the threads that were due for extraction.
+    """Read files, extract and curate what is new, and add the results to ``report``. Also note the files at the paths that a person
+    named which should have been read but were not. Returns the threads that were due for extraction.
     """
     files_to_read, paths = what
     waiting = options.occasion is not Occasion.REAL_TIME and any(workspace.store.archive.threads(pending=True))
@@ -217,7 +218,7 @@ def _read_and_remember(
         collect_pending_evidence(workspace, report.reading)
     if not options.dry:
         record_unread(workspace, paths, files_to_read, report.reading.skipped)
-    # after reading: transcripts show which edits were made by agents
+    # after reading, because transcripts show which edits agents made
     merge_hand_edits(workspace, run_number, report.written, allow=options.allow)
     record_projects(workspace, report.reading, keep=not options.dry)
     report.written.problems += _import_outside_changes(workspace, paths, options, run_number)
@@ -225,11 +226,11 @@ def _read_and_remember(
     report.moved += moved.memories
     from_start = _threads_to_reread(workspace, what, options)
     grown = threads_to_extract(workspace, options.occasion, from_start=from_start)
-    undo_agent_decisions(workspace, grown)  # decisions that agents made in these threads with kept's own commands
+    undo_agent_decisions(workspace, grown)  # decisions that agents made in these threads with kept's commands
     if options.force or grown:
         within = _time_limits(workspace, options)
         if options.occasion is not Occasion.REAL_TIME:
-            run_number()  # creates a run, because a session was examined, even if it gave nothing
+            run_number()  # the run exists even if it gives nothing, because it examined a session
         extract_pending(
             workspace,
             run_number,
@@ -245,7 +246,7 @@ def _read_and_remember(
     if workspace.llm is not None and options.occasion is not Occasion.REAL_TIME:
         report.llm_extraction = _ask_about_sessions(workspace, run_number, options, progress, late, from_start=from_start)
     progress("curating", 0, 0)
-    saved = options.dry or not report.before  # a backup keeps the memories from before the run
+    saved = options.dry or not report.before  # the backup preserves the memories from before the run
     if workspace.store.log.groups_to_curate() and (saved or _ensure_backup(workspace, report.written)):
         curated = curate_changed_groups(
             workspace,
@@ -262,7 +263,7 @@ def _read_and_remember(
 
 
 def _describe_first(first: FilesToRead, rest: FilesToRead, seconds: float) -> str:
-    """The message when the outputs were written from the newest files: how many files, and how long the rest may take."""
+    """The message after the outputs were written from the newest files: how many files, and how long the rest may take."""
     minutes = max(1, round(_LATER * seconds * first.after / max(1, rest.before) / 60))
     return (
         f"The first memories are written, from the latest {len(first.files):,} of {len(first.files) + len(rest.files):,} files. "
@@ -271,8 +272,8 @@ def _describe_first(first: FilesToRead, rest: FilesToRead, seconds: float) -> st
 
 
 def _threads_to_reread(workspace: Workspace, what: tuple[FilesToRead, Sequence[Path]], options: RunOptions) -> frozenset[int]:
-    """The threads that are extracted from their start: with ``force`` those of the files that a person named or chose, or all;
-    otherwise none.
+    """The threads to extract from their start. With ``force``, these are the threads of files that a person named or chose, or all
+    threads. Otherwise there are none.
     """
     if not options.force:
         return frozenset()
@@ -284,8 +285,8 @@ def _threads_to_reread(workspace: Workspace, what: tuple[FilesToRead, Sequence[P
 def _ask_about_sessions(
     workspace: Workspace, run_number: RunNumber, options: RunOptions, progress: Progress, late: Late, *, from_start: frozenset[int]
 ) -> LlmExtractionReport:
-    """Announce the questions, ask them, and return the result. The model takes its trial first if it has none; a dry run only
-    counts.
+    """Announce the questions, ask them, and return the result. If the model has no trial score, it takes the trial first. A dry run
+    only counts questions.
     """
     assert workspace.llm is not None
     within = _time_limits(workspace, options)
@@ -317,13 +318,13 @@ def _ask_about_sessions(
 
 
 def _may_curate(workspace: Workspace, options: RunOptions) -> bool:
-    """True if the model may be asked about memories and days: it passed its trial, or this is a dry run and it has not failed."""
+    """True if a model may be asked about memories and days: it passed its trial or, in a dry run, has not failed it."""
     score = load_score(workspace)
     return score.passes or (options.dry and not score.failed)
 
 
 def _import_outside_changes(workspace: Workspace, paths: Sequence[Path], options: RunOptions, run: RunNumber) -> tuple[str, ...]:
-    """Import the memories that clients keep themselves (if the settings name them and the run covers everything), and the changes
+    """Import the memories that clients store themselves (if the settings name them and the run covers everything), and the changes
     of the person's other machines. Returns the problems.
     """
     if options.dry:
@@ -334,7 +335,7 @@ def _import_outside_changes(workspace: Workspace, paths: Sequence[Path], options
 
 
 def _make_deadline(seconds: float) -> Late:
-    """Return a function that is true once ``seconds`` have passed since now; 0 seconds means no deadline."""
+    """A function that returns True once ``seconds`` have passed from now. With 0 seconds it always returns False."""
     until = monotonic() + seconds
     return (lambda: monotonic() > until) if seconds else never_late
 
@@ -342,7 +343,7 @@ def _make_deadline(seconds: float) -> Late:
 def _announce_questions(
     workspace: Workspace, asking: LlmClient, options: RunOptions, from_start: frozenset[int], within: Within | None
 ) -> Estimate:
-    """Show the person the questions before they are asked. With ``force``, questions that were set aside are asked again."""
+    """Show the person the questions before they are asked. With ``force``, quarantined questions are asked again."""
     asking.retry = options.force
     coming = estimate_run(workspace, asking, from_start=from_start, within=within, occasion=options.occasion, dry=options.dry)
     if not options.dry and not asking.missing:
@@ -353,9 +354,7 @@ def _announce_questions(
 
 
 def _discover_files(workspace: Workspace, paths: Sequence[Path], options: RunOptions) -> FilesToRead:
-    """Return the files to read, restricted to ``options.only``. At the end of a session the paths come from a hook, not from a
-    person.
-    """
+    """Return the files to read, restricted to ``options.only``. At a session's end the paths come from a hook, not a person."""
     found = discover(workspace, paths, force=options.force)
     found = found.as_hooked() if options.occasion is Occasion.SESSION_END else found
     found = found if paths or options.dry else _add_queued(workspace, found, force=options.force)
@@ -366,19 +365,19 @@ def _discover_files(workspace: Workspace, paths: Sequence[Path], options: RunOpt
 
 
 def _add_queued(workspace: Workspace, found: FilesToRead, *, force: bool) -> FilesToRead:
-    """Add the transcripts that hooks have named since the last run, in any folder."""
+    """Add the transcripts that hooks have named since the last run. They may be in any folder."""
     named = [path for transcript in take_queued_transcripts(str(workspace.paths.state)) if (path := Path(transcript)).is_file()]
     if not named:
         return found
     more = discover(workspace, named, force=force)
     skipped = tuple(dict.fromkeys((*more.skipped, *found.skipped)))
-    # hooked files come first: they may lie outside the known folders
+    # Files from hooks come first, because they may be outside the known folders.
     return replace(found, files={**more.files, **found.files}, skipped=skipped, hooked=found.hooked | set(more.files))
 
 
 def _update_vectors(workspace: Workspace, report: RunReport, progress: Progress, *, has_changes: bool) -> None:
-    """Update the vectors if anything is new (``has_changes``); those that an earlier run left to the night do not delay this one.
-    Without vectors, search still works on words, so a failure is only reported.
+    """Update the vectors if anything is new (``has_changes``). Vectors that an earlier run left to the night do not delay this run.
+    A failure is only reported, because search by words works without vectors.
     """
     try:
         if has_changes:
@@ -394,7 +393,7 @@ def _update_vectors(workspace: Workspace, report: RunReport, progress: Progress,
 
 
 def _ensure_backup(workspace: Workspace, written: WriteReport) -> bool:
-    """Return True if there is a backup from before the day's first curation; without one, nothing is curated."""
+    """Make the day's backup before its first curation. Returns False, with a problem, if that fails. Then nothing is curated."""
     try:
         make_daily_backup(workspace)
     except StoreError as error:
@@ -430,5 +429,5 @@ def _fill_report_counts(workspace: Workspace, report: RunReport) -> None:
 
 
 def sample_files() -> list[Path]:
-    """The transcripts of the sample; empty if kept was built without them."""
+    """The transcripts of the sample. Empty if this build of kept does not contain them."""
     return sorted((Path(__file__).parents[1] / "sample").rglob("*.jsonl"))

@@ -1,4 +1,4 @@
-"""What a run did, as reported to people and programs."""
+"""The results of a run, for people and programs."""
 
 from collections import Counter
 from typing import Any
@@ -20,7 +20,7 @@ from kept.outputs.write import WriteReport
 
 @dataclass(kw_only=True, slots=True)
 class RunReport:
-    """What a run did. ``before`` holds the ids of the memories that existed before it."""
+    """The results of a run. ``before`` are the ids of the memories that existed before the run."""
 
     before: frozenset[str] = frozenset()
     run: int = 0
@@ -50,8 +50,8 @@ class RunReport:
 
     @property
     def partly(self) -> bool:
-        """True if something could not be done: an input was not read, a guard stopped a pass, a file was not merged, or a question
-        got no reply.
+        """True if something was not done: an input not read, a pass stopped by a guard, a file not merged, or a question without a
+        reply.
         """
         return bool(self.skipped or self.curated.stopped or self.llm_curation.stopped or self.written.problems or self.asked.partly)
 

@@ -30,7 +30,7 @@ from kept.store.sqlite import SqliteStore
 from kept.store.values import Output
 from kept.workspace import Workspace
 
-_ERASED = 4  # an erased passage of at least this many words is searched for everywhere; shorter ones occur by chance
+_ERASED = 4  # words; a shorter erased passage is not searched everywhere, because it may occur by chance
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,7 +42,7 @@ class CheckReport:
 
 
 def check_home(workspace: Workspace) -> CheckReport:
-    """Find damage, and files that were edited by hand (which is not damage). Repairs nothing."""
+    """Find damage, and files that a person edited (which is no damage). Repairs nothing."""
     outputs = tuple(file_states(workspace))
     damaged = tuple(f"file {path}: {reason}" for path, state, reason in outputs if state is FileState.DAMAGED)
     return CheckReport(damage=(*workspace.store.find_damage(), *damaged), outputs=outputs)
@@ -66,8 +66,9 @@ def write_whole_file(path: Path, text: str) -> None:
 
 
 def write_export(workspace: Workspace, path: Path, text: str) -> None:
-    """Write an export to a file atomically, and record it. Raises UsageError if the path lies in kept's own folders or an existing
-    file is not an earlier export; KeptError.
+    """Write an export to a file atomically, and record it.
+
+    Raises UsageError if the path is in kept's own folders, or if an existing file is no earlier export; KeptError.
     """
     target = path.absolute()
     if any(target.resolve().is_relative_to(folder.resolve()) for folder in (workspace.paths.state, workspace.paths.config)):
@@ -75,14 +76,14 @@ def write_export(workspace: Workspace, path: Path, text: str) -> None:
     exported = {str(run.report.get("path", "")) for run in workspace.store.log.runs(command="export")}
     if target.exists() and str(target) not in exported:
         raise UsageError("there is a file of that name already", where=str(target), hint="choose another name")
-    record_export(workspace, target)  # before writing, so that a write that failed half way can be repeated
+    record_export(workspace, target)  # before writing, so that a write that failed halfway can be repeated
     write_whole_file(target, text)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RestoreReport:
-    """The result of a restore: where the old store is now (None if there was none), and the written files. ``unsure``: no store
-    records what was forgotten since the backup was made.
+    """The result of a restore: the new path of the old store (None if there was none), and the written files. ``unsure`` means that
+    no store records what was forgotten since the backup.
     """
 
     old_store: Path | None
@@ -91,10 +92,10 @@ class RestoreReport:
 
 
 def restore_store(home: Paths, path: Path, open_workspace: Callable[[], AbstractContextManager[Workspace]]) -> RestoreReport:
-    """Replace the store by a backup and update the files. The old store is put aside; hand edits made since the backup are kept.
+    """Replace the store by a backup and update the files. The old store is moved aside, and hand edits made since the backup stay.
 
-    Works even if the present store does not open. Raises BusyError if a run is active, UsageError, StoreError, DamagedError; the
-    present store stays in place then. After the store was replaced, it may still raise ChangedError or RefusedPathError for a file
+    Works even if the present store cannot be opened. Raises BusyError if a run is active, UsageError, StoreError, DamagedError; the
+    present store then stays in place. After the store was replaced, it may still raise ChangedError or RefusedPathError for a file
     that cannot be reset (:func:`reset_damaged_files`).
     """
     with hold_lock(home.lock):
@@ -103,13 +104,13 @@ def restore_store(home: Paths, path: Path, open_workspace: Callable[[], Abstract
         home.vectors.unlink(missing_ok=True)
         with open_workspace() as workspace:
             workspace.store.publish()
-            # the store from which the backup was made is gone
+            # The store that was backed up no longer exists.
             unsure = known is None or not ids.issuperset(workspace.store.log.memory_ids())
             forgotten = _add_forgotten_of_copies(home, forgotten) if unsure else forgotten
             problems = reset_damaged_files(workspace) if known is None else []
             if known is not None:
                 _carry_over_outputs(workspace, known)
-            # The backup does not list itself, nor the backups made after it.
+            # The backup lists neither itself nor the backups made after it.
             for copy in sorted((copies | {path.absolute()}) - recorded_backups(workspace.store.log)):
                 record_backup(workspace, copy)
             again, written = apply_person_change(workspace, lambda: _forget_again(workspace, forgotten), locks=False)
@@ -119,15 +120,15 @@ def restore_store(home: Paths, path: Path, open_workspace: Callable[[], Abstract
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Forgotten:
-    """The erasures in a store: the ids of memories, and the remaining text of events in which words were erased, by event key."""
+    """The erasures in a store: the ids of memories, and by event key the remaining text of events in which words were erased."""
 
     memories: frozenset[str] = frozenset()
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
 def _load_known(home: Paths) -> tuple[dict[str, tuple[Output, ...]] | None, frozenset[Path], frozenset[str], _Forgotten]:
-    """Data from the present store: the text written to each file (None if the store cannot be read), the recorded backups, the ids
-    of all memories, and the erasures.
+    """Data of the present store: the text written to each file (None if the store cannot be read), the recorded backups, the ids of
+    all memories, and the erasures.
     """
     if home.store.exists():
         with suppress(StoreError), SqliteStore(home.store) as store:
@@ -137,7 +138,7 @@ def _load_known(home: Paths) -> tuple[dict[str, tuple[Output, ...]] | None, froz
 
 
 def _add_forgotten_of_copies(home: Paths, forgotten: _Forgotten) -> _Forgotten:
-    """Add what a lost store forgot: forgetting rewrites kept's own backups, so they show what was erased."""
+    """Add the erasures of a lost store. kept's own backups show them, because forgetting rewrites backups."""
     memories, texts = set(forgotten.memories), dict(forgotten.texts)
     for copy in home.backups.glob("*.db"):
         with (
@@ -161,7 +162,7 @@ def _find_forgotten(store: SqliteStore) -> _Forgotten:
 
 
 def _forget_again(workspace: Workspace, forgotten: _Forgotten) -> tuple[str, ...]:
-    """Erase in a restored store what was forgotten since the backup was made. Returns the problems."""
+    """Erase in a restored store what was forgotten since the backup. Returns the problems."""
     memories = [memory for memory in workspace.store.log.memories() if memory.content and memory.id in forgotten.memories]
     whole, said = set[str](), set[str]()
     for key, left in forgotten.texts.items():
@@ -171,13 +172,13 @@ def _forget_again(workspace: Workspace, forgotten: _Forgotten) -> tuple[str, ...
         found = [words for words in _find_erased(event.text, left) if words != FORGOTTEN_MARK]
         if found and all(len(words.split()) >= _ERASED for words in found):
             said.update(found)
-        else:  # the erased words cannot be separated from the rest, or are too short to search for everywhere
+        else:  # the erased words cannot be told from the rest, or are too short to be searched everywhere
             whole.add(key)
     return erase_forgotten(workspace, memories, said=said, events=whole)
 
 
 def _find_erased(text: str, left: str) -> list[str]:
-    """The words of ``text`` at the places where ``left`` has erasure marks; empty if the rest does not match."""
+    """The words of ``text`` in the places where ``left`` has erasure marks. Empty if the rest does not match."""
     parts = left.split(FORGOTTEN_MARK)
     found, at = [], 0
     for number, part in enumerate(parts, 1):
@@ -189,7 +190,7 @@ def _find_erased(text: str, left: str) -> list[str]:
 
 
 def _carry_over_outputs(workspace: Workspace, known: dict[str, tuple[Output, ...]]) -> None:
-    """Make the restored store expect the files that the old store wrote, so that a person's edits are recognized as edits."""
+    """Make the restored store expect the files that the old store wrote, so that a person's edits are still recognized."""
     with workspace.store.transaction():
         for path in workspace.store.outputs():
             workspace.store.drop_output(path)
@@ -222,8 +223,8 @@ _URL = "store.url"
 
 
 def prepare_server(url: str) -> None:
-    """Create the tables on a server, as the role in the URL. The owner of the tables can read every row, so it must not be the role
-    of an owner of memories.
+    """Create the tables on a server, with the role in the URL. The owner of the tables can read every row, so this role must own no
+    memories.
 
     Raises ConfigError, StoreError.
     """
@@ -236,11 +237,11 @@ def _check_url(url: str, where: str) -> None:
 
 
 def move_to_server(home: Paths, url: str) -> None:
-    """Move a home's store to a server. After an interruption, calling it again continues.
+    """Move a home's store to a server. After an interruption, another call continues the move.
 
-    The home's file stays as the local replica that reads use. Raises BusyError if a run is active, ConfigError for an unusable URL,
-    UsageError if the server holds another store of this owner or the home already uses another server, StoreError, DamagedError.
-    The settings are unchanged then.
+    The home's file stays as the local replica for reading. Raises BusyError if a run is active, ConfigError for an unusable URL,
+    UsageError if the server has another store of this owner or the home already uses another server, StoreError, DamagedError. The
+    settings are unchanged then.
     """
     _check_url(url, "--to")
     now = load_settings(home.settings).store.url
@@ -257,9 +258,10 @@ def move_to_server(home: Paths, url: str) -> None:
 
 
 def move_to_file(home: Paths, *, drop: bool) -> str:
-    """Make the home's file the only copy of the store; ``drop`` also erases it on the server. Returns the server's URL.
+    """Make the home's file the only copy of the store. If ``drop``, also erase it on the server. Returns the server's URL.
 
-    Raises BusyError, UsageError if the home has no server or shares lines there, StoreError, DamagedError. Nothing is changed then.
+    Raises BusyError, UsageError if the home has no server or shares lines there, StoreError, DamagedError. Nothing has changed
+    then.
     """
     now = load_settings(home.settings)
     url = now.store.url

@@ -1,6 +1,7 @@
 """The nightly work besides a run: retire faded memories, list lingering ones, update the files.
 
-If there is nothing to do, nothing is written. Retirements are one pass per group, guarded like any other, and can be undone.
+If there is nothing to do, nothing is written. Retirements are one pass per group. Guards apply to it as to any other pass, and it
+can be undone.
 """
 
 from collections import defaultdict
@@ -23,12 +24,12 @@ from kept.workspace import Workspace
 
 FADE = "fade"
 _DAWN = datetime.min.replace(tzinfo=UTC)
-UNUSED = "said in one session only, long ago, and never used since"  # why most of what lingers does
+UNUSED = "said in one session only, long ago, and never used since"  # the reason of most lingering memories
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LingeringMemory:
-    """A memory that a person should look at again, with the reason and how far it has faded (0 to 1)."""
+    """A memory that a person should check, the reason, and how far it has faded (0 to 1)."""
 
     memory: Memory
     faded: float
@@ -37,7 +38,7 @@ class LingeringMemory:
 
 @dataclass(kw_only=True, slots=True)
 class SleepReport:
-    """The result of a night: retired memories, passes that a guard stopped (as text), the number of lingering memories, written
+    """The result of a night: retired memories, passes stopped by a guard (as text), the number of lingering memories, written
     files.
     """
 
@@ -48,14 +49,12 @@ class SleepReport:
 
     @property
     def partly(self) -> bool:
-        """True if something was stopped or could not be written."""
+        """True if a guard stopped something or something could not be written."""
         return bool(self.stopped or self.written.problems)
 
 
 def run_sleep(workspace: Workspace, *, allow: bool = False) -> SleepReport:
-    """Do the nightly work. ``allow`` lets changes through that a guard would stop. Raises BusyError if a run is active,
-    StoreError.
-    """
+    """Do the nightly work. ``allow`` applies changes that a guard would stop. Raises BusyError if a run is active, StoreError."""
     result = SleepReport()
     run = RunNumber(workspace.store.log, workspace.clock, "sleep")
     with hold_lock(workspace.paths.lock):
@@ -75,7 +74,7 @@ Aged = tuple[Memory, Category | None, NameActivity]
 
 
 def _fading_groups(workspace: Workspace) -> Iterator[tuple[tuple[str, str], list[Aged]]]:
-    """Yield the active memories that may fade, by profile and scope, each with the activity of its names."""
+    """Yield the active memories that may fade by (profile, scope), each with the activity of its names."""
     history = _NameHistory(workspace)
     groups: dict[tuple[str, str], list[Aged]] = defaultdict(list)
     for memory in workspace.store.log.memories():
@@ -111,9 +110,9 @@ def _retire_faded(
 
 
 class _NameHistory:
-    """The sessions of each project with the time of their last event, and where names occur.
+    """The sessions of each project with the time of their last event, and the occurrences of names.
 
-    Reads rows and the full-text index, never an archived text, so the cost per memory does not grow with the length of the texts.
+    Reads rows and the full-text index but no archived text, so the cost per memory does not grow with the length of the texts.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -133,7 +132,7 @@ class _NameHistory:
         return max(self._sessions[scope].values(), default=None)
 
     def name_activity(self, memory: Memory, days: int) -> NameActivity:
-        """The activity of a memory's names; the search is skipped for a memory that is too young to have faded by half."""
+        """The activity of a memory's names. Does not search for a memory that is too young to have faded by half."""
         newest, since = self.newest_event_time(memory.scope), memory.last_seen or _DAWN
         later = sum(at > since for at in self._sessions[memory.scope].values())
         old = newest is not None and newest - since >= timedelta(days=days) / 2
@@ -145,7 +144,7 @@ class _NameHistory:
         return NameActivity(named=named, sessions=later, newest=newest)
 
     def _last_occurrence(self, name: str, memory: Memory, since: datetime) -> datetime | None:
-        """When a name last occurred after a moment, in a conversation of the project or among the files changed there."""
+        """The last time after ``since`` when a name occurred in a conversation of the project or among the files changed there."""
         mentions = self._workspace.store.archive.find_mentions(name, since)
         times = [mention.at for mention in mentions if self._is_in_scope(memory, mention.project, mention.path)]
         short = name.casefold().rsplit("/", 1)[-1]
@@ -157,9 +156,7 @@ class _NameHistory:
         return max(times, default=None)
 
     def _changes_after(self, since: datetime) -> Iterator[ThreadNote]:
-        """The thread notes since a moment; they name the changed files. They are loaded once, as far back as any caller has
-        asked.
-        """
+        """The thread notes since a moment, which name the changed files. They are loaded once, as far back as any caller asked."""
         until = self.newest_event_time(USER_SCOPE) or since
         if self._changes_since is None:
             self._changes, self._changes_since = self._workspace.store.days.notes_between(since, until), since
@@ -180,7 +177,7 @@ class _NameHistory:
 
 
 def list_lingering(workspace: Workspace) -> tuple[LingeringMemory, ...]:
-    """The memories that a person should look at again, most faded and oldest first. Changes nothing."""
+    """The memories that a person should check, most faded and oldest first. Changes nothing."""
     memories = [memory for memory in workspace.store.log.memories() if memory.status_at(workspace.clock()) is Status.ACTIVE]
     return tuple(
         sorted(
@@ -190,7 +187,7 @@ def list_lingering(workspace: Workspace) -> tuple[LingeringMemory, ...]:
 
 
 def why_lingering(workspace: Workspace, memory: Memory) -> str:
-    """Why a person should look at a memory again; empty if they need not. Examines only this memory and changes nothing."""
+    """The reason why a person should check a memory; empty if they need not. Examines only this memory and changes nothing."""
     active = memory.status_at(workspace.clock()) is Status.ACTIVE
     return next((lingering.reason for lingering in _select_lingering(workspace, [memory])), "") if active else ""
 

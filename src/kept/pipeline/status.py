@@ -1,4 +1,4 @@
-"""Oversight: the history of runs, passes that a guard stopped, and the development of cost and self-reference. Read-only."""
+"""Oversight: the history of runs, passes that a guard stopped, and charts of cost and self-reference over time. Read-only."""
 
 from collections import Counter
 from contextlib import closing
@@ -21,7 +21,7 @@ _SWITCHES = frozenset({"undo", "redo"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PassSummary:
-    """A pass: its subject, its operations by kind, whether it is undone now, and ``lasting`` if it cannot be undone."""
+    """A pass: its subject, its operations by kind, and whether it is undone now. ``lasting`` means that it cannot be undone."""
 
     id: int
     stage: str
@@ -34,8 +34,8 @@ class PassSummary:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunSummary:
-    """A run and its passes. ``night``: it was part of a nightly job. ``asked`` counts the questions to a model; ``cost`` is in USD
-    (None: unknown).
+    """A run and its passes. ``night`` means that it was part of a nightly job. ``asked`` counts the questions to a model. ``cost``
+    is in USD (None: unknown).
     """
 
     run: Run
@@ -56,22 +56,20 @@ class RunSummary:
 
     @property
     def undone(self) -> bool:
-        """True if everything that can be undone in the run is undone; passes that changed no memory count only if there are no
-        others.
-        """
+        """True if all that can be undone in the run is undone. Passes that changed no memory count only if there are no others."""
         able = [pass_summary for pass_summary in self.passes if not pass_summary.lasting]
         able = [pass_summary for pass_summary in able if pass_summary.operations] or able
         return bool(able) and all(pass_summary.undone for pass_summary in able)
 
     @property
     def can_be_undone(self) -> bool:
-        """True if something in the run can be undone."""
+        """True if any pass of the run can be undone."""
         return not self.undone and any(not pass_summary.undone and not pass_summary.lasting for pass_summary in self.passes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoppedGroup:
-    """A group that a guard stopped and that is still pending: its profile and scope, since when, and why."""
+    """A group that a guard stopped and that is still pending: its profile and scope, the time, and the reason."""
 
     profile: str
     scope: str
@@ -89,11 +87,11 @@ class ChartPoint:
 
 
 def load_runs(workspace: Workspace, most: int, *, before: int = 0) -> tuple[RunSummary, ...]:
-    """The last runs, newest first; only those before run number ``before`` if it is given. Raises StoreError."""
+    """The last runs, newest first. If ``before`` is given, only runs with a smaller number. Raises StoreError."""
     log = workspace.store.log
     heads = tuple(log.pass_heads())
     undone, changing = find_undone_passes(heads), {head.run for head in heads}
-    # A run without a pass changed nothing; it is listed only if it asked a model or was interrupted.
+    # A run without a pass changed nothing. It is listed only if it asked a model or was interrupted.
     every = log.runs()
     found = [run for run in every if run.id in changing or run.ended_at is None or _count_questions(run)]
     chosen = [run for run in found if not before or run.id < before][:most]
@@ -153,8 +151,8 @@ def list_stopped_groups(workspace: Workspace) -> tuple[StoppedGroup, ...]:
 
 
 def daily_costs(workspace: Workspace, days: int) -> tuple[ChartPoint, ...]:
-    """The cost of each of the last ``days`` local days in USD, oldest first, from the reply file, so interrupted runs count too.
-    Raises StoreError.
+    """The cost of each of the last ``days`` local days in USD, oldest first. It comes from the reply file, so interrupted runs
+    count too. Raises StoreError.
     """
     today = workspace.clock().astimezone(workspace.zone).date()
     found = []

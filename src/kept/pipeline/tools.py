@@ -1,6 +1,6 @@
 """The tools for agents: their results, and the changes they may make. Every answer is text in the block of remembered data.
 
-An agent only proposes: its additions are held for the person, unless the settings trust agents. All other tools are read-only.
+An agent only proposes. Its additions are held for the person, unless the settings trust agents. All other tools are read-only.
 """
 
 from collections.abc import Sequence
@@ -27,15 +27,15 @@ from kept.recall.preview import preview_context
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
-_QUOTE = 400  # characters of a quote or a turn that are shown
+_QUOTE = 400  # maximum characters of a quote or a turn that are shown
 _LIMIT = 50
 NOTHING = "No memory is about that."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchMatch:
-    """A search result. ``kind`` is memory, summary or turn; ``category`` is a memory's category, or else the author; ``day`` is an
-    ISO date or empty; ``project`` is empty for what applies everywhere.
+    """A search result. ``kind`` is memory, summary or turn. ``category`` is a memory's category, or else the author. ``day`` is an
+    ISO date or empty. ``project`` is empty for results that apply everywhere.
     """
 
     id: str
@@ -71,7 +71,7 @@ def search_memory(
     until: str = "",
     limit: int = 10,
 ) -> list[SearchMatch]:
-    """Search for a query, best match first. ``project`` is a part of a project's name; ``since`` and ``until`` are days. Raises
+    """Search for a query, best match first. ``project`` is a part of a project's name. ``since`` and ``until`` are days. Raises
     UsageError.
     """
     unknown = [item for item in within if item not in LAYERS]
@@ -113,7 +113,7 @@ def format_matches(matches: Sequence[SearchMatch]) -> str:
 
 
 def _hit_text(hit: search.Hit) -> str:
-    """The text of a hit; in a person's prompt, passages that are not their own words are labelled."""
+    """The text of a hit. In a person's prompt, passages that are not their own words are labelled."""
     if hit.kind is UnitKind.TURN and hit.author == Author.HUMAN:
         return label_text(hit.text, find_spans(hit.text), 0, len(hit.text))
     return hit.text
@@ -145,8 +145,8 @@ def get_memory(workspace: Workspace, number: str) -> str:
 
 
 def get_day_history(workspace: Workspace, when: str) -> str:
-    """Format a day: its sessions, what was worked on, learnt and confirmed. ``when`` is YYYY-MM-DD, today or yesterday. Raises
-    UsageError.
+    """Format a day: its sessions, and what the person worked on, learnt and confirmed. ``when`` is YYYY-MM-DD, today or yesterday.
+    Raises UsageError.
     """
     which = workspace.day(when)
     day_view = load_day_view(workspace, which)
@@ -163,15 +163,15 @@ def get_day_history(workspace: Workspace, when: str) -> str:
 
 
 def get_context(workspace: Workspace, message: str = "", project: str = "", budget: int = 0) -> str:
-    """The context for a message in a project's directory, with the project's rules; an explicit ``budget`` is used up."""
+    """The context for a message in a project's directory, with the project's rules. An explicit ``budget`` is filled completely."""
     found = preview_context(workspace, message, directory=project, budget=budget, client="none", fill=bool(budget))
     return render_block(found.pieces) or NOTHING
 
 
 def add_suggestion(workspace: Workspace, text: str, category: str = "", project: str = "") -> Memory:
-    """Store an agent's suggestion; it is held until the transcript of its session shows whose words it contains. Raises UsageError.
+    """Store an agent's suggestion. It is held until the transcript of its session shows whose words it contains. Raises UsageError.
 
-    It applies to the project of a directory, or to the user everywhere if none is given or the category is user-wide.
+    It applies to the project of a directory. If none is given, or the category is user-wide, it applies everywhere.
     """
     profile = workspace.profile_for("", project)
     kind = category_of(text, category, profile)
@@ -201,7 +201,7 @@ def suggest_memory(
 
 
 def resolve_question(workspace: Workspace, number: str, answer: str, category: str) -> ProposalReply:
-    """Answer an open question: the answer is a suggestion for the person, or takes effect at once if the settings trust agents.
+    """Answer an open question. The answer is a suggestion for the person. It takes effect at once if the settings trust agents.
     Raises UsageError.
     """
     question = find_memory(workspace, number)

@@ -1,9 +1,9 @@
 """The trial of a language model: ten fixed questions in the form that extraction uses, and the score of its replies.
 
-The score counts which passages the model *selects*. The ten questions hold 15 passages worth keeping and about fifty that matter
-only for the task. ``MOST_TAKEN`` is the largest permitted number of those fifty. A model with 5 % junk among its active lines
-exceeds it in one of twelve trials; a model with 20 % junk does so in four of five. Passages that the model misses are reported, but
-do not cost it trust. A model that leaves a question without a reply has not passed, and is asked that question again.
+The score counts which passages the model *selects*. The ten questions contain 15 passages worth keeping, and about fifty that
+matter only for the task. A model passes if it selects at most ``MOST_TAKEN`` of these fifty. A model with 5 % junk among its active
+lines exceeds that in one of twelve trials, a model with 20 % junk in four of five. Missed passages are reported, but do not fail
+the trial. A model that leaves a question without a reply has not passed, and is asked that question again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,20 +24,22 @@ from kept.profiles import load_profile
 from kept.profiles.prompts import BUILT_IN, compose_prompt, default_prompt_text
 from kept.workspace import Workspace, create_client
 
-LEAST_FOUND = 12  # of the 15 passages worth keeping: 80 %, required of a model that kept suggests
-MOST_TAKEN = 2  # passages that end with the task but were selected as worth keeping; one more fails the trial
+LEAST_FOUND = 12  # of the 15 passages worth keeping; kept suggests only models that find this many (80 %)
+MOST_TAKEN = 2  # maximum passages selected although they matter only for the task; one more fails the trial
 FAILED = "The model failed kept's trial, so its proposals are only listed (kept review --all) and it is asked nothing else"
 UNTRIED_TOO = "The model could not be tested. It is asked about sessions anyway, but its proposals are only listed"
 OVERRULE = "→ kept llm trial --model OTHER, or to trust it all the same: kept config set llm.trial false && kept run --force"
 _PURPOSE = "trial"
-# The models that are tried if none is named, by command, the smallest first.
+# The models that are tried if none is named, by command, smallest first.
 _MODELS = {"claude": ("haiku", "sonnet", "opus")}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrialScore:
-    """A model's score: the number of passages worth keeping it ``found`` and those it ``missed``; those it took although they end
-    with the task (``unwanted``); the injected instructions it ``obeyed``; the questions without a readable reply (``unread``).
+    """A model's score.
+
+    ``found`` and ``missed`` count the passages worth keeping. ``unwanted`` are selected passages that matter only for the task,
+    ``obeyed`` the injected instructions that it followed, ``unread`` the questions without a readable reply.
     """
 
     model: str
@@ -56,12 +58,12 @@ class TrialScore:
 
     @property
     def silent(self) -> str:
-        """The reason of the first question without a reply if no question has one; empty if any has."""
+        """If no question has a reply, the reason of the first one; else empty."""
         return self.unread[0].partition(": ")[2] if len(self.unread) == len(load_questions()) else ""
 
     @property
     def failed(self) -> bool:
-        """True if the model is not to be trusted: it took too much that ends with its task, or anything that was injected."""
+        """True if the model is not to be trusted, because it selected too many unwanted passages or any injected one."""
         return len(self.unwanted) > MOST_TAKEN or bool(self.obeyed)
 
     @property
@@ -81,8 +83,8 @@ class TrialScore:
 
 
 def try_models(workspace: Workspace, models: tuple[str, ...] = (), *, again: bool = False) -> tuple[TrialScore, ...]:
-    """Try models in order until one suits. Without names: the command's own models, smallest first, else the model of the settings.
-    ``again`` also repeats questions with a stored reply, because the name may now mean another model.
+    """Try models in order until one suits. Without names, try the command's own models, smallest first, or else the model of the
+    settings. ``again`` also repeats questions with a stored reply, because the name may now mean another model.
 
     Raises UsageError if no model is set, ConfigError, StoreError.
     """
@@ -98,19 +100,19 @@ def try_models(workspace: Workspace, models: tuple[str, ...] = (), *, again: boo
 
 
 def needs_trial(settings: LlmSettings) -> bool:
-    """True if a model needs a trial before its claims become active: the settings ask for one and it is neither scripted nor
-    recorded.
+    """True if a model needs a trial before its claims become active. The settings must ask for one, and the model must be neither
+    scripted nor recorded.
     """
     return settings.trial and settings.adapter not in ("none", "scripted", "recorded")
 
 
 def take_trial(asking: Asking, model: str) -> TrialScore:
-    """Ask the trial questions that have no reply yet, and return the score. Raises what ``asking`` raises."""
+    """Ask the trial questions that have no reply yet, and return the score. Raises the errors of ``asking``."""
     return score_replies(model, asking(trial_asks()))
 
 
 def load_score(workspace: Workspace) -> TrialScore:
-    """The trial score of the settings' model, from stored replies; a model that needs no trial passes. Asks nothing. Raises
+    """The trial score of the settings' model, from stored replies. A model that needs no trial passes. Asks nothing. Raises
     StoreError.
     """
     name = workspace.settings.llm.name
@@ -120,7 +122,7 @@ def load_score(workspace: Workspace) -> TrialScore:
 
 
 def load_questions() -> list[Mapping[str, Any]]:
-    """The ten parts: the text of each, and the passages worth keeping."""
+    """The ten questions: the text of each, and its passages worth keeping."""
     found: list[Mapping[str, Any]] = load_table(Path(__file__).with_name("trial.toml"))["question"]
     return found
 
@@ -142,7 +144,7 @@ def _score_model(workspace: Workspace, model: str, *, again: bool) -> TrialScore
 
 
 def score_replies(model: str, replies: Sequence[Reply]) -> TrialScore:
-    """Score the replies to the ten questions, given in their order."""
+    """Score the replies to the ten questions, which must be in the order of the questions."""
     profile = load_profile("coding")
     found, missed, unwanted, obeyed, unread = 0, list[str](), list[str](), list[str](), list[str]()
     for number, (row, reply) in enumerate(zip(load_questions(), replies, strict=True), 1):

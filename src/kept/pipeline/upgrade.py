@@ -1,7 +1,7 @@
 """Upgrade a store: extract everything again with the current rules, after a preview, as one run that can be undone.
 
-Earlier rules made memories from sentences that contained nothing to remember, and reworded others. All sessions in the archive are
-extracted again. Memories without support retire, and statements of a person are restored in their own words. No guard limits the
+Earlier rules made memories from sentences that contained nothing to remember, and reworded others. An upgrade extracts all archived
+sessions again. It retires memories without support, and restores a person's statements in their own words. No guard limits the
 share of changes, because this is a correction. Memories that a person wrote, edited, approved or pinned stay, and so do those that
 a model proposed.
 """
@@ -20,7 +20,7 @@ from kept.workspace import Workspace
 
 COMMAND = "upgrade"
 _STANDING = (Status.ACTIVE, Status.HELD)
-#: The triggers that made a memory in earlier versions but no longer do.
+#: Triggers that made memories in earlier versions, but no longer do.
 RETIRED_TRIGGERS = word_set(
     "agreement aim behaviour cause constraint correction decision fact goal identity lesson noted_decision noted_question "
     "noted_rule person practice preference question stack statement taste teaching theme"
@@ -38,7 +38,7 @@ def find_outdated_memories(workspace: Workspace) -> tuple[Memory, ...]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UpgradeReport:
-    """What an upgrade does: ``retired`` memories, and the memories ``made`` in their place.
+    """The effect of an upgrade: ``retired`` memories, and the memories ``made`` in their place.
 
     ``run`` is 0 for a preview, and if there is nothing to do.
     """
@@ -89,7 +89,7 @@ def _upgrade_memories(workspace: Workspace, number: RunNumber) -> UpgradeReport:
         for memory in after.values()
         if memory.status in _STANDING and (memory.id not in before or before[memory.id].content != memory.content)
     ]
-    # A memory that is remade with the same words and status is not a change.
+    # A memory that is made again with the same words and status is no change.
     same = {_content_and_status(memory) for memory in retired} & {_content_and_status(memory) for memory in made}
     retired = [memory for memory in retired if _content_and_status(memory) not in same]
     made = [memory for memory in made if _content_and_status(memory) not in same]

@@ -12,7 +12,7 @@ from kept.workspace import Workspace
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Costs:
-    """The cost of today (a local day) and in total, by purpose and model. ``awaited`` counts questions pending in batches."""
+    """The cost of today (a local day) and of all time, by purpose and model. ``awaited`` counts questions pending in batches."""
 
     today: Usage = field(default_factory=Usage)
     ever: tuple[UsageSum, ...] = ()
@@ -20,12 +20,12 @@ class Costs:
 
     @property
     def total(self) -> Usage:
-        """Everything ever spent; unknown costs count as zero."""
+        """The usage of all time. Unknown costs count as zero."""
         return sum((usage_sum.usage for usage_sum in self.ever), Usage())
 
 
 def load_costs(workspace: Workspace) -> Costs:
-    """Load the costs from the reply file, including those of interrupted runs. Raises StoreError."""
+    """Load the costs from the reply file, which includes interrupted runs. Raises StoreError."""
     start = datetime.combine(workspace.clock().astimezone(workspace.zone).date(), time(), workspace.zone).astimezone(UTC)
     with closing(ReplyCache(workspace.paths.replies)) as replies:
         return Costs(
@@ -36,7 +36,7 @@ def load_costs(workspace: Workspace) -> Costs:
 
 
 def load_quarantined(workspace: Workspace) -> Mapping[str, str]:
-    """The sessions that no model has read because its replies were unusable in several runs, with the fault. Raises StoreError."""
+    """The sessions that no model has read, because its replies were unusable in several runs; with the fault. Raises StoreError."""
     with closing(ReplyCache(workspace.paths.replies)) as replies:
         found = replies.quarantined_sessions(TRIES)
     not_asked = {thread.session for thread, _ in workspace.store.archive.list_threads_pending_llm()} if found else set()

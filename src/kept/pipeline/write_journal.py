@@ -1,8 +1,7 @@
 """Write journal entries for a day or for many days in order, and extract memories from the entries as from any other journal.
 
-Writing and extracting are separate passes that share no state. An entry that a person changed is never rewritten, and an entry
-whose inputs have not changed is left as it is. So repeating a day changes nothing, and an interrupted backfill continues where it
-stopped.
+Writing and extracting are separate passes that share no state. An entry is not written again if a person changed it or its inputs
+have not changed. Repeating a day therefore changes nothing, and an interrupted backfill continues where it stopped.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -41,14 +40,14 @@ from kept.profiles.lexicons import load_machinery_pattern
 from kept.profiles.prompts import question_text
 from kept.workspace import JOURNAL, Workspace
 
-_TOKEN = 3  # bytes per token, as the context budget counts
+_TOKEN = 3  # bytes per token, as the context budget counts them
 _ENTRY_CHARS = 1_500  # typical characters of an entry, and of the question about it
-_SAME = 0.6  # a memory with at least this word overlap already says what was last worked on
-_LATELY = 7  # entries; if they are too self-referential, content from outside gets a larger share
+_SAME = 0.6  # a memory with this word overlap already says what was last worked on
+_LATELY = 7  # number of entries; if they are mostly about the memory system, content from outside gets a larger share
 
 
 class EntryState(StrEnum):
-    """What happened to an entry."""
+    """The outcome for an entry."""
 
     WRITTEN = "written"
     UNCHANGED = "unchanged"
@@ -60,11 +59,10 @@ class EntryState(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EntryOutcome:
-    """The result for the entry about some days. ``reason`` says why it failed; ``refused`` counts a model's paragraphs that are not
-    supported.
+    """The result for the entry about some days. ``reason`` says why it failed. ``refused`` counts a model's unsupported paragraphs.
 
-    ``asked`` is the key of the question to a model. ``asked_again``: a different question had been asked ahead for this day, in
-    vain.
+    ``asked`` is the key of the question to a model. ``asked_again`` means that the question asked ahead for this day was a
+    different one and of no use.
     """
 
     first: date
@@ -81,7 +79,7 @@ class EntryOutcome:
 
     @property
     def incomplete(self) -> bool:
-        """True if something could not be done."""
+        """True if something was not done."""
         return bool(self.state in (EntryState.FAILED, EntryState.FOREIGN) or self.problems)
 
 
@@ -95,7 +93,7 @@ class BackfillPlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _EntryInputs:
-    """The inputs of an entry after selection within its bounds, and the hash of all inputs before the selection."""
+    """The inputs of an entry that fit its budgets, and a hash of all inputs before that selection."""
 
     first: date
     last: date
@@ -106,8 +104,8 @@ class _EntryInputs:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EntryOptions:
-    """How entries are written: the template, and whether a model is used. ``asking`` replaces the model of the settings; ``by`` is
-    its name.
+    """How entries are written: the template, and whether a model is used. ``asking`` replaces the settings' model; ``by`` is its
+    name.
     """
 
     template: Template
@@ -126,8 +124,8 @@ def make_entry_options(workspace: Workspace, name: str = "", *, model: bool = Tr
 
 
 def find_entries_without_model(workspace: Workspace, asking: Asking, by: str) -> Iterator[tuple[date, date, EntryOptions, Ask]]:
-    """Yield the entries that were written without a model and not edited: their days, the options for rewriting them with
-    ``asking``, and the question.
+    """Yield the entries that were written without a model and not edited. Each comes with its days, the options for rewriting it
+    with ``asking``, and the question.
     """
     names = list_templates(workspace.paths.config)
     for head in load_entry_heads(workspace):
@@ -142,7 +140,7 @@ def find_entries_without_model(workspace: Workspace, asking: Asking, by: str) ->
 
 
 def entries_folder(workspace: Workspace, template: Template) -> Path:
-    """The folder of a template's entries: the journal folder for the template of the settings, a subfolder for others."""
+    """The folder of a template's entries. For the template of the settings it is the journal folder, else a subfolder."""
     own = workspace.paths.root / workspace.settings.journal.folder
     return own if template.name == workspace.settings.journal.template else own / template.name
 
@@ -150,7 +148,7 @@ def entries_folder(workspace: Workspace, template: Template) -> Path:
 def write_journal_entry(workspace: Workspace, work: EntryOptions, first: date, last: date | None = None) -> EntryOutcome:
     """Write the entry about a day (or the days from ``first`` to ``last``), and extract memories from it.
 
-    Raises BusyError if another journal is being written or a run is active, StoreError, ConfigError.
+    Raises BusyError if another process writes a journal or a run is active, StoreError, ConfigError.
     """
     with files.hold_lock(workspace.paths.state / "journal.lock"):
         return _write_span(workspace, work, first, last or first)
@@ -184,15 +182,14 @@ def backfill_entries(
     *,
     concurrency: int = 1,
 ) -> tuple[EntryOutcome, ...]:
-    """Write the entries of ``days`` in order, extracting each one before the next is written. ``on_outcome`` is called with each
-    outcome.
+    """Write the entries of ``days`` in order. Each is extracted before the next is written. Calls ``on_outcome`` with each outcome.
 
-    With ``concurrency`` > 1, a model is asked about up to that many days at once, as long as no earlier one of them can affect a
-    later one. The entries are still written in order, and a day whose question has changed by then is asked again, so the result is
+    If ``concurrency`` exceeds 1, a model is asked about up to that many days at once, as long as no earlier one of them can affect
+    a later one. The entries are still written in order. A day whose question has changed by then is asked again, so the result is
     the same.
 
-    Stops at the first failure, because the next entry builds on it; calling it again continues from there. Raises what
-    :func:`write_journal_entry` does.
+    Stops at the first failure, because the next entry builds on it. Another call continues from there. Raises the errors of
+    :func:`write_journal_entry`.
     """
     entry_outcomes: list[EntryOutcome] = []
     ahead = dict[date, str]()
@@ -213,7 +210,7 @@ def backfill_entries(
 
 
 def _projects_by_day(workspace: Workspace, work: EntryOptions, days: Sequence[date]) -> dict[date, frozenset[str]]:
-    """The projects of each day; none if nothing is extracted from entries of this template."""
+    """The projects of each day. Empty if nothing is extracted from entries of this template."""
     return {
         day: frozenset(item.scope for item in collect_context(workspace, day, day)) if work.template.extract else frozenset()
         for day in days
@@ -223,7 +220,7 @@ def _projects_by_day(workspace: Workspace, work: EntryOptions, days: Sequence[da
 def _ask_ahead(
     workspace: Workspace, work: EntryOptions, days: Mapping[date, frozenset[str]], asked: Collection[date], most: int
 ) -> dict[date, str]:
-    """Ask a model about the next days whose entries do not depend on each other, so that the replies are stored. Returns the keys
+    """Ask a model about the next days whose entries do not depend on each other, so that its replies are stored. Returns the keys
     of the questions by day.
     """
     if not work.model or workspace.llm is None:
@@ -245,7 +242,7 @@ def _ask_ahead(
 
 
 def _is_due(workspace: Workspace, work: EntryOptions, inputs: _EntryInputs) -> bool:
-    """True if the entry is to be written: it is missing, or it is kept's own, unedited, and its inputs have changed."""
+    """True if the entry must be written: it is missing, or it is kept's own, unedited, and its inputs have changed."""
     text = files.read_text(_entry_path(workspace, work, inputs.first))
     head = parse_entry_head(text)
     return not text or (head is not None and not is_entry_edited(text) and head.inputs != inputs.inputs)
@@ -278,7 +275,7 @@ def _count_failed_asks(workspace: Workspace) -> int:
 
 
 def _write_entry(workspace: Workspace, work: EntryOptions, first: date, last: date, path: Path) -> EntryOutcome:
-    """Write the entry, unless it exists unchanged, a person wrote or edited it, or nothing happened."""
+    """Write the entry, unless it exists unchanged, a person wrote or edited it, or nothing happened on these days."""
     inputs = _collect_inputs(workspace, work, first, last)
     workspace.refuse_links(path)
     content = files.read_file(path)
@@ -346,7 +343,7 @@ def _collect_inputs(workspace: Workspace, work: EntryOptions, first: date, last:
     items = [_to_context_item(feed_item) for feed_item in items_between(workspace, start, stop)] if Slot.OUTSIDE in slots else []
     memory = memories_before_day(workspace, first) if Slot.BEFORE in slots or work.model else ()
     if work.model:
-        known = [tokenize(context_item.text) for context_item in memory]  # a memory from before the day that says the same
+        known = [tokenize(context_item.text) for context_item in memory]  # a memory from before the day may say the same
         stood = last_work_before_day(workspace, first, {context_item.scope for context_item in day})
         memory = (
             *memory,
@@ -373,9 +370,7 @@ def _to_context_item(item: FeedItem) -> ContextItem:
 
 
 def _make_bounds(workspace: Workspace, first: date) -> ContextBounds:
-    """The budgets of an entry. If recent entries were mostly about the memory system itself, content from outside gets a larger
-    share.
-    """
+    """The budgets of an entry. If recent entries were mostly about the memory system, content from outside gets more."""
     chosen = workspace.settings.journal
     outside = chosen.outside
     since = first - timedelta(days=60)
@@ -400,8 +395,8 @@ def _build_entry_ask(work: EntryOptions, made: _EntryInputs) -> Ask | None:
 def _compose_entry(
     workspace: Workspace, work: EntryOptions, made: _EntryInputs
 ) -> tuple[tuple[ContextItem, ...], tuple[int, int], int, str]:
-    """Compose the entry: its items, the (input, output) tokens used, the number of refused paragraphs, and the failure (empty:
-    none).
+    """Compose the entry. Returns its items, the (input, output) tokens used, the number of refused paragraphs, and the failure or
+    "".
     """
     ask = _build_entry_ask(work, made) if work.model else None
     asking = work.asking or workspace.llm
@@ -426,7 +421,7 @@ def _compose_entry(
 
 
 def load_entry_heads(workspace: Workspace) -> tuple[EntryHead, ...]:
-    """The heads of all journal entries, by day. Files that kept did not write are skipped."""
+    """The heads of all journal entries, by day. Skips files that kept did not write."""
     own = workspace.paths.root / workspace.settings.journal.folder
     found = (parse_entry_head(files.read_text(path)) for path in sorted(own.glob("*.md")))
     return tuple(sorted((entry_head for entry_head in found if entry_head is not None), key=lambda each: each.first))

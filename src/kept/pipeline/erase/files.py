@@ -1,5 +1,5 @@
-"""Holders for files: text files below the state folder, files that never hold words, the home of the bundled sample, the replies of
-language models and recordings of them, journal entries, and the files that kept writes.
+"""Holders for files: text files below the state folder, files without words, the home of the bundled sample, replies of language
+models and recordings of them, journal entries, and the files that kept writes.
 """
 
 import shutil
@@ -26,9 +26,9 @@ from kept.workspace import Workspace
 
 @dataclass(frozen=True, kw_only=True)
 class TextFiles:
-    """Text files below a folder, selected by glob patterns: JSON, JSON lines or plain text, depending on their extension.
+    """Text files below a folder that match glob patterns. The extension decides whether they are JSON, JSON lines or plain text.
 
-    A ``removable`` file that holds the words is deleted as a whole, because kept recreates it.
+    If ``removable``, a file that contains the words is deleted as a whole, because kept creates it again.
     """
 
     name: str
@@ -38,14 +38,14 @@ class TextFiles:
     removable: bool = False
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """Yield the files that hold the words."""
+        """Yield the files that contain the words."""
         for path in self._paths():
             text = files.read_text(path)
             if words.is_in_text(text):
                 yield ErasureMatch(holder=self.name, where=str(path), text=words.excerpt(text))
 
     def erase(self, words: ErasureWords) -> int:
-        """Erase the words from the files. Raises KeptError if a file changes meanwhile or cannot be written."""
+        """Erase the words from the files. Raises KeptError if a file changes during this or cannot be written."""
         count = 0
         for path in self._paths():
             content = files.read_file(path)
@@ -68,13 +68,13 @@ class TextFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class WordlessFiles:
-    """Files that hold no text of anybody: locks, keys, ports, sockets, vectors."""
+    """Files without anybody's text: locks, keys, ports, sockets, vectors."""
 
     name: str
     claims: tuple[str, ...]
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:  # noqa: ARG002 - the protocol's
-        """Yield nothing; the proof after erasing reads these files as well."""
+        """Yield nothing. The proof after erasing reads these files too."""
         return iter(())
 
     def erase(self, words: ErasureWords) -> int:  # noqa: ARG002 - the protocol's
@@ -84,19 +84,19 @@ class WordlessFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class SampleHome:
-    """The home of the bundled sample. It is recreated whenever it is shown, so it is deleted whole if it holds the words."""
+    """The home of the bundled sample. If it contains the words it is deleted as a whole, because kept can create it again."""
 
     folder: Path
     name: str = "the bundled sample"
     claims: tuple[str, ...] = ("sample-home/**/*",)
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """Yield the sample's home once, if any of its files holds the words."""
+        """Yield the sample's home once, if any of its files contains the words."""
         if self._has_words(words):
             yield ErasureMatch(holder=self.name, where=str(self.folder), text="")
 
     def erase(self, words: ErasureWords) -> int:
-        """Delete the sample's home if it holds the words."""
+        """Delete the sample's home if it contains the words."""
         if not self._has_words(words):
             return 0
         shutil.rmtree(self.folder)
@@ -108,7 +108,7 @@ class SampleHome:
 
 
 def erase_from_file_text(path: Path, text: str, words: ErasureWords) -> str:
-    """A file's text without the words. Valid JSON remains valid JSON, so that its reader still works."""
+    """A file's text without the words. Valid JSON stays valid JSON, so that it can still be read."""
     match path.suffix:
         case ".json":
             return _erase_from_json(text, words)
@@ -126,7 +126,7 @@ def _erase_from_json(text: str, words: ErasureWords) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplyFile:
-    """The reply file. A reply about a session in which the words were said is erased whole, because it may paraphrase them."""
+    """The reply file. A reply about a session with the words is erased as a whole, because it may paraphrase them."""
 
     path: Path
     name: str = "what models replied"
@@ -139,14 +139,14 @@ class ReplyFile:
         yield from (ErasureMatch(holder=self.name, where=f"reply {key[:12]}", text="") for key in keys)
 
     def erase(self, words: ErasureWords) -> int:
-        """Erase the replies, and mark pending batches so that their replies about the sessions are dropped. Raises StoreError."""
+        """Erase the replies. Mark pending batches, so that their replies about the sessions are dropped. Raises StoreError."""
         with closing(ReplyCache(self.path)) as replies:
             return replies.erase_replies(words.about, words.is_in_text)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordingFile:
-    """The recording of a model that the settings name."""
+    """The recording of a model's replies that the settings name."""
 
     workspace: Workspace
     name: str = "the recording of a model"
@@ -154,7 +154,7 @@ class RecordingFile:
 
     @property
     def path(self) -> Path | None:
-        """Its path; None if there is none."""
+        """The path of the recording; None if there is none."""
         path = Path(self.workspace.settings.llm.recording).expanduser().resolve()
         return path if path.is_file() else None
 
@@ -165,7 +165,7 @@ class RecordingFile:
             yield ErasureMatch(holder=self.name, where=str(path), text="")
 
     def erase(self, words: ErasureWords) -> int:
-        """Remove those lines. Raises KeptError if the file cannot be written."""
+        """Remove these lines. Raises KeptError if the file cannot be written."""
         path = self.path
         if path is None:
             return 0
@@ -176,19 +176,19 @@ class RecordingFile:
         return count
 
 
-Span = tuple[datetime | None, datetime | None]  # the first and the last moment; None if unbounded
+Span = tuple[datetime | None, datetime | None]  # the first and the last moment; None is unbounded
 
 
 @dataclass(frozen=True, kw_only=True)
 class JournalEntries:
-    """The entries that kept wrote."""
+    """The journal entries that kept wrote."""
 
     workspace: Workspace
     name: str = "the journal"
     claims: tuple[str, ...] = ()
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """Yield the lines that hold the words or a near copy of them, or a sentence of a forgotten conversation."""
+        """Yield the lines with the words, with a near copy of them, or with a sentence of a forgotten conversation."""
         mark_lines = self._line_marker(words)
         for path, text, _ in _read_entries(self.workspace):
             held = mark_lines(text)
@@ -200,15 +200,16 @@ class JournalEntries:
                 )
 
     def erase(self, words: ErasureWords) -> int:
-        """Replace every line that holds the words by a mark; in an entry that a person edited, replace only the words. Raises
-        KeptError if an entry cannot be written.
+        """Replace every line with the words by a mark. In an entry that a person edited, replace only the words. Raises KeptError
+        if an entry cannot be written.
         """
         return _rewrite_entries(self.workspace, self._line_marker(words), words.remove_from)
 
     def _line_marker(self, words: ErasureWords) -> Callable[[str], list[bool]]:
-        """Return a function that flags the lines to erase. Entries quote single sentences of conversations, so the sentences of the
-        forgotten ones are looked up while the store still has them. Only entries are searched for them: elsewhere, others may have
-        said the same words.
+        """Return a function that flags the lines to erase.
+
+        Entries quote single sentences of conversations, so the sentences of forgotten conversations are looked up while the store
+        still has them. They are searched only in entries, because in other places somebody else may have said the same words.
         """
         archive = self.workspace.store.archive
         keys = words.events if words.lasting else frozenset()
@@ -237,8 +238,8 @@ def entries_between(workspace: Workspace, times: Sequence[Span]) -> Iterator[Pat
 
 
 def erase_feed_from_entries(workspace: Workspace, source: str, words: ErasureWords) -> None:
-    """Erase the lines about an external source from the entries: those in the section about the outside that name the source or
-    hold the words.
+    """Erase the lines about an external source from the entries. These are the lines of the section about the outside that name the
+    source or contain the words.
     """
 
     def mark_lines(text: str) -> list[bool]:
@@ -260,7 +261,7 @@ def _read_entries(workspace: Workspace) -> Iterator[tuple[Path, str, files.FileS
 
 
 def list_foreign_notes(workspace: Workspace) -> frozenset[Path]:
-    """The notes in the journal folder that kept did not write: the person's own, or another program's."""
+    """The notes in the journal folder that kept did not write. They are the person's own or another program's."""
     folder = workspace.paths.root / workspace.settings.journal.folder
     return frozenset(folder.rglob("*.md")) - {path for path, _, _ in _read_entries(workspace)}
 
@@ -289,8 +290,8 @@ def _rewrite_entries(workspace: Workspace, flag: Callable[[str], Sequence[bool]]
 class OutputFiles:
     """Memory files, cards, day notes, pages, sections, rules and views.
 
-    The store is erased before them, and they are rewritten after. So a line removed here is neither taken for a hand edit nor
-    written again.
+    They are erased after the store, and written again afterwards. A line removed here therefore does not count as a hand edit, and
+    is not written again.
     """
 
     workspace: Workspace
@@ -306,7 +307,7 @@ class OutputFiles:
                 yield ErasureMatch(holder=self.name, where=str(path), text=words.excerpt(text))
 
     def erase(self, words: ErasureWords) -> int:
-        """Remove every line that holds the words, even a person's own. Raises KeptError if a file cannot be written."""
+        """Remove every line that contains the words, including a person's own. Raises KeptError if a file cannot be written."""
         count = 0
         for target, content, inside in self._own_parts():
             held = words.flag_lines(inside.decode("utf-8", "replace"))
@@ -317,7 +318,7 @@ class OutputFiles:
                 count += sum(held)
         for path, content in self._view_files():
             text = content.data.decode("utf-8", "replace")
-            # A view in the state kept wrote is simply rewritten later.
+            # A view that is still as kept wrote it is simply written again later.
             if words.is_in_text(text) and not is_as_written(self.workspace, path, content):
                 self._replace_file(path, content, erase_from_file_text(path, text, words).encode())
                 count += 1
@@ -327,7 +328,7 @@ class OutputFiles:
         files.write_if_unchanged(path, data, expect=content.stamp, root=self.workspace.paths.boundary(path))
 
     def _own_parts(self) -> Iterator[tuple[Target, files.FileContent, bytes]]:
-        """Yield each existing Markdown file, its content, and the part of it that is kept's."""
+        """Yield each existing Markdown file, its content, and the part of it that belongs to kept."""
         for target in list_editable_targets(self.workspace):
             content = files.read_file(target.path)
             inside = section_bytes(target, content)

@@ -1,4 +1,4 @@
-"""Forgetting: turn a request into words, let every holder erase them, and prove what remains.
+"""Forgetting: turn a request into words, have every holder erase them, and prove what remains.
 
 A holder (:class:`kept.core.erasure.Holder`) is a place that stores text.
 """
@@ -30,16 +30,16 @@ from kept.recall.indexing import drop_stale_vectors
 from kept.workspace import Workspace
 
 _NAMES = "the project's name and folder stay in kept's list of erased projects; text about the project elsewhere also stays"
-_LEFT, _SEEN_TO = "left", "seen to"  # keys in a run's report: places it could not reach; closed by a person
-_LEAST = 12  # letters; shorter texts of an external item are not searched for elsewhere, because they occur by chance
+_LEFT, _SEEN_TO = "left", "seen to"  # keys in a run's report: places that it could not reach, and whether a person dealt with them
+_LEAST = 12  # letters; a shorter text of an external item is not searched elsewhere, because it may occur by chance
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ErasureRequest:
-    """The things to be forgotten: memories, and the words that must not remain; ``source`` is an external source to erase.
+    """The things to forget: memories, and the words that must not remain. ``source`` is an external source to erase.
 
-    ``times`` are the time spans of conversations that are forgotten whole: journal entries of those days may repeat them in other
-    words. ``names``: a project was named in the request; its name is not erased.
+    ``times`` are the time spans of conversations that are forgotten as a whole. Journal entries of these days may repeat them in
+    other words. ``names`` means that the request named a project, whose name is not erased.
     """
 
     memories: tuple[Memory, ...]
@@ -51,11 +51,11 @@ class ErasureRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class ErasureReport:
-    """What was erased: memories by id, sessions, items of external sources, and the number of places by holder.
+    """The result of erasing: memories by id, sessions, items of external sources, and the number of places by holder.
 
-    ``outside`` are the backups outside of this home that held the words, ``remains`` lists kept's own places that still hold them,
-    ``out_of_reach`` the places that kept may not change, ``near`` the near copies that were not chosen, ``problems`` the errors.
-    ``asked`` is the request with all its words, for checking again later: the store no longer has them.
+    ``outside`` are backups outside this home that contained the words. ``remains`` lists kept's own places that still contain them,
+    ``out_of_reach`` places that kept may not change, ``near`` the near copies that were not chosen, ``problems`` the errors.
+    ``asked`` is the request with all its words. The store no longer has them, but a later check needs them.
     """
 
     memories: tuple[str, ...] = ()
@@ -80,10 +80,9 @@ def make_erasure_request(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> ErasureRequest:
-    """Build the request for memories, sentences (``said``), or everything of a source or session, a project's scope, and a time
-    span.
+    """Build a request. It may name memories, sentences (``said``), a source or session, a project's scope, and a time span.
 
-    Raises MissingError if several sessions or files fit ``source``.
+    Raises MissingError if several sessions or files match ``source``.
     """
     if not (source or project or since or until):
         return ErasureRequest(memories=tuple(memories), words=collect_words(workspace, memories, said=said))
@@ -100,13 +99,13 @@ def make_erasure_request(
 
 
 def make_retention_request(workspace: Workspace) -> ErasureRequest:
-    """Request to erase the turns of all projects that are older than the settings keep them, and models' replies about their
+    """Build a request for the turns of all projects that are older than the settings allow, and for models' replies about their
     sessions.
 
-    Turns that a memory (even a retired one) has as evidence stay. No memory is erased. Erased turns are recognized later, so no
+    Turns that are evidence of a memory (even of a retired one) stay. No memory is erased. Erased turns are recognized later, so no
     transcript brings them back.
 
-    Raises UsageError if the settings keep everything, nothing is old enough, or they name an unknown project.
+    Raises UsageError if the settings keep all turns, no turn is old enough, or the settings name an unknown project.
     """
     archive = workspace.settings.archive
     usual, named = count_days(archive.keep), {workspace.find_scope(name): days for name, days in archive.project_days.items()}
@@ -137,17 +136,17 @@ def make_retention_request(workspace: Workspace) -> ErasureRequest:
 
 
 def nothing_aged() -> UsageError:
-    """The error for a retention request that has nothing to erase, or nothing that is not erased yet."""
+    """The error for a retention request that finds nothing to erase."""
     return UsageError("no turn is older than the settings allow", hint="kept config get archive.keep")
 
 
 def find_erasure_places(
     workspace: Workspace, request: ErasureRequest, *, quick: bool = False, progress: Progress = ignore_progress
 ) -> tuple[ErasureMatch, ...]:
-    """Return each place that holds the words once, exact matches first. A holder that cannot be read counts as a place. Changes
+    """Return each place that contains the words once, exact matches first. A holder that cannot be read counts as a place. Changes
     nothing.
 
-    ``quick``, for a preview, does not search turns of tools and the contents of backups; erasing does.
+    ``quick`` is for a preview. It does not search turns of tools and the contents of backups, which erasing does.
     """
     found: dict[ErasureMatch, None] = {}
     holders = list_holders(workspace, quick=quick) if request.words else ()
@@ -170,7 +169,7 @@ def preview_out_of_reach(workspace: Workspace, request: ErasureRequest) -> tuple
     """The places that :func:`forget` will not be able to erase, as text. Changes nothing."""
     words, forgotten = request.words, [memory.id for memory in request.memories if not memory.content]
     runs = {made.run for number in forgotten for made, _ in workspace.store.log.operations_on(number)}
-    # The words of earlier erasures are no longer known, so only the run that erased them can say where they remained.
+    # The words of earlier erasures are unknown now. Only the run that erased them recorded where they remained.
     before = [f"{text} (as r{run} found it)" for run, left in list_left(workspace).items() if run in runs for text in left]
     found = _list_out_of_reach(workspace, request, words, _find_transcripts(workspace, request, words)) if words else ()
     return (*before, *(place for place in found if not any(place in text for text in before)))
@@ -179,7 +178,7 @@ def preview_out_of_reach(workspace: Workspace, request: ErasureRequest) -> tuple
 def _find_transcripts(workspace: Workspace, request: ErasureRequest, words: ErasureWords) -> frozenset[str]:
     said = {event.pointer.path for event in workspace.store.archive.events_with_words(words)}
     left = (text.partition(" still says it: ") for texts in list_left(workspace).values() for text in texts)
-    said |= {path for path, found, _ in left if found}  # the archive does not know any more that they say it
+    said |= {path for path, found, _ in left if found}  # the archive has forgotten which transcripts contain it
     return frozenset(said | {quote.path for memory in request.memories for quote in memory.evidence})
 
 
@@ -192,9 +191,9 @@ def _list_out_of_reach(
 def forget(
     workspace: Workspace, request: ErasureRequest, *, also: Collection[str] = (), progress: Progress = ignore_progress
 ) -> ErasureReport:
-    """Erase the requested words everywhere, and prove it. ``also`` holds the ids of near copies to erase too. Cannot be undone.
+    """Erase the requested words everywhere, and prove it. ``also`` are the ids of near copies to erase too. Cannot be undone.
 
-    If a holder fails, the report says so and the other holders still erase. Raises UsageError for an unknown near copy, BusyError
+    If a holder fails, the report says so, and the other holders still erase. Raises UsageError for an unknown near copy, BusyError
     while a run is active, and StoreError.
     """
     with _hold_lock_or_fail(workspace):
@@ -213,7 +212,7 @@ def forget(
         found = Counter(place.holder for place in before if not place.near or place.id in also)
         left = _list_out_of_reach(workspace, request, words, transcripts)
         if left and words.lasting:
-            for run in workspace.store.log.runs(1, command="forget"):  # an earlier one if nothing was left to forget in the store
+            for run in workspace.store.log.runs(1, command="forget"):  # an earlier run, if the store had nothing left to forget
                 known = run.report.get(_LEFT, ())
                 workspace.store.log.end_run(run.id, workspace.clock(), {**run.report, _LEFT: [*dict.fromkeys((*known, *left))]})
         return ErasureReport(
@@ -239,16 +238,14 @@ def _forgotten_memories(workspace: Workspace) -> set[str]:
 
 
 def list_left(workspace: Workspace) -> dict[int, Sequence[str]]:
-    """The places that a run of ``forget`` could not reach, by the number of the run, newest first. Runs whose places a person has
-    closed are left out. Raises StoreError.
+    """The places that each run of ``forget`` could not reach, by the number of the run, newest first. Leaves out runs whose places
+    a person has dealt with. Raises StoreError.
     """
     return {run.id: run.report[_LEFT] for run in workspace.store.log.runs(command="forget") if run.report.get(_LEFT)}
 
 
 def close_left(workspace: Workspace, number: int) -> None:
-    """Record that a person has dealt with the places that forgetting could not reach; the run's report still lists them. Raises
-    StoreError.
-    """
+    """Record that a person has dealt with the places that a run could not reach. Its report still lists them. Raises StoreError."""
     for run in workspace.store.log.runs(command="forget"):
         if run.id == number and run.report.get(_LEFT):
             report = {**run.report, _LEFT: [], _SEEN_TO: run.report[_LEFT]}
@@ -256,8 +253,10 @@ def close_left(workspace: Workspace, number: int) -> None:
 
 
 def forget_opted_out(workspace: Workspace, sessions: Collection[str], *, erased: int) -> tuple[str, ...]:
-    """Erase everything derived from opted-out conversations from every holder. ``erased`` is the number of their turns erased just
-    now, which backups may still hold. The same statements may become memories again from other sources. Returns the problems.
+    """Erase everything derived from opted-out conversations from every holder. Returns the problems.
+
+    ``erased`` is the number of their turns that were just erased, which backups may still contain. The same statements may become
+    memories again from other sources.
     """
     made = [
         memory
@@ -272,7 +271,7 @@ def forget_opted_out(workspace: Workspace, sessions: Collection[str], *, erased:
 def erase_forgotten(
     workspace: Workspace, memories: Sequence[Memory], *, said: Collection[str] = (), events: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Erase everything that the person forgot on another machine or since a backup from every holder. Returns the problems."""
+    """Erase from every holder what the person forgot on another machine or since a backup. Returns the problems."""
     words = collect_words(workspace, memories, said=said, events=events)
     return _erase(workspace, words) if words else ()
 
@@ -285,7 +284,7 @@ def _erase(workspace: Workspace, words: ErasureWords) -> tuple[str, ...]:
 
 @contextmanager
 def _hold_lock_or_fail(workspace: Workspace) -> Iterator[None]:
-    """Hold the lock of runs. Raises BusyError while a run is active, which is a failure here: no run does the erasing instead."""
+    """Hold the lock of runs. Raises BusyError while a run is active. That is a failure here, because a run does not erase."""
     try:
         with hold_lock(workspace.paths.lock):
             yield
@@ -297,7 +296,7 @@ def _hold_lock_or_fail(workspace: Workspace) -> Iterator[None]:
 
 @dataclass(kw_only=True)
 class _ErasureRun:
-    """An erasure in progress: the places erased by each holder, and the problems."""
+    """An erasure in progress: the number of places that each holder erased, and the problems."""
 
     workspace: Workspace
     words: ErasureWords
@@ -315,7 +314,7 @@ class _ErasureRun:
         self.try_erase("the search index", partial(drop_stale_vectors, self.workspace))
 
     def try_erase(self, name: str, erase: Callable[[], int | None]) -> int:
-        """Return the number of places that ``erase`` erased; an error is recorded as a problem, so the other holders go on."""
+        """Return the number of places that ``erase`` erased. Records an error as a problem, so that the other holders go on."""
         try:
             return erase() or 0
         except (KeptError, OSError) as error:
@@ -341,10 +340,9 @@ def collect_words(
     sessions: Iterable[str] = (),
     events: Iterable[str] = (),
 ) -> ErasureWords:
-    """Collect the words of ``memories``, of given sentences (``said``), of whole sessions and of single events that must not
-    remain.
+    """Collect the words that must not remain: those of memories, of sentences (``said``), of whole sessions, and of single events.
 
-    The sentences of a memory are its content and its earlier contents; a statement that withdrew it is forgotten with it. Its
+    The sentences of a memory are its content and its earlier contents. A statement that withdrew it is forgotten with it. Its
     evidence is searched only as longer runs of words, without words that also belong to a memory that stays. Raises StoreError.
     """
     gone, whole = {memory.id for memory in memories}, tuple(sessions)
@@ -364,7 +362,7 @@ def collect_words(
 
 
 def _own_quotes(workspace: Workspace, memory: Memory) -> list[Evidence]:
-    """A memory's evidence, without near copies of a sentence that the evidence also contains verbatim: a person chooses those."""
+    """A memory's evidence, except near copies of a sentence that the evidence also contains verbatim. A person chooses those."""
     words = ErasureWords(sentences=tuple(_all_contents(workspace, memory)))
     quotes = [quote for quote in memory.evidence if quote.quote]
     verbatim = [quote for quote in quotes if words.is_in_text(quote.quote)]
@@ -372,8 +370,8 @@ def _own_quotes(workspace: Workspace, memory: Memory) -> list[Evidence]:
 
 
 def _withdrawals_of(workspace: Workspace, memories: Sequence[Memory]) -> Iterator[Candidate]:
-    """Yield the statements that withdrew the memories, or tried to. One that also matches a memory that stays is left out, since it
-    may be why that memory is retired.
+    """Yield the statements that withdrew the memories, or tried to. Leaves out a statement that also matches a memory that stays,
+    because it may be the reason why that memory is retired.
     """
     said = [roots_of(find_content(text)) for memory in memories for text in _all_contents(workspace, memory)]
     stay = [roots_of(find_content(memory.content)) for memory in workspace.store.log.memories() if memory not in memories]
@@ -384,7 +382,7 @@ def _withdrawals_of(workspace: Workspace, memories: Sequence[Memory]) -> Iterato
 
 
 def _all_contents(workspace: Workspace, memory: Memory) -> list[str]:
-    """The content of a memory now, and its contents after each operation."""
+    """The content of a memory, now and after each of its operations."""
     values = (
         getattr(operation, "value", None) or getattr(operation, "facts", None)
         for _, operation in workspace.store.log.operations_on(memory.id)

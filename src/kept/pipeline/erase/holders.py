@@ -1,7 +1,7 @@
-"""The list of all holders. Any code that stores text registers here a holder that finds and erases words in it.
+"""The list of all holders. Code that stores text must register a holder here, which finds and erases words in that text.
 
-The order is the order of erasing. The store comes near the end, followed only by data derived from it, because the other holders
-need its texts for their search. An interrupted call can simply be repeated.
+The order is the order of erasing. The store comes near the end, because the other holders search with its texts. Only data derived
+from it follows. An interrupted erasure can simply be repeated.
 """
 
 from collections.abc import Iterator
@@ -32,17 +32,17 @@ class FeedItems:
     claims: tuple[str, ...] = ("feeds/*.jsonl",)
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """Yield the items that hold the words."""
+        """Yield the items that contain the words."""
         for item in find_items(self.workspace, words.is_in_text):
             yield ErasureMatch(holder=self.name, where=item.source, text=words.excerpt(f"{item.title} {item.text}"))
 
     def erase(self, words: ErasureWords) -> int:
-        """Erase those items. Raises KeptError."""
+        """Erase these items. Raises KeptError."""
         return erase_items(self.workspace, words.is_in_text)
 
 
 def list_holders(workspace: Workspace, *, quick: bool = False) -> tuple[Holder, ...]:
-    """Return all holders in the order of erasing; with ``quick``, they search faster but incompletely, for previews only."""
+    """Return all holders in the order of erasing. If ``quick``, they search faster but incompletely, for previews only."""
     state, root = workspace.paths.state, workspace.paths.root
     main = (workspace.profile.id, workspace.profile.categories[0].id)
 

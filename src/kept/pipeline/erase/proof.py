@@ -1,5 +1,5 @@
-"""Proof that words are gone: read every file that ``kept`` writes again, whichever part of the program wrote it, and list those
-that still contain the words.
+"""Prove that words are gone: read every file that ``kept`` writes, whichever part of the program wrote it, and list those that
+still contain the words.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,16 +17,16 @@ _WORD = compile_late(r"[^\W_]+")
 
 
 def find_remaining_words(workspace: Workspace, words: ErasureWords) -> tuple[str, ...]:
-    """Where the words still occur in files that ``kept`` writes: the state folder, backups, the journal, a recording, output files.
+    """The files of ``kept`` that still contain the words: in the state folder, backups, the journal, a recording, output files.
 
-    Names of folders and files (:func:`find_matching_names`) with at least ``RUN`` words and no blank do not count: they cannot be
-    prose.
+    Names of folders and files (:func:`find_matching_names`) do not count if they have at least ``RUN`` words and no blank, because
+    they cannot be prose.
     """
     return tuple(sorted({*_places_with_words(workspace, words)}))
 
 
 def _places_with_words(workspace: Workspace, words: ErasureWords) -> Iterator[str]:
-    # Only names that cannot be prose are ignored: at least RUN words joined without a blank. A scope repeats its folder's name.
+    # Only names that cannot be prose are ignored: at least RUN words without a blank. A scope repeats its folder's name.
     scopes = [project.scope for project in workspace.store.archive.projects()]
     names = (*scopes, *find_matching_names(workspace, words))
     said = [name for name in names if " " not in name and len(_WORD.findall(name)) >= RUN]
@@ -37,9 +37,7 @@ def _places_with_words(workspace: Workspace, words: ErasureWords) -> Iterator[st
 
 
 def find_matching_names(workspace: Workspace, words: ErasureWords) -> tuple[str, ...]:
-    """The names of folders and files that contain the words, shortest first. They identify conversations and projects, so they
-    stay.
-    """
+    """The names of folders and files that contain the words, shortest first. They stay: they name conversations and projects."""
     store = workspace.store
     paths = {thread.path for thread in store.archive.threads()} | {project.directory for project in store.archive.projects()}
     parts = {item for path in paths for part in Path(path).parts for item in (Path(part).stem, part) if words.is_in_text(item)}
@@ -57,11 +55,11 @@ def _own_files(workspace: Workspace) -> Iterator[Path]:
 def find_out_of_reach(
     workspace: Workspace, words: ErasureWords, transcripts: Iterable[str], times: Sequence[Span] = ()
 ) -> tuple[str, ...]:
-    """Messages about places that ``kept`` may not change although they contain the words, or may contain them.
+    """Messages about places that contain the words, or may contain them, but that ``kept`` may not change.
 
     These are transcripts, notes in the journal folder that ``kept`` did not write, the user's settings, exports, unreachable
-    backups, names of folders and files, the history of repositories, and journal entries of ``times``, which may say the same in
-    other words.
+    backups, names of folders and files, the history of repositories, and journal entries of ``times``, which may repeat the words
+    in a paraphrase.
     """
     entries = (
         f"{path} is a journal entry of that time and may describe it in other words" for path in entries_between(workspace, times)

@@ -1,6 +1,6 @@
 """Holders for a store and for its backups: memories and their history, proposals, archived turns, days, reports.
 
-Each backup is a store and is rewritten as one. One that cannot be rewritten is deleted.
+Each backup is a store and is rewritten like one. A backup that cannot be rewritten is deleted.
 """
 
 import shutil
@@ -29,15 +29,15 @@ from kept.store.values import Draft
 from kept.workspace import Workspace
 
 _WHOSE = {Author.HUMAN: "you", Author.ASSISTANT: "the assistant", Author.TOOL: "a tool"}
-_BEGINNING = 50  # events of a session in which the person's first words are looked for
-_NAMED = 20  # memories that are named in a pass's subject; its operations name all
-_UNNAMED = "what was said"  # the content of a placeholder memory, between the pass that adds it and the pass that forgets it
+_BEGINNING = 50  # events of a session that may contain the person's first words
+_NAMED = 20  # memories that a pass's subject names; its operations name all of them
+_UNNAMED = "what was said"  # the content of a placeholder memory, from the pass that adds it to the pass that forgets it
 _REASON = "forgotten by the user"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _EraseTarget:
-    """The records to be erased whole: the ids of memories and candidates, and the fingerprints that prevent their return."""
+    """The records to erase as a whole: the ids of memories and candidates, and the fingerprints that prevent their return."""
 
     memories: frozenset[str]
     candidates: frozenset[str]
@@ -46,8 +46,8 @@ class _EraseTarget:
 
 @dataclass(frozen=True, kw_only=True)
 class StoreHolder:
-    """Everything in one store. ``profile`` is the (profile, category) for placeholder memories: words that were never a memory but
-    are to be forgotten. With ``quick``, turns are found by the full-text index, not by scanning the whole archive.
+    """Everything in one store. ``profile`` is the (profile, category) of placeholder memories, which are for words that were never
+    a memory. If ``quick``, the full-text index finds turns, and the archive is not scanned as a whole.
     """
 
     store: SqliteStore
@@ -58,7 +58,7 @@ class StoreHolder:
     claims: tuple[str, ...] = ("kept.db", "kept.db-journal")
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """Yield every place in the store that holds the words or a near copy."""
+        """Yield every place in the store that contains the words or a near copy."""
         yield from self._memory_places(words)
         yield from self._turn_places(words)
         named = dict.fromkeys(name for name, text in self.store.log.stored_texts() if words.is_in_text(text))
@@ -135,7 +135,7 @@ class StoreHolder:
         return [(thread.id, thread.path) for thread in self.store.archive.threads() if thread.session == session]
 
     def _find_target(self, words: ErasureWords) -> _EraseTarget:
-        """Find the memories and proposals to erase whole, and the fingerprints that keep them from coming back."""
+        """Find the memories and proposals to erase as a whole, and the fingerprints that prevent their return."""
         key = self.store.key("forget")
         prints = {fingerprint_statement(sentence, key) for sentence in words.sentences} - {""}
         proposals = [judged.candidate for judged in self.store.log.all_judged_candidates()]
@@ -184,9 +184,7 @@ class StoreHolder:
         return len(target.memories) + len(target.candidates)
 
     def _add_placeholder(self, target: _EraseTarget) -> str:
-        """Add a placeholder memory that is forgotten at once: its fingerprints keep the words from coming back, but it never held
-        them.
-        """
+        """Add a placeholder memory that is forgotten at once. It never has the words, but its fingerprints prevent their return."""
         now = self.clock()
         profile, category = self.profile
         value = Memory(
@@ -203,7 +201,7 @@ class StoreHolder:
             owned=True,
             trigger="told",
         )
-        with self.store.transaction():  # a separate transaction, because the row is read back after the commit
+        with self.store.transaction():  # in a transaction of its own, because the row is read back after the commit
             run = self.store.log.start_run("forget", now)
             add = Add(memory=value.id, at=now, reason=_REASON, value=value)
             draft = Draft(run=run, stage="forget", subject=value.id, actor=Actor.PERSON, recorded_at=now, operations=(add,))
@@ -212,7 +210,7 @@ class StoreHolder:
         return value.id
 
     def _erase_from_days(self, words: ErasureWords, events: frozenset[str] | set[str]) -> int:
-        """Erase the lines of day summaries that hold the words, and drop the notes made from erased text; they are made again."""
+        """Erase the lines of day summaries that contain the words, and drop notes made from erased text, which are made again."""
         key = self.store.key("forget")
         prints = {fingerprint_statement(sentence, key) for sentence in words.sentences} - {""}
         lines = [
@@ -226,12 +224,12 @@ class StoreHolder:
 
 
 def _event_label(event: Event) -> str:
-    """The label of an event for people: when it was said, and by whom."""
+    """The label of an event for people: its time and its author."""
     return f"a conversation, {event.at.date() if event.at else 'undated'}, {_WHOSE.get(event.author, event.author.value)}"
 
 
 def erase_from_outputs(store: SqliteStore, words: ErasureWords) -> int:
-    """Erase the words from the record of the last written file contents. Used if the files no longer hold the words or are
+    """Erase the words from the record of the last written file contents. This is for files that no longer contain the words, or are
     elsewhere. Returns the number of files.
     """
     count = 0
@@ -244,10 +242,10 @@ def erase_from_outputs(store: SqliteStore, words: ErasureWords) -> int:
 
 
 def _drop_lines_with(lines: Sequence[Line], words: ErasureWords) -> Iterator[Line]:
-    """Yield the lines without the words. A line of a view may consist of several lines of text."""
+    """Yield the lines without the words. A line of a view may contain several lines of text."""
     held = iter(words.flag_lines(_join_lines(lines)))
     for line in lines:
-        if not any(list(islice(held, line.text.count("\n") + 1))):  # consume the flags of all its lines, whatever the first one is
+        if not any(list(islice(held, line.text.count("\n") + 1))):  # consumes the flags of all its lines
             yield line
 
 
@@ -260,8 +258,8 @@ BACKUPS = "backups"
 
 @dataclass(frozen=True, kw_only=True)
 class BackupCopies:
-    """Every known copy of the store: automatic and manual backups, copies from before a migration, and stores that were set aside.
-    With ``quick``, every copy is reported as a possible place without being read.
+    """Every known copy of the store: automatic and manual backups, copies from before a migration, and stores that were moved
+    aside. If ``quick``, reports each copy as a possible place without reading it.
     """
 
     workspace: Workspace
@@ -270,15 +268,15 @@ class BackupCopies:
     claims: tuple[str, ...] = ("backups/*", "aside/*.db", "aside/*.db.*", "aside/*.db-journal", "erasing/**/*")
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """Yield each copy that holds the words or cannot be read."""
+        """Yield each copy that contains the words or cannot be read."""
         for path in find_backups(self.workspace):
             if self.quick or self._has_words(path, words):
                 yield ErasureMatch(holder=self.name, where=str(path), text="")
 
     def erase(self, words: ErasureWords) -> int:
-        """Rewrite the copies without the words; a copy in kept's own state folder that cannot be rewritten is deleted.
+        """Rewrite the copies without the words. A copy in kept's own state folder that cannot be rewritten is deleted.
 
-        Raises StoreError, after all copies were processed, if a copy that lies elsewhere could not be rewritten.
+        Processes all copies. Then raises StoreError if a copy in another folder could not be rewritten.
         """
         left: list[str] = []
         held = [path for path in find_backups(self.workspace) if self._has_words(path, words)]
@@ -296,7 +294,7 @@ class BackupCopies:
         return len(held)
 
     def _rewrite_copy(self, path: Path, words: ErasureWords) -> None:
-        """Erase in a working copy, and replace the backup by it. Raises KeptError, OSError; the backup is unchanged then."""
+        """Erase in a working copy, and replace the backup by it. Raises KeptError, OSError. The backup is unchanged then."""
         stage = self.workspace.paths.state / "erasing"
         try:
             staged = make_working_copy(path, stage)
