@@ -46,8 +46,8 @@ def gone(text: str, secret: str) -> bool:
 
 @cache
 def tried() -> list[tuple[str, str, bool]]:
-    """The kind and text of five secrets of each kind, and whether the secret is gone."""
-    return [(kind, text, gone(text, secret)) for kind, text, secret in positives(5)]
+    """The kind and text of three secrets of each kind, and whether the secret is gone."""
+    return [(kind, text, gone(text, secret)) for kind, text, secret in positives(3)]
 
 
 def token(seed: int = 1) -> str:
@@ -460,11 +460,9 @@ def test_a_key_that_a_tool_printed_with_line_numbers_goes_whole() -> None:
     "disguise",
     [
         lambda secret: "\x1b[32m".join([secret[:9], secret[9:]]) + "\x1b[0m",
-        "\u200b".join,
-        lambda secret: "\u00ad".join([secret[:7], secret[7:]]),
-        lambda secret: "\u2060".join([secret[:20], secret[20:]]),
+        lambda secret: "\u00ad\u2060".join([secret[:7], secret[7:20], secret[20:]]),
     ],
-    ids=["ansi", "zero-width", "soft hyphen", "word joiner"],
+    ids=["ansi", "soft hyphen and word joiner"],
 )
 def test_a_secret_split_by_what_cannot_be_seen_is_found_after_stripping(disguise: Callable[[str], str]) -> None:
     for _, text, secret in positives(1):
@@ -943,7 +941,7 @@ def test_every_rule_compiles_on_re2_and_has_anchors() -> None:
         "eyJ.",
         "'",
         pytest.param("API_TOKEN=x''", marks=pytest.mark.slow),
-        "scratch-codes ",
+        pytest.param("scratch-codes ", marks=pytest.mark.slow),
         "COPY a (password) FROM stdin;\n",
     ],
 )
@@ -1029,8 +1027,8 @@ def test_of_the_shared_secrets_at_least_ninety_five_in_a_hundred_are_gone_and_at
 
 def _texts_of(path: Path, most: int | None) -> Iterator[str]:
     """A file's text as it stands, and, of a whole transcript, each text in its records: escapes hide what stands behind them."""
-    text = path.read_text(encoding="utf-8", errors="replace")
-    yield text[:most]
+    with path.open(encoding="utf-8", errors="replace") as file:
+        yield (text := file.read(most))
     if most is None and path.suffix == ".jsonl":
         texts: set[str] = set()
         for line in text.splitlines():

@@ -298,7 +298,7 @@ HOSTILE = st.lists(
         st.integers(1, 400).map(lambda count: "word " * count),
         st.integers(1, 400).map(lambda count: "aB3+" * count),
     ),
-    max_size=12,
+    max_size=6,
 )
 
 

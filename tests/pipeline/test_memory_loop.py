@@ -111,11 +111,11 @@ def test_the_most_bytes_of_a_file_hold_and_what_leaves_it_stays_in_the_store(vau
     (home / ".config" / "kept" / "profiles").mkdir()
     text = (
         read_profile_text("vault")[0]
-        .replace("memory_bytes = 24000", "memory_bytes = 5000")
+        .replace("memory_bytes = 24000", "memory_bytes = 3000")
         .replace("memory_lines = 240", "memory_lines = 5000")
     )
     (home / ".config" / "kept" / "profiles" / "vault.toml").write_text(text)
-    for number in range(40):
+    for number in range(25):
         word = "".join(chr(97 + number // 26**each % 26) for each in range(3))
         chat(
             vault,
@@ -126,7 +126,7 @@ def test_the_most_bytes_of_a_file_hold_and_what_leaves_it_stays_in_the_store(vau
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         active = [each for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
-        assert memory_file(home).stat().st_size < 5_000
+        assert memory_file(home).stat().st_size < 3_000
         assert len(lines(home)) < len(active)
 
 

@@ -23,7 +23,7 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 12))])
 def test_any_order_and_any_partition_of_the_chats_gives_the_same_memories_and_dates(seed, home, desk_at):
     days = list(SAID)
     shuffled = random.Random(seed).sample(days, len(days))

@@ -310,7 +310,7 @@ def at_once(tmp_path_factory):
 
 
 @pytest.mark.parametrize("weeks", [WEEKS, WEEKS[4:] + ALONE], ids=["rules", "replies"])
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(draw=st.data())
 def test_in_whatever_order_and_parts_files_are_read_the_same_is_active(tmp_path_factory, weeks, at_once, draw):
     def read(parts):

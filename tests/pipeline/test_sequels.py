@@ -109,7 +109,7 @@ def test_what_was_mended_in_its_own_session_is_one_fix_and_not_two(desk_at, home
 
 def test_whatever_the_order_of_reading_the_same_is_remembered(desk_at, tmp_path):
     ends = []
-    for number in range(3):
+    for number in range(2):
         home = tmp_path / str(number)
         paths = [
             converse(home, "a", *BROKE, day="2026-03-02"),
@@ -122,7 +122,7 @@ def test_whatever_the_order_of_reading_the_same_is_remembered(desk_at, tmp_path)
         found = fixes(desk_at, home, order=paths if number else None)
         ends.append([(each.content, each.first_seen, each.last_seen, len(each.evidence)) for each in found])
     assert len(ends[0]) == 1
-    assert ends == [ends[0]] * 3
+    assert ends[0] == ends[1]
 
 
 def test_a_session_that_went_on_after_all_takes_its_failure_back(desk_at, home):

@@ -115,8 +115,7 @@ def write_all(folder, files):
         (folder / name).write_text(text)
 
 
-@pytest.mark.parametrize("mark", [".git/HEAD", "package.json"])
-@pytest.mark.parametrize("name", list(CHATS))
+@pytest.mark.parametrize(("name", "mark"), [("docs/chat.md", "package.json"), *((name, ".git/HEAD") for name in CHATS)])
 def test_a_chat_in_a_repository_is_anybodys_until_a_root_says_otherwise(desk_at, home, name, mark):
     repository = home / "checkout"
     write_all(repository, {mark: "", name: CHATS[name]})

@@ -82,7 +82,7 @@ SEEDS = (
 )
 
 
-EVERY = pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
+EVERY = pytest.mark.parametrize("every", [9, pytest.param(1, marks=pytest.mark.slow)])
 
 
 def patterns_of_modules():

@@ -305,6 +305,7 @@ def test_a_note_that_grew_by_sections_keeps_every_key_it_had(tmp_path, first, mo
     assert len(set(after)) == len(after) == len(first) + len(more)
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_every_shared_journal_is_accounted_for_and_its_authors_are_told_apart(shared):
     inputs = shared / "transcripts" / "inputs"

@@ -99,8 +99,8 @@ def test_a_value_that_is_no_object_does_not_hide_the_object_after_it():
 
 
 def test_many_objects_on_one_line_are_all_found():
-    pieces = parse(b"{}" * 100_000)
-    assert len(pieces) == 100_000
+    pieces = parse(b"{}" * 20_000)
+    assert len(pieces) == 20_000
 
 
 @given(st.binary(max_size=400))

@@ -510,6 +510,7 @@ def test_every_person_of_the_shared_chats_is_heard_and_nobody_else(shared):
     assert len([event for event in turns if event.author is Author.ASSISTANT]) == 44
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_every_shared_vault_file_is_accounted_for_and_read_twice_gives_nothing(shared):
     for path in files(shared / "transcripts" / "inputs" / "vault-chat-md", "*.md"):

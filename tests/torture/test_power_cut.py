@@ -19,7 +19,7 @@ CUTS = 4
 NEVER = "1000000"
 
 
-@pytest.fixture(params=["ext4", "xfs"])
+@pytest.fixture(params=["ext4", pytest.param("xfs", marks=pytest.mark.slow)])
 def disk(request, tmp_path):
     made = Disk(tmp_path, request.param)
     yield made
