@@ -95,10 +95,10 @@ def by_chance(name: str) -> Random:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["add", "forget", "undo", "export", "next run"])
 def test_any_call_that_fails_once_is_told_and_tears_nothing(worlds, failing, proven, name):
-    """A sixth of them, in the process itself with one of the errors, every fiftieth by strace as well."""
+    """An eighth of them, in the process itself with one of the errors, every fiftieth by strace as well."""
     made, known, chance = worlds(name), {}, by_chance(name)
     assert failing.calls(copy(made.before, made.home), *made.arguments) == [each.call for each in made.points]
-    drawn = sorted(chance.sample(range(len(made.points)), -(-len(made.points) // 6)))
+    drawn = sorted(chance.sample(range(len(made.points)), -(-len(made.points) // 8)))
     for number, place in enumerate(drawn):
         error = chance.choice(ERRORS)
         honest(made, failing, known, fault=(place + 1, getattr(errno, error), False))
@@ -176,9 +176,9 @@ def test_a_page_that_the_disk_did_not_write_is_told_or_named(worlds, number):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["add", "retire", "forget", "next run"])
-def test_a_sixth_of_the_pages_that_the_disk_did_not_write_is_told_or_named(worlds, proven, name):
+def test_a_twelfth_of_the_pages_that_the_disk_did_not_write_is_told_or_named(worlds, proven, name):
     made = worlds(name)
     pages = sum(each.call == "pwrite64" for each in made.points)
-    lost = by_chance(name).sample(range(1, pages + 1), -(-pages // 6))
+    lost = by_chance(name).sample(range(1, pages + 1), -(-pages // 12))
     assert sum(lied_to(made, number) for number in lost)
     proven("pages not written", len(lost))
