@@ -23,7 +23,7 @@ from kept.core.redact.values import decode_base64
 from kept.core.text import is_cjk, jaccard_similarity, normal_form, one_line, tokenize
 from kept.core.value import dataclass, replace
 
-RUN = 6  # so many consecutive words of a forgotten sentence must not remain together
+RUN = 6  # words; this many consecutive words of a forgotten sentence must not remain together
 NEAR = 0.5  # minimum Jaccard similarity of the words of a near copy to those of a forgotten sentence
 _LEAST_WORDS = 4  # words; a shorter sentence has no near copies, because so few words agree by chance
 _EXCERPT = 200  # characters shown of a text around a match

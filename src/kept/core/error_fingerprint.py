@@ -58,7 +58,7 @@ _GENERIC = frozenset(list_shapes("errors", "generic"))
 _UUID = compile_late(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 _HEX = compile_late(r"\b(?:0x[0-9a-f]+|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64})\b")
 _PATH = compile_late(r"(?:[a-z]{1,10}://|[a-z]:|(?<![\w.@+~-]))(?:[\w.@+~-]*+[\\/])+")
-_DIGITS = compile_late(r"\b[a-z]{1,5}\d{3,5}\b|\d+")  # the first alternative keeps codes such as TS2345, which are no numbers
+_DIGITS = compile_late(r"\b[a-z]{1,5}\d{3,5}\b|\d+")  # the first alternative keeps codes such as TS2345, which are not numbers
 _WORD = compile_late(r"[^\W_]+(?:[.'_-][^\W_]+)*")
 
 

@@ -58,7 +58,7 @@ class DamagedError(StoreError):
 
 
 class BusyError(KeptError):
-    """Another run holds the lock. This is no failure, because that run does the work."""
+    """Another run holds the lock. This is not a failure, because that run does the work."""
 
     exit_code = 0
 

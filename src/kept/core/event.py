@@ -69,7 +69,7 @@ CHOICE = "answer"  # label reason of a prompt that answers a question of the cli
 NOTED = frozenset(
     {"front-matter:agent", "front-matter:person", "quotes-its-user", "memory-folder", "agent-workspace", "daily-note", "unsigned"}
 )
-# Prefix of the label reason of a prompt in the person's name that they may not have typed. Statements in it are held.
+# If nothing shows that the person typed a prompt, its label reason has this prefix. Statements in it are held.
 UNCONFIRMED_MARK = "unconfirmed:"
 
 

@@ -305,7 +305,7 @@ def end_line(facts: int) -> str:
 
 
 def parse_ids_line(line: str) -> tuple[str, str, tuple[str, ...]] | None:
-    """The scope mark, category and ids in a line of :func:`ids_line`; None if the line is no comment of ``kept``.
+    """The scope mark, category and ids in a line of :func:`ids_line`; None if the line is not a comment of ``kept``.
 
     For a line of :func:`end_line` they are ``end``, the number of memory lines, and no ids.
     """

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from kept.core.pattern import compile_late
 
-# A number outside these bounds is no time stamp of a coding agent.
+# A number outside these bounds is not a time stamp of a coding agent.
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 LATEST = datetime(2100, 1, 1, tzinfo=UTC)
 
@@ -22,8 +22,8 @@ def parse_instant(value: object) -> datetime | None:
     """Read a timestamp as transcripts write it: ISO 8601, or epoch seconds or milliseconds.
 
     Returns:
-        An aware UTC datetime, or None if the value is no plausible instant. The event is then undated, never "now". A text without
-        a time zone also gives None, because only a reader that knows the zone may add it.
+        An aware UTC datetime, or None if the value is not a plausible instant. The event is then undated, never "now". A text
+        without a zone also gives None, because only a reader that knows the zone may add it.
     """
     match value:
         case bool() | None:

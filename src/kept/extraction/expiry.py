@@ -41,7 +41,7 @@ def find_end(text: str, at: datetime | None, zone: ZoneInfo) -> datetime | None:
     try:
         last = _find_last_day(match, at.astimezone(zone).date())
         end = datetime.combine(last + timedelta(days=1), time(), zone).astimezone(UTC) if last is not None else None
-    except OverflowError:  # "until 9999-12-31" counts as no end
+    except OverflowError:  # "until 9999-12-31" counts as having no end
         return None
     return end if end is not None and end > at else None
 

@@ -207,7 +207,7 @@ def extract_pending(
     ):
         if late():
             break
-        # A batch of one thread commits stretch by stretch. An interrupted run then continues within the thread.
+        # If a batch has only one thread, each stretch is committed, so that an interrupted run continues within the thread.
         with workspace.store.transaction() if len(batch) > 1 else nullcontext():
             for order, thread in enumerate(batch):
                 progress("extracting", number, len(threads))

@@ -28,7 +28,7 @@ _LOOKBACK = 50  # events before a chunk that are used to check its reply
 class ThreadPart:
     """A chunk of a thread, and the data for reading a reply about it.
 
-    ``worth_asking`` is False if the person typed nothing in it and it is no journal entry.
+    ``worth_asking`` is False if the person typed nothing in it and it is not a journal entry.
     """
 
     thread: Thread

@@ -225,7 +225,7 @@ def _ask_all(
     if not agent:
         advised = curate_with_llm(workspace, number, reply_files, by=_BY)
     write_day_summaries(workspace, reply_files, by=_BY)
-    if reply_files.is_answered:  # only now: asked earlier, each reply could add memories that need another question
+    if reply_files.is_answered:  # last, because earlier replies may add memories that need requests
         write_requests(workspace, number, reply_files, by=_BY)
     return read, curated, advised
 

@@ -152,7 +152,7 @@ def _step_results(report: RunReport) -> dict[str, tuple[str, str]]:
     """For each step of a run, its error (empty: none) and its result."""
     reading, extracted, asked = report.reading, report.extracted, report.asked
     cut = "; the time limit was reached, the next night continues" if report.cut else ""
-    # The person set this limit, so reaching it is no failure.
+    # The person set this limit, so reaching it is not a failure.
     spent = "; the budget is used up, the next night continues" if asked.unaffordable else ""
     found = [f"{extracted.accepted:,} to remember", f"{extracted.held:,} to hold for you", describe_set_aside(extracted.refused)]
     left = f"{format_count(report.llm_extraction.left, 'session')} left without a reply"

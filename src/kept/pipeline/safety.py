@@ -42,7 +42,7 @@ class CheckReport:
 
 
 def check_home(workspace: Workspace) -> CheckReport:
-    """Find damage, and files that a person edited (which is no damage). Repairs nothing."""
+    """Find damage, and files that a person edited (which is not damage). Repairs nothing."""
     outputs = tuple(file_states(workspace))
     damaged = tuple(f"file {path}: {reason}" for path, state, reason in outputs if state is FileState.DAMAGED)
     return CheckReport(damage=(*workspace.store.find_damage(), *damaged), outputs=outputs)
@@ -68,7 +68,7 @@ def write_whole_file(path: Path, text: str) -> None:
 def write_export(workspace: Workspace, path: Path, text: str) -> None:
     """Write an export to a file atomically, and record it.
 
-    Raises UsageError if the path is in kept's own folders, or if an existing file is no earlier export; KeptError.
+    Raises UsageError if the path is in kept's own folders, or if an existing file is not an earlier export; KeptError.
     """
     target = path.absolute()
     if any(target.resolve().is_relative_to(folder.resolve()) for folder in (workspace.paths.state, workspace.paths.config)):

@@ -89,7 +89,7 @@ def _upgrade_memories(workspace: Workspace, number: RunNumber) -> UpgradeReport:
         for memory in after.values()
         if memory.status in _STANDING and (memory.id not in before or before[memory.id].content != memory.content)
     ]
-    # A memory that is made again with the same words and status is no change.
+    # A memory that is made again with the same words and status is not a change.
     same = {_content_and_status(memory) for memory in retired} & {_content_and_status(memory) for memory in made}
     retired = [memory for memory in retired if _content_and_status(memory) not in same]
     made = [memory for memory in made if _content_and_status(memory) not in same]

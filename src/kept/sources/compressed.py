@@ -14,7 +14,7 @@ from kept.sources.json_lines import RecordReader, hash_prefix, read_file_slices
 from kept.sources.records import STRIDE, open_source
 
 MAGIC = b"\x28\xb5\x2f\xfd"
-# Transcripts compress to about a tenth. A file is no transcript if its content has more than this number of bytes and is more than
+# Transcripts compress to about a tenth. A file is not a transcript if its content has more than this many bytes and is more than
 # a hundred times as large as the file.
 _FREE_BYTES = 64 * 2**20
 _RATIO = 100

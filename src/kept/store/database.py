@@ -74,8 +74,8 @@ class _CheckedCursor(sqlite3.Cursor):
 class Database:
     """A connection to a store file. A new file gets the newest schema. An older file is backed up and migrated.
 
-    Raises StoreError if the file cannot be opened, is no store, or has a newer format than this program knows. If the migration or
-    its backup fails, nothing has changed.
+    Raises StoreError if the file cannot be opened, is not a store, or has a newer format than this program knows. If the migration
+    or its backup fails, nothing has changed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -120,7 +120,7 @@ class Database:
         elif version < FORMAT:
             self.copy_to(free_name(self.path.parent / "backups" / f"format-{version}.db"))
             self._migrate()
-        pragma("PRAGMA foreign_keys = ON")  # only now, because a migration replaces tables
+        pragma("PRAGMA foreign_keys = ON")  # after the migration, which replaces tables
         self._connection.executescript(_tally_triggers())
 
     def _version(self) -> int:

@@ -32,7 +32,7 @@ _TODAY = {
     "its evidence is no longer proposed": "the words it rests on are read differently now",
     "an entry says what is or was remembered of its project": "a journal entry repeats what kept remembers of its project",
 }
-_HEADS = ("held: ", "kept refused it: ")  # text that may precede such a reason in a memory's reason
+_HEADS = ("held: ", "kept refused it: ")  # a memory's reason may begin with one of these, before a reason of the table
 
 
 def renew_reason(reason: str) -> str:

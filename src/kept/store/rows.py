@@ -157,7 +157,7 @@ def apply_pass(made: Pass, find: Callable[[str], Memory | None]) -> dict[str, Me
         if not changed:
             raise StoreError(f"an operation names a memory that does not exist: {operation.memory}", hint=NOTHING_CHANGED)
         after.update(changed)
-    for memory in after.values():  # only now: a pass may reverse which of two superseded memories came first
+    for memory in after.values():  # checked last, because a pass may swap which memory superseded the other
         _check_order(memory, look)
     return after
 

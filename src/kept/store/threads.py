@@ -65,7 +65,7 @@ def find_abandoned(tree: Tree) -> bytearray:
     """For each event, 1 if a rewind of the user replaced it, else 0.
 
     If a human prompt has an older sibling, that sibling and all its descendants were replaced, unless their branch continued after
-    the prompt. The sibling may be another prompt, or an answer that is no part of the parent's own message. Parallel tool calls and
+    the prompt. The sibling may be another prompt, or an answer outside the parent's own message. Parallel tool calls and
     their outputs are always siblings, and replace nothing. Terminates on cycles. An unknown parent is treated like any other.
     """
     records = _build_record_tree(tree)

@@ -33,7 +33,7 @@ _OPEN = {"before": "until", "until": "until", "till": "until", "by": "until", "a
 _LEAD = frozenset(
     {"in", "on", "at", "over", "during", "of", "the", "around", "der", "dem", "den", "la", "le", "el", "il", "a", "o", "на"}
 )
-# Words before "3 may" or "3 march" that show that these are dates and no verbs.
+# Words before "3 may" or "3 march" that show that these are dates and not verbs.
 _DATED = tuple([word] for word in (*_OPEN, "on", "from", "of", "le", "el", "il"))
 
 

@@ -81,7 +81,7 @@ def parse_json(text: str) -> Any:
         if end == len(bare):
             return value
     except (StopIteration, TypeError, ValueError, AttributeError):
-        pass  # the text is no JSON, for which the public function has a better error, or the scanner is a different one
+        pass  # the text is not JSON, for which the public function has a better error, or the scanner is a different one
     import json  # noqa: PLC0415 - see above
 
     return json.loads(text)

@@ -164,7 +164,7 @@ def _strip_ending(value: bytes) -> bytes:
 
 
 def _is_public(name: bytes, value: bytes) -> bool:
-    """True if a name and value in a URL are no credentials: a port and a path, or a value equal to the user name."""
+    """True if a name and value in a URL are not credentials: a port and a path, or a value equal to the user name."""
     port = value.partition(b"/")[0]
     return (b"/" in value and port.isdigit()) or value == name
 

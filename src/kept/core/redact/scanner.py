@@ -10,7 +10,7 @@ from typing import Any
 
 from kept.core.pattern import compile_late
 
-_LEAST = 8  # bytes; a shorter finding is a name and no secret
+_LEAST = 8  # bytes; a shorter finding is a name and not a secret
 _SECONDS = 5.0
 _SLUG = compile_late(r"[^a-z0-9]+")
 

@@ -96,7 +96,7 @@ def looks_token(value: bytes, *, named: bool) -> bool:
 
     ``named`` means that text beside the string names a key or token. If so, or if its own first words do, the random part may be
     shorter. It may then also have letters of one case or only hexadecimal digits, as in ids and hashes. A string that begins like
-    an id, a hash or a public key is no token.
+    an id, a hash or a public key is not a token.
     """
     parts = _PARTS.findall(value)
     if len(value) > _LONGEST_TOKEN or looks_placeholder(value) or not parts:

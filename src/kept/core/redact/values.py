@@ -76,7 +76,7 @@ def _rank_short_name(name: bytes) -> int:
 
 
 def names_no_secret(words: bytes) -> bool:
-    """True if the words before a value say that it is no secret, such as "cache key"."""
+    """True if the words before a value say that it is not a secret, such as "cache key"."""
     return not _NOT_SECRET.isdisjoint(run.lower() for run in split_runs(words))
 
 

@@ -1,7 +1,7 @@
 """Find documents in a prompt: the start of a text by somebody else, recognised by its front matter, headings, days or labels.
 
-Also recognises paragraphs that begin an e-mail, a licence, a chat or a conversation. A brief is the person's own text that asks for
-something. It is no document, even if it has headings.
+Also recognises paragraphs that begin an e-mail, a licence, a chat or a conversation. A brief, in which the
+person asks for something, is not a document, even if it has headings.
 """
 
 from kept.core.pattern import Pattern
@@ -128,7 +128,7 @@ def _is_wishlist(text: str) -> bool:
 
 
 def _is_comment(lines: list[str], place: int) -> bool:
-    """True if a line with one "#" is a comment and no heading, because the line before or after it is code."""
+    """True if a line with one "#" is a comment and not a heading, because the line before or after it is code."""
     if lines[place].lstrip().startswith("##"):
         return False
     near = (lines[other] for other in (place - 1, place + 1) if 0 <= other < len(lines) and lines[other].strip())

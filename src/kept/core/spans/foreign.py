@@ -74,7 +74,7 @@ def _is_compound(name: str) -> bool:
 
 
 def _is_open_envelope(text: str, name: str, start: int, end: int) -> bool:
-    """True if a tag that is never closed opens a block and is no placeholder in a sentence."""
+    """True if a tag that is never closed opens a block and is not a placeholder in a sentence."""
     line = text[text.rfind("\n", 0, start) + 1 : start].strip(" \t>*-")
     after = text[end : end + 1]
     if not line:
@@ -202,7 +202,7 @@ def _mark_quotations(marks: SpanMarks) -> None:
 
 
 def _is_attributed(text: str, start: int, end: int) -> bool:
-    """True if a quotation is somebody's words and no label: a verb or colon announces it, or it is on its own line, or signed."""
+    """True if a quotation is somebody's words and not a label: announced by a verb or colon, on its own line, or signed."""
     before, after = text[max(0, start - 60) : start + 1], text[end : end + 20]
     if _WANTED.search(before):
         return False

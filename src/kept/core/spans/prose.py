@@ -306,7 +306,7 @@ def _count_lead_lines(lines: list[_Line]) -> int:
 
 
 def _is_person_resuming(lines: list[_Line], place: int, *, own: bool) -> bool:
-    """True if the person resumes in this line. If the line above is their ``own``, True if they continue.
+    """True if the person resumes in this line or, if the line above is their ``own``, continues in it.
 
     The line must be natural language at the left edge. To resume below output, it must also look typed, without an initial capital,
     or contain words of a person.
@@ -345,7 +345,7 @@ def _is_introduction(line: str) -> bool:
 
 
 def _is_spoken_sentence(line: str) -> bool:
-    """True if a line is a sentence as people type it, and no output."""
+    """True if a line is a sentence as people type it, and not output."""
     start = line.strip()
     if is_indented(line) or is_output_line(line) or _CALL.match(start) or _PART.match(start):
         return False

@@ -88,7 +88,7 @@ def is_agent_screen(text: str) -> bool:
     return bool(_SCREEN.search(text))
 
 
-ARTICLE = 25  # minimum words of a passage without words of a person that counts as somebody else's
+ARTICLE = 25  # words; a passage this long without words of a person counts as somebody else's
 _SENTENCE = Pattern(r"[.!?]\s+|\n+")
 _NAME = Pattern(
     r"`[^`\n]+`|\b[A-Za-z]*[a-z][A-Z]\w+|\b\w+_\w+|\b\w+\.(?:\w+\(|[A-Z]\w+)"

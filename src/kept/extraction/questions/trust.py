@@ -207,7 +207,7 @@ def _is_inflected(word: str, other: str) -> bool:
 
 
 def _find_name_fault(content: str, cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
-    """The fault that a name occurs nowhere nearby; empty if not. A tool's text may supply names but no commands."""
+    """A fault if a name in the claim occurs nowhere nearby, else empty. A tool's text may supply names but no commands."""
     said = one_line(
         "\n".join((*(text for event in cited.values() for text in list_texts(event)), *find_nearby_texts(events, cited, 99)))
     )

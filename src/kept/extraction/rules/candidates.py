@@ -52,7 +52,7 @@ from kept.extraction.rules.tellings import Telling, find_tellings, find_wishes, 
 from kept.profiles.lexicons import LANGUAGES, Lexicon, TellingPatterns, detect_languages, join_alternatives, word_list
 from kept.profiles.profile import Category, Profile, Shape
 
-CERTAIN = 0.95  # confidence of an explicit telling, which is no guess
+CERTAIN = 0.95  # confidence of an explicit telling, which is not a guess
 WAITING = 0.5  # confidence of a held candidate
 POINTS_OUTSIDE = "it refers to something that it does not name"
 _PROMPT_CHARS = 20_000  # characters of a prompt that are read
@@ -125,7 +125,7 @@ def _find_prompt_tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
 def _build_candidates(prompt: _Prompt, telling: Telling) -> tuple[Candidate, ...]:
     """The candidates of a telling. A withdrawal has two, for the project and for the person.
 
-    A withdrawal has none if an earlier prompt of the session contains the withdrawn words and is no telling. The withdrawal is then
+    A withdrawal has none if an earlier prompt of the session contains the withdrawn words and is not a telling, because it is then
     about that prompt.
     """
     candidate = _build_candidate(prompt, telling)
@@ -239,7 +239,7 @@ def _change_pattern() -> re.Pattern[str]:
 
 
 def _without_change(content: str) -> str:
-    """A passage without its words about things that no longer hold. Such words are no prohibition."""
+    """A passage without its words about things that no longer hold. Such words do not forbid anything."""
     return " ".join(_change_pattern().sub(" ", content).split())
 
 
@@ -370,7 +370,7 @@ def _find_bold_name(content: str) -> str:
 
 def find_list_items(text: str, names: frozenset[str]) -> Iterator[ListItem]:
     """Yield the items below headings with these (lower-case) names, in order. A line "Decision: …" counts as an item below the
-    heading "Decision". Prose after a list is no item.
+    heading "Decision". Prose after a list is not an item.
     """
     under, fenced, listed, open_item = "", False, False, None
     at = 0

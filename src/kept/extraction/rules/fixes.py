@@ -105,7 +105,7 @@ def _is_requoted(gone: Sequence[str], new: Sequence[str]) -> bool:
 
 
 def _is_only_options(step: Step, words: Sequence[str]) -> bool:
-    """True if all given words of a step are options or their values. A short option that both steps share has no value."""
+    """True if all given words of a step are options or their values. A short option of both steps is taken to have no value."""
     valued = False
     for word in step.words:
         if word == "--":
@@ -189,7 +189,7 @@ CERTAIN = 0.9  # confidence of a fix
 _COMMANDS = 60  # commands after a failure among which its success is searched
 _REPLACED = 4  # commands after a failure among which a replacement of its program is searched
 _TELLING = 3  # minimum score of an error line that identifies a failure
-_LEAST_ERROR_WORDS = 3  # words that an error must keep when its rest is left out
+_LEAST_ERROR_WORDS = 3  # words of an error that must remain when its end is left out
 _LINE_CHARS = 300
 _COUNTS = Pattern(r"^[\W\d]*(?:Tests?|Test (?:Files|Suites))?[:\s]*\d+ (?:failing|failed)\b[^:]*$")  # last line of a test run
 _ERROR_CHARS = 110

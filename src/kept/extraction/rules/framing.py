@@ -83,7 +83,7 @@ _QUOTATION = tuple(QUOTES.strip())
 _STOPS = " \t\n.!。！"
 _MARK = 40  # maximum characters of a list marker, greeting or arrow
 _CUT, _LAST = 6, 400  # words up to which a prompt may be cut off; characters of the previous prompt that are read
-_SHORT = 8  # words; a longer sentence is no remark about its neighbours
+_SHORT = 8  # words; a longer sentence is not a remark about its neighbours
 _NEAR_SENTENCES, _ALL_SENTENCES = 6, 400  # sentences
 _QUESTION = ("?", "？")
 
@@ -218,7 +218,7 @@ def _is_free(text: str, telling: TellingPosition) -> bool:
 
 
 def _is_below_colon(before: str, patterns: TellingPatterns) -> bool:
-    """True if a line above, in the same paragraph, ends with a colon and is no telling itself."""
+    """True if a line above, in the same paragraph, ends with a colon and is not a telling itself."""
     above = (line.rstrip() for line in before.rpartition("\n\n")[2].split("\n")[:-1])
     sources = _list_telling_sources(patterns)
     return any(

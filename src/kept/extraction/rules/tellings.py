@@ -46,8 +46,8 @@ _DENSE_CLAUSE = Pattern(r"\n\s*|[,;:.，；、。：]\s*")  # for languages with
 _LABEL = Pattern(r"^([^:：\n]{2,60}?)\s?(?:[:：]|\s[-–—])[\s\p{Lo}]")
 _LABEL_WORDS = 8
 _LINK = Pattern(r"^\s*(?:[:：,，、–—]|-\s)\s*")
-# The memory command of kept or another program. Other commands are no tellings. A command after a number sign has a single line. If
-# more text follows below it, it is a heading.
+# The memory command of kept or another program. Other commands are not tellings. A command after a number sign has a single line.
+# If more text follows below it, it is a heading.
 _COMMAND = Pattern(
     r"(?i)^\s*(?:[/$]\s*(?:[\w-]+:)?(?:remember|memori[sz]e|memory)\s*:?\s+((?s:\S.*?))"
     r"|#\s*(?:remember|memori[sz]e|memory)[ \t]*:?[ \t]+(\S[^\n]*?))\s*$"
@@ -104,7 +104,7 @@ def find_tellings(
 
 
 def parse_memory_command(text: str) -> Telling | None:
-    """The argument of a memory command such as "/remember the build needs Node 22"; None if the prompt is no such command."""
+    """The argument of a memory command such as "/remember the build needs Node 22"; None if the prompt is a different text."""
     given = _COMMAND.match(text)
     if not given:
         return None
@@ -445,7 +445,7 @@ def find_wishes(
     """Yield standing wishes: sentences that want something always, never, or in general, each with its number.
 
     A wish counts once three sessions contain it, because a single one says nothing about later sessions. A sentence that the person
-    may not mean is no wish. ``patterns`` are those with a word of a wish in the prompt.
+    may not mean does not count. ``patterns`` are those with a word of a wish in the prompt.
     """
     for place, span in spans:
         words = text[span.start : span.end]

@@ -253,7 +253,7 @@ def close_left(workspace: Workspace, number: int) -> None:
 
 
 def forget_opted_out(workspace: Workspace, sessions: Collection[str], *, erased: int) -> tuple[str, ...]:
-    """Erase everything derived from opted-out conversations from every holder. Returns the problems.
+    """Have every holder erase what was derived from opted-out conversations. Returns the problems.
 
     ``erased`` is the number of their turns that were just erased, which backups may still contain. The same statements may become
     memories again from other sources.

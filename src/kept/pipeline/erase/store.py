@@ -37,7 +37,7 @@ _REASON = "forgotten by the user"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _EraseTarget:
-    """The records to erase as a whole: the ids of memories and candidates, and the fingerprints that prevent their return."""
+    """The records to erase as a whole: the ids of memories and candidates, and the fingerprints that keep them from coming back."""
 
     memories: frozenset[str]
     candidates: frozenset[str]
@@ -135,7 +135,7 @@ class StoreHolder:
         return [(thread.id, thread.path) for thread in self.store.archive.threads() if thread.session == session]
 
     def _find_target(self, words: ErasureWords) -> _EraseTarget:
-        """Find the memories and proposals to erase as a whole, and the fingerprints that prevent their return."""
+        """Find the memories and proposals to erase as a whole, and the fingerprints that keep them from coming back."""
         key = self.store.key("forget")
         prints = {fingerprint_statement(sentence, key) for sentence in words.sentences} - {""}
         proposals = [judged.candidate for judged in self.store.log.all_judged_candidates()]
@@ -184,7 +184,7 @@ class StoreHolder:
         return len(target.memories) + len(target.candidates)
 
     def _add_placeholder(self, target: _EraseTarget) -> str:
-        """Add a placeholder memory that is forgotten at once. It never has the words, but its fingerprints prevent their return."""
+        """Add a placeholder memory without the words and forget it at once. Its fingerprints keep the words from coming back."""
         now = self.clock()
         profile, category = self.profile
         value = Memory(

@@ -23,7 +23,7 @@ from kept.store.values import EventRow, FileRow, Mention, Row, Thread, ThreadRow
 if TYPE_CHECKING:
     from kept.core.erasure import ErasureWords
 
-_SAMPLED = 500  # turns whose index entries `kept check` looks up; the same code made all other entries
+_SAMPLED = 500  # `kept check` looks up the index entries of this many turns
 
 
 def find_archive_damage(database: Database, blocks: Blocks) -> Iterator[str]:

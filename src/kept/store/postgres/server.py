@@ -161,7 +161,7 @@ class PostgresServer:
                 self._connection.execute("DELETE FROM kept.shared WHERE owner = current_user")
 
     def shared(self, team: str) -> list[SharedLine]:
-        """The lines that members of a team's role share, by owner and time. Empty if this role is no member."""
+        """The lines that members of a team's role share, by owner and time. Empty if this role is not a member."""
         query = "SELECT owner, id, category, content, quote, at FROM kept.shared WHERE team = %s ORDER BY owner, at, id"
         names = ("owner", "id", "category", "content", "quote", "at")
         with self._explain_errors():
@@ -253,7 +253,7 @@ class PostgresServer:
 
 
 def describe_url(url: str) -> str:
-    """Role, host and database of a URL for messages, without its password. Raises StoreError if it is no PostgreSQL URL."""
+    """Role, host and database of a URL for messages, without its password. Raises StoreError for any other URL."""
     try:
         parts = conninfo_to_dict(url)
     except psycopg.Error as error:

@@ -26,7 +26,7 @@ _SEEN = 100_000
 _REPEATED = 60  # characters; an answer this long does not follow the same prompt twice by chance
 _UNINDENTED = 0.5
 _WORDS = 1_000
-_NEAR = 200  # blocks to look ahead; a prompt follows a banner sooner than that, and so does an answer a prompt
+_NEAR = 200  # blocks to look ahead; a prompt follows a banner sooner, and an answer follows a prompt sooner
 # A call as the client draws it: ``Name(arguments)``, ``server - tool (MCP)(arguments)``.
 _CALL = compile_late(r"(?s)^([A-Za-z][^()\n]{0,120}?)(?: \(MCP\))?\((.*?)\)?(?: (?:timeout: [\w. ]{1,40}|\(ctrl[^)\n]{0,40}\)))?$")
 # The names that the clients' transcripts have for these tools.
