@@ -123,14 +123,6 @@ def test_messages_of_every_model_api_teach_the_same_and_show_call_and_result(hom
         assert [made.text for made in memory.end_session().new] == [OTHER]
 
 
-def test_objects_of_an_sdk_are_taken_as_they_are(home):
-    anthropic = pytest.importorskip("anthropic.types")
-    call = anthropic.ToolUseBlock(id="c1", name="bash", input={"command": "uv sync"}, type="tool_use")
-    with opened(home) as memory:
-        memory.observe({"role": "assistant", "content": [anthropic.TextBlock(text="I will.", type="text"), call]})
-        assert [entry.text for entry in memory.recent().entries] == ["I will.", "uv sync"]
-
-
 def test_a_rule_of_the_project_comes_with_every_context_and_in_no_other_project(home):
     with opened(home) as memory:
         memory.add("Never use npm here, pnpm only.", "constraint")

@@ -8,6 +8,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import FrozenInstanceError
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,6 @@ import pytest
 import kept
 from kept.core.errors import MissingError, UsageError
 from kept.core.fence import estimate_token_count
-from kept.local.agents_shell import VARIABLES
 from kept.local.files import hold_lock
 
 PNPM, STAGING = "Use pnpm in this project, never npm.", "The staging server is db2.internal."
@@ -75,11 +75,10 @@ def test_what_a_session_taught_has_the_words_it_rests_on_and_is_undone_as_a_whol
         assert memory.list() == ()
 
 
-@pytest.mark.parametrize("sign", VARIABLES)
-def test_what_is_added_in_an_agents_shell_waits_and_what_holds_stays_as_it_is(home, monkeypatch, sign):
+def test_what_is_added_in_an_agents_shell_waits_and_what_holds_stays_as_it_is(home, monkeypatch):
     with kept.Memory.open(home, project="shop") as memory:
         active = memory.add(STAGING, "project_fact")
-        monkeypatch.setenv(sign, "1")
+        monkeypatch.setenv("CLAUDECODE", "1")
         assert memory.add(PNPM, "constraint").status == "held"
         with pytest.raises(UsageError):
             memory.update(active.id, "The staging server is db3.internal.")
@@ -90,7 +89,7 @@ def test_what_is_added_in_an_agents_shell_waits_and_what_holds_stays_as_it_is(ho
         assert memory.context(PNPM).text.count("pnpm") == 0
         memory.observe([{"role": "user", "content": TOLD}, {"role": "assistant", "content": "I will."}])
         assert memory.end_session().new == ()
-    monkeypatch.delenv(sign)
+    monkeypatch.delenv("CLAUDECODE")
     with kept.Memory.open(home, project="shop") as memory:
         assert [item.text for item in memory.list()] == [STAGING]
 
@@ -104,19 +103,19 @@ def test_what_was_said_and_became_no_memory_is_found_when_asked_for(home):
         assert (found.kind, found.category, found.evidence[0].text) == ("turn", "human", found.text)
 
 
-@pytest.mark.parametrize("budget", [1, 30, 60, 120, 400])
-def test_context_stays_within_its_budget_and_says_what_is_in_it(home, budget):
+def test_context_stays_within_its_budget_and_says_what_is_in_it(home):
     with kept.Memory.open(home, project="shop") as memory:
         for number in range(12):
             memory.add(f"Service {number} must listen on port {8000 + number} behind the gateway.", "constraint")
-        context = memory.context("which port does service 3 use?", budget=budget)
-        assert estimate_token_count(context.text) <= budget
-        assert all(line.text in context.text for line in context.lines)
-        assert bool(context) == bool(context.text) == bool(context.lines)
-        assert str(context) == context.text
-    for wrong in (0, 2.5, "300"):
-        with pytest.raises(UsageError), kept.Memory.open(home) as memory:
-            memory.context("x", budget=wrong)
+        for budget in (1, 30, 60, 120, 400):
+            context = memory.context("which port does service 3 use?", budget=budget)
+            assert estimate_token_count(context.text) <= budget
+            assert all(line.text in context.text for line in context.lines)
+            assert bool(context) == bool(context.text) == bool(context.lines)
+            assert str(context) == context.text
+        for wrong in (0, 2.5, "300"):
+            with pytest.raises(UsageError):
+                memory.context("x", budget=wrong)
 
 
 @pytest.mark.parametrize(
@@ -422,15 +421,17 @@ asyncio.run(main())
 WRONG = "import kept\nkept.Memory.open(user=3).search(query=4)\nkept.AsyncMemory.open().add(5).id\n"
 
 
-def test_the_smallest_agent_of_the_readme_has_at_most_ten_lines_and_remembers(home):
+def test_the_smallest_agent_of_the_readme_has_at_most_ten_lines_and_remembers(home, monkeypatch, capsys):
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     (program,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     assert len([line for line in program.splitlines() if line.strip()]) <= 10
 
     def talk(words: str) -> str:
-        done = subprocess.run([sys.executable, "-c", program], input=words, capture_output=True, text=True, check=False, cwd=home)
-        return done.stdout
+        monkeypatch.setattr("sys.stdin", StringIO(words))
+        exec(program, {})
+        return capsys.readouterr().out
 
+    monkeypatch.chdir(home)
     talk(f"In this project {TOLD[0].lower()}{TOLD[1:]}\n\n")
     assert "run the linter before you commit" in talk("What do I do before a commit?\n\n")
 
@@ -502,19 +503,17 @@ def test_a_budget_is_filled_with_what_is_nearest_and_without_one_only_what_stand
         assert len(memory.context(question).lines) < 6
 
 
-@pytest.mark.parametrize("budget", [150, 300, 1_200])
-def test_what_was_said_fills_a_budget_beside_a_memory_that_is_further_off(home, budget):
+def test_what_was_said_fills_a_budget_beside_a_memory_that_is_further_off(home):
     with kept.Memory.open(home, user="ada", project="assistant") as memory:
         memory.observe(["Remember that my dentist is Dr. Quillfeather.", "My daughter Mila turns six on 3 March."])
         memory.end_session()
     with kept.Memory.open(home, user="ada", project="assistant") as memory:
-        context = memory.context("When does my daughter turn six?", budget=budget)
-        assert "Mila turns six" in context.text
-        assert context.tokens >= estimate_token_count(context.text)
-        assert context.tokens <= budget
-        assert {line.layer for line in memory.context("When does my daughter turn six?").lines} <= {
-            line.layer for line in context.lines
-        }
+        layers = {line.layer for line in memory.context("When does my daughter turn six?").lines}
+        for budget in (150, 300, 1_200):
+            context = memory.context("When does my daughter turn six?", budget=budget)
+            assert "Mila turns six" in context.text
+            assert estimate_token_count(context.text) <= context.tokens <= budget
+            assert layers <= {line.layer for line in context.lines}
 
 
 WALNUTS = "I am allergic to walnuts."

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from asks import Time, ask, asker
+from kept.api import Memory
 from kept.llm import available
 from kept.llm.adapter import AdapterFailure, AdapterReply
 from kept.llm.adapters import ollama
@@ -225,3 +226,11 @@ def test_a_batch_costs_half(server: Loopback, tmp_path: Path) -> None:
 def test_a_name_of_a_model_tells_its_server(server: Loopback, vendor: str) -> None:
     assert MADE[vendor](server.url).name != MADE[vendor]("http://127.0.0.1:1").name
     assert isinstance(MADE[vendor](server.url).ask(ask()), AdapterReply)
+
+
+def test_objects_of_a_vendors_library_are_taken_by_a_memory_as_they_are(tmp_path: Path) -> None:
+    types = pytest.importorskip("anthropic.types")
+    call = types.ToolUseBlock(id="c1", name="bash", input={"command": "uv sync"}, type="tool_use")
+    with Memory.open(tmp_path) as memory:
+        memory.observe({"role": "assistant", "content": [types.TextBlock(text="I will.", type="text"), call]})
+        assert [entry.text for entry in memory.recent().entries] == ["I will.", "uv sync"]
