@@ -29,6 +29,7 @@ from kept.web.server import WebServer, create_app, open_socket, server_config
 from kept.workspace import open_workspace
 
 CHROMIUM = "/usr/bin/chromium"
+NOTHING = "<link rel=icon href=data:,>"  # else it asks for one
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -217,7 +218,7 @@ def idle_windows(chromium):
 
 
 def _open_window(chromium, *, phone):
-    context = chromium.new_context(viewport=SIZES[phone], has_touch=phone)
+    context = chromium.new_context(viewport=SIZES[phone], has_touch=phone, reduced_motion="reduce")
     context.set_default_timeout(PATIENCE * 1000)
     context.add_init_script(LINGER)
     context.watched = Watched(context)
@@ -225,14 +226,16 @@ def _open_window(chromium, *, phone):
 
 
 def _leave(page, url, *, phone):
-    """Leave a window as if it were new, at the page to sign in: for a blank page the browser would start another process."""
+    """Leave a window as if it were new, at an empty page of the same origin: for a blank one the browser would start a process."""
     page.unroute_all()
     page.context.set_offline(False)
     page.set_viewport_size(SIZES[phone])
     page.mouse.move(0, 0)
     page.context.clear_cookies()
-    page.goto(url)
+    page.route(f"{url}/nothing", lambda route: route.fulfill(content_type="text/html", body=NOTHING))
+    page.goto(f"{url}/nothing")
     page.evaluate("localStorage.clear(); sessionStorage.clear()")
+    page.unroute_all()
     page.context.watched.forget()
 
 

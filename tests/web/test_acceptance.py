@@ -59,12 +59,9 @@ def test_from_five_transcripts_to_the_next_session(served, browse):
 
     say(served.home, "s8", RULES[0], "2026-02-08")  # two more: one says again what is known, one what was edited
     say(served.home, "s9", RULES[1], "2026-02-09")
-    page.goto(f"{served.url}/history")
-    page.get_by_role("button", name="Run", exact=True).click()
-    page.get_by_text("2 sessions, 4 new events").wait_for()
-    page.goto(f"{served.url}/?q=ISO+8601&within=turns")  # the same words where they were said
-    page.get_by_role("link", name="Open the conversation").first.click()
-    page.locator("dialog .turn.cited", has_text="ISO 8601").wait_for()
+    assert served.ask("POST", "/api/runs", {})[0] == 202
+    assert served.background_run.wait(600).report["sessions"] == 2
+    assert "Open the conversation" in served.ask("GET", "/?q=ISO+8601&within=turns")[2]  # where the same words were said
     story = served.ask("GET", f"/memories/{served.memory('ISO 8601').id}")[2]
     assert "2 conversations, first seen 2026-01-01, last seen 2026-02-08" in story
     assert served.memory("uv sync").content == "Packages come from `uv sync`, never from pip."

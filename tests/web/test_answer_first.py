@@ -1,7 +1,5 @@
 """A change is answered before the files are written; they follow, and a failure of that is shown."""
 
-import pytest
-
 from kept.core.errors import BusyError
 from kept.web import background
 
@@ -51,17 +49,3 @@ def test_what_could_not_be_written_is_shown_on_the_page(served, browse, monkeypa
     page.get_by_text("Pinned.").wait_for()
     page.get_by_role("alert").get_by_text("the files are not up to date").wait_for()
     assert served.memory("Releases").pinned
-
-
-@pytest.mark.parametrize("count", [20])
-def test_twenty_waiting_items_are_decided_with_one_key_each(served, browse, count):
-    for number in range(count):
-        served.hold(f"The gauge number {number} is read at {number} o'clock.")
-    page = browse("/review?all=true")
-    for number in range(count):
-        page.keyboard.press("y" if number % 2 else "n")
-    page.locator("nav .count").wait_for(state="detached")
-    assert served.file_writer.wait(60)
-    with served.workspace() as workspace:
-        kinds = [memory.status.value for memory in workspace.store.log.memories()]
-    assert (kinds.count("active"), kinds.count("rejected")) == (count // 2, count // 2)

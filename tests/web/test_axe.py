@@ -29,7 +29,7 @@ PATHS = (
     "/review/refused",
     "/no-such-page",
 )
-SOME = "/?q=harbor&shown=5", "/review", "/overview"
+SOME = "/?q=harbor&shown=5", "/review"
 
 
 @pytest.mark.parametrize("paths", [SOME, pytest.param(PATHS, marks=pytest.mark.slow)], ids=["some", "all"])

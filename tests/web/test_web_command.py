@@ -42,7 +42,7 @@ def address(process):
     return re.fullmatch(r"http://127\.0\.0\.1:(\d+)/overview#([\w-]{43})\n", process.stdout.readline()).groups()
 
 
-def test_a_killed_start_leaves_no_key_and_the_next_tells_its_own_which_it_keeps_in_no_file(start, home):
+def test_a_killed_start_leaves_no_key_and_the_next_tells_its_own_which_it_keeps_in_no_file(start, home, capsys, monkeypatch):
     first = start()
     _, left = address(first)
     first.kill()
@@ -55,7 +55,8 @@ def test_a_killed_start_leaves_no_key_and_the_next_tells_its_own_which_it_keeps_
     request = urllib.request.Request(f"http://127.0.0.1:{port}/api/memories", headers={"Authorization": f"Bearer {key}"})
     with urllib.request.urlopen(request) as answer:
         assert answer.status == 200
-    again = start().communicate()[0].splitlines()  # opens the page without the key
+    monkeypatch.setattr("webbrowser.open", lambda _: None)
+    again = kept(capsys, "web")[1].splitlines()  # opens the page without the key
     assert again[:2] == ["The page is served already.", f"http://127.0.0.1:{port}/overview"]
     process.send_signal(signal.SIGTERM)
     assert process.wait() == 0
