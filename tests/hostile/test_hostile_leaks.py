@@ -2,15 +2,13 @@
 
 import gzip
 import json
-import os
 import re
 import sqlite3
-import subprocess
-import sys
 import zlib
 
 from test_hostile_secrets import SECRETS, everywhere
 
+from hook_world import hook
 from hostile_world import answer, bytes_below, called, desk_at, human, leaked, lines, output, run_at, write
 from kept.llm.adapters.scripted import ScriptedModel
 from kept.pipeline.run import RunOptions, run_pipeline
@@ -50,18 +48,6 @@ def run_with_model(home, path, monkeypatch):
     assert report.asked.secrets
 
 
-def call_hook(home, event, raw):
-    done = subprocess.run(
-        [sys.executable, "-m", "kept", "hook", event],
-        input=raw,
-        capture_output=True,
-        check=False,
-        env={**os.environ, "HOME": str(home), "KEPT_HOME": str(home)},
-    )
-    assert done.returncode == 0
-    return done.stdout + done.stderr
-
-
 def test_no_file_that_kept_writes_in_a_day_holds_a_byte_of_a_secret(tmp_path, monkeypatch):
     home, told = tmp_path / "home", b""
     path = write(tmp_path / "in", b"".join(everywhere(text) for text in TEXTS))
@@ -70,7 +56,9 @@ def test_no_file_that_kept_writes_in_a_day_holds_a_byte_of_a_secret(tmp_path, mo
     for number, event in enumerate(EVENTS):
         text = "\n".join(TEXTS)
         whole = json.dumps(payload | {"prompt": text, "last_assistant_message": text, "error": text, "custom_instructions": text})
-        told += call_hook(home, event, (whole if number % 2 else whole[:-20]).encode())
+        code, *said = hook(event, (whole if number % 2 else whole[:-20]).encode(), env={"HOME": str(home), "KEPT_HOME": str(home)})
+        assert code == 0
+        told += "".join(said).encode()
     path.write_bytes(path.read_bytes() + lines(human(TEXTS[0]), answer(TEXTS[1]), output(TEXTS[2]))[:-9])
     outputs = [("export", "--format", each, "--output", home / f"out.{each}") for each in ("jsonl", "archive")]
     for command in (*COMMANDS, *outputs, ("backup", home / "copy.db")):

@@ -82,7 +82,7 @@ def test_what_a_person_writes_around_and_into_the_section_stays(project):
         assert after.count(words) == 1, words
 
 
-@pytest.mark.parametrize("name", ["own", "other", "dotted", "slashed", "round"])
+@pytest.mark.parametrize("name", sampled(("other", "own", "dotted", "slashed", "round"), 5))
 def test_a_project_that_goes_by_several_names_has_one_section(project, name):
     ways = {
         "own": project,
