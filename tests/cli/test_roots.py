@@ -305,7 +305,7 @@ def active_after(capsys, place, text):
     return {each["content"] for each in told(capsys, "list") if "Dutch" in each["content"] or "tea" in each["content"]}
 
 
-@pytest.mark.parametrize("heading", ["", "# 2026-01-09\n\n", "# [[2026-01-09]]\n", "## Friday, 2026-01-09\n\n"])
+@pytest.mark.parametrize("heading", ["", "# [[2026-01-09]]\n", "## Friday, 2026-01-09\n\n"])
 def test_plain_tellings_below_the_date_of_ones_own_note_hold_at_once(capsys, vault, heading):
     assert active_after(capsys, vault, heading + TOLD) == {"From now on always answer me in Dutch.", "I prefer tea over coffee."}
 

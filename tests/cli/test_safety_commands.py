@@ -316,15 +316,15 @@ def test_a_look_names_a_backup_that_is_away_and_shows_what_would_go_of_sessions_
     assert whole["text"] == RULE
 
 
-@pytest.mark.parametrize(("option", "name"), [("--session", "5a5a5a5a"), ("--source", "5a5a5a5a"), ("--source", "twice.jsonl")])
-def test_a_beginning_that_several_sessions_have_is_refused_and_lists_them(capsys, home, option, name):
+def test_a_beginning_that_several_sessions_have_is_refused_and_lists_them(capsys, home):
     for place in ("p/5a5a5a5a-one", "p/5a5a5a5a-two", "p/twice", "q/twice"):
         transcript(home / f".claude/projects/{place}.jsonl", f"{RULE} In {place} too.")
     kept(capsys, "run")
-    code, out, err = kept(capsys, "forget", option, name, "--yes")
-    assert (code, out) == (2, "")
-    for place in ("p/twice", "q/twice") if "twice" in name else ("5a5a5a5a-one", "5a5a5a5a-two"):
-        assert place in err
+    for option, name in (("--session", "5a5a5a5a"), ("--source", "5a5a5a5a"), ("--source", "twice.jsonl")):
+        code, out, err = kept(capsys, "forget", option, name, "--yes")
+        assert (code, out) == (2, "")
+        for place in ("p/twice", "q/twice") if "twice" in name else ("5a5a5a5a-one", "5a5a5a5a-two"):
+            assert place in err
     assert kept(capsys, "forget", "--source", "5a5a5a5a-o", "--yes")[0] == 0
 
 

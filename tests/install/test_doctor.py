@@ -315,7 +315,30 @@ CALLED = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
+# Faults that hide no others, in an order in which each can be planted.
+AT_ONCE = (
+    "a transcript that is garbled",
+    "tools that Claude Code may not call",
+    "rules that Claude Code leaves out",
+    "a server whose kept is gone",
+    "a hook that changed since Codex was told to trust it",
+    "an extension that Gemini has off",
+    "hooks whose notes nobody reads",
+    "a note of a kept that is gone",
+    "a damaged backup",
+    "a note others may write",
+    "a folder others may read",
+)
+
+
+def test_planted_faults_are_all_found_at_once(place):
+    for name in AT_ONCE:
+        FAULTS[name][0](place)
+    found = wrong(place)
+    assert [name for name in AT_ONCE if FAULTS[name][1] not in found] == []
+
+
+@pytest.mark.parametrize("name", [name for name in FAULTS if name not in AT_ONCE])
 def test_a_planted_fault_is_found_and_named_with_what_mends_it(request, place, name):
     if name in CALLED:
         request.getfixturevalue("calling")
