@@ -86,15 +86,15 @@ def test_a_source_that_is_switched_off_is_found_and_not_read(desk_at, home):
         assert (found.enabled, found.files, found.sessions) == (False, 1, 0)
 
 
-@pytest.mark.parametrize("folder", ["/x/secret", "/x/secret/deep"])
 @pytest.mark.parametrize("pattern", ["/x/secret", "/x/sec*", "/x/secret/", "*/secret/*"])
-def test_what_is_said_in_an_excluded_project_is_not_archived_and_counted(desk_at, home, pattern, folder):
-    say(home, "s1", RULE, cwd=folder)
+def test_what_is_said_in_an_excluded_project_is_not_archived_and_counted(desk_at, home, pattern):
+    say(home, "s1", RULE, cwd="/x/secret")
     say(home, "s2", OTHER, cwd="/x/open")
+    say(home, "s3", RULE, cwd="/x/secret/deep")
     include_item(find_paths(str(home), {}), "exclude", pattern, included=True)
     with desk_at(home) as workspace:
         report = run_pipeline(workspace, [], RunOptions())
-        assert report.reading.account.noted["events-of-excluded-projects"] == 2
+        assert report.reading.account.noted["events-of-excluded-projects"] == 4
         assert active(workspace) == [OTHER]
 
 
@@ -121,14 +121,14 @@ MARKERS = (
 )
 
 
-@pytest.mark.parametrize("marker", MARKERS)
-def test_a_conversation_in_which_the_user_says_so_is_not_remembered(desk_at, home, marker):
-    say(home, "s1", RULE, marker)
-    say(home, "s2", OTHER)
+def test_a_conversation_in_which_the_user_says_so_is_not_remembered(desk_at, home):
+    for number, marker in enumerate(MARKERS):
+        say(home, f"s{number}", RULE, marker)
+    say(home, "other", OTHER)
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         assert active(workspace) == [OTHER]
-        assert [each.session for each in survey(workspace).opted_out] == ["s1"]
+        assert {each.session for each in survey(workspace).opted_out} == {f"s{number}" for number in range(len(MARKERS))}
         assert "ISO 8601" not in str([workspace.store.archive.events(each.id, 0, 99) for each in workspace.store.archive.threads()])
 
 
@@ -168,21 +168,21 @@ def test_what_was_made_of_it_is_in_no_file_of_kepts_and_may_be_said_again_elsewh
         assert active(workspace) == [RULE]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "```\n<!-- kept: ignore -->\n```",
-        "what does <!-- kept: ignore --> do?",
-        "why does this readme render badly\n\n# Harbor\n\nInstall it with pip.\n\n<!-- kept: ignore -->\n\nThen run it.",
-        "what do you say to this page:\n\nHow to be private\n\nkept: off the record\n\nThat is it.",
-        "got this mail:\n\nHi Sam,\n\nkept: off the record\n\nBest regards,\nBob\n\nwhat now?",
-        "kept: ignore this conversation, please say the docs",
-        "what does `/kept:off` do?",
-        "<command-message>kept</command-message>\n<command-name>/kept</command-name>",
-    ],
+TALK = (
+    "```\n<!-- kept: ignore -->\n```",
+    "what does <!-- kept: ignore --> do?",
+    "why does this readme render badly\n\n# Harbor\n\nInstall it with pip.\n\n<!-- kept: ignore -->\n\nThen run it.",
+    "what do you say to this page:\n\nHow to be private\n\nkept: off the record\n\nThat is it.",
+    "got this mail:\n\nHi Sam,\n\nkept: off the record\n\nBest regards,\nBob\n\nwhat now?",
+    "kept: ignore this conversation, please say the docs",
+    "what does `/kept:off` do?",
+    "<command-message>kept</command-message>\n<command-name>/kept</command-name>",
 )
-def test_talking_about_the_marker_is_not_asking_for_it(desk_at, home, words):
-    say(home, "s1", RULE, words)
+
+
+def test_talking_about_the_marker_is_not_asking_for_it(desk_at, home):
+    for number, words in enumerate(TALK):
+        say(home, f"s{number}", RULE, words)
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         assert active(workspace) == [RULE]

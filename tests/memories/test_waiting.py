@@ -92,22 +92,22 @@ def test_a_sentence_that_is_more_often_wrong_than_right_is_counted_and_shown_wit
         assert told in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Keep in mind that the user might use `git stash` before the hook runs.",
-        "Remember this for the next ten minutes: we never use the live card, only the test card of the bank.",
-        "General purpose for future sessions in this repo",
-        "From now on we brew nothing but stouts on Tuesdays and sell them to the moon, lol",
-        "What if from now on we label each crate on both sides, in two colours, before the truck leaves the yard",
-        "from the leaflet:\nThe door is shut. From now on guests ring twice and wait until somebody opens the gate of the yard.",
-    ],
+HELD_BACK = (
+    "Keep in mind that the user might use `git stash` before the hook runs.",
+    "Remember this for the next ten minutes: we never use the live card, only the test card of the bank.",
+    "General purpose for future sessions in this repo",
+    "From now on we brew nothing but stouts on Tuesdays and sell them to the moon, lol",
+    "What if from now on we label each crate on both sides, in two colours, before the truck leaves the yard",
+    "from the leaflet:\nThe door is shut. From now on guests ring twice and wait until somebody opens the gate of the yard.",
 )
-def test_what_is_for_the_task_at_hand_too_short_or_perhaps_not_meant_is_held_and_shown_with_all_alone(desk_at, home, sentence):
-    say(home, "s1", "hello there", sentence)
+
+
+def test_what_is_for_the_task_at_hand_too_short_or_perhaps_not_meant_is_held_and_shown_with_all_alone(desk_at, home):
+    for number, sentence in enumerate(HELD_BACK):
+        say(home, f"s{number}", "hello there", sentence)
     with desk_at(home) as opened:
         run_pipeline(opened, [], RunOptions(model=False))
-        assert count_pending_proposals(opened) == (1, 0)
+        assert count_pending_proposals(opened) == (len(HELD_BACK), 0)
 
 
 def test_what_an_agent_proposed_is_shown_whatever_its_words(workspace):
