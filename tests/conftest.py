@@ -11,6 +11,7 @@ from tempfile import mkdtemp
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from clock import Clock
 from kept.local.agents_shell import VARIABLES
@@ -65,6 +66,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Give each test a time limit, unless it sets one. A signal interrupts it, so that the next tests run in the same worker."""
+    if settings.get_current_profile_name() == "kept":  # else the examples of `make test` change with the constants of every module
+        providers._get_local_constants = providers.Constants
     if not config.pluginmanager.hasplugin("timeout"):  # `-p no:timeout` is for debuggers
         return
     for item in items:
