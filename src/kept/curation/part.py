@@ -129,12 +129,12 @@ def find_part(index: TextIndex, meaning: Meaning | None) -> Part:
     ended = set(candidates) - {each.candidate.id for says in verdicts.values() for each in says}
     if any(index.token(TAKEN) in text.tokens for text in index.texts.at(index.texts.places_of(ended)).values()):
         raise WholeGroupError  # a withdrawal disappeared: the memory it took back may return, and no candidate names it any more
-    index.texts.untell(ended)
+    index.texts.drop_places(ended)
     if any((memory.profile, memory.scope) != index.group for memory in index.log.some(memories)):
         raise WholeGroupError
     index.index_memories(memories)
     after = index.texts.places_of(memories=memories)
-    part.gone = frozenset(place for place in before if not any(index.texts.tellers([place])))
+    part.gone = frozenset(place for place in before if not any(index.texts.items_at([place])))
     part.new = part.gone | (after - before) | {place for place, is_new in fresh if is_new}
     part.reach(before | after | {place for place, _ in fresh})
     part.include(candidates, memories)
@@ -195,7 +195,7 @@ class _PartSearch:
         while self.waiting:
             place = self.waiting.pop()
             if self.load([place]):
-                self.include(*texts.tellers([place]))
+                self.include(*texts.items_at([place]))
                 self.reach(self.neighbours(place))
 
     def include(self, candidates: Iterable[str], memories: Iterable[str]) -> None:
@@ -205,7 +205,7 @@ class _PartSearch:
         while any(waiting):
             more, found = waiting
             self.candidates |= more
-            loaded = self.index.log.some(sorted({*found, *texts.resting_on(more)} - self.memories.keys()))
+            loaded = self.index.log.some(sorted({*found, *texts.memories_based_on(more)} - self.memories.keys()))
             mine = [memory for memory in loaded if (memory.profile, memory.scope) == self.index.group]
             self.memories |= {memory.id: memory for memory in mine}
             self.reach(texts.places_of(more, (memory.id for memory in loaded)))
@@ -266,7 +266,7 @@ class _PartSearch:
         says, texts = text.says, self.index.texts
         words = says.form.split()
         begun = [" ".join(words[:end]) for end in range(1, len(words) + 1)]
-        places = {each.place for each in texts.of_forms(begun)} | set(texts.going_on(says.form))
+        places = {each.place for each in texts.of_forms(begun)} | set(texts.continuing(says.form))
         for what, share in find_likenesses(says).items():
             places.update(self._find_sharing(says, share, *([self.index.beside_token(what)] if what else [])))
         if says.fingerprint and says.remedy:
@@ -425,7 +425,7 @@ class _PartSearch:
         return found
 
     def _candidates_at(self, place: int) -> list[Candidate]:
-        ids = self.index.texts.tellers([place])[0]
+        ids = self.index.texts.items_at([place])[0]
         return [each.judged.candidate for each in self.index.log.proposals_with(*self.index.group, ids)]
 
     def _find_named_by(self, withdrawal: Candidate) -> set[int]:

@@ -66,16 +66,16 @@ class TextIndex:
         for stored in old.values():
             self.texts.drop(stored)
         for memory in (*memories, *elsewhere):
-            self.texts.rest(memory.id, memory.candidates)
+            self.texts.put_candidates(memory.id, memory.candidates)
 
     def index_memories(self, ids: Iterable[str]) -> None:
         """Update the index for these memories: their texts, and their candidates."""
         for memory in self.log.some(list(ids)):
-            self.texts.rest(memory.id, memory.candidates)
+            self.texts.put_candidates(memory.id, memory.candidates)
             if (memory.profile, memory.scope) == self.group and has_own_words(memory):
                 self.index_text(memory.content, (), [memory])
             else:
-                self.texts.untell(memories=[memory.id])
+                self.texts.drop_places(memories=[memory.id])
 
     def eligible(self, judged: Iterable[CandidateVerdict]) -> Iterator[CandidateVerdict]:
         """The candidates that take part in curation: not refused, and not blocked."""
@@ -117,10 +117,10 @@ class TextIndex:
             tokens.update(self._memory_tokens(memory))
         stored = StoredText(place=place, body=body, tokens=" ".join(sorted(tokens)))
         if stored != old:
-            moved = self.texts.tellers([old.place]) if old else ((), ())
+            moved = self.texts.items_at([old.place]) if old else ((), ())
             self.texts.put(stored, normal_form(content), old)
-            self.texts.tell(dict.fromkeys(moved[0], place), dict.fromkeys(moved[1], place))
-        self.texts.tell(
+            self.texts.put_places(dict.fromkeys(moved[0], place), dict.fromkeys(moved[1], place))
+        self.texts.put_places(
             dict.fromkeys([each.candidate.id for each in verdicts], place), dict.fromkeys([item.id for item in memories], place)
         )
         return place, old is None or old.place != place

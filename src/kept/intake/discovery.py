@@ -20,7 +20,7 @@ from kept.sources.base import ENTRY, Source
 from kept.sources.entries import find_entries
 from kept.sources.files import SkippedFile, SkipReason, identify_file, tool_folder_format
 from kept.sources.registry import SOURCES, with_zone
-from kept.sources.stat_cache import followed_as, is_unchanged, make_stat_entry
+from kept.sources.stat_cache import folder_settings_entry, is_unchanged, make_stat_entry
 from kept.workspace import Workspace
 
 _NOTES = (".md", ".markdown", ".mdx", ".txt")
@@ -147,7 +147,7 @@ def _unchanged_format(workspace: Workspace, path: str, known: tuple[str, str] | 
 def make_stat_stamp(workspace: Workspace, path: str, source: str) -> str:
     """The stat entry of a file. It includes the author and project that the file's root sets: if one changes, it is read again."""
     root = find_root_above(workspace.settings.root, path, workspace.paths.user)
-    return make_stat_entry(path, source, followed_as(root.author, root.project) if root else "")
+    return make_stat_entry(path, source, folder_settings_entry(root.author, root.project) if root else "")
 
 
 def list_source_places(workspace: Workspace) -> tuple[tuple[Source, Path], ...]:

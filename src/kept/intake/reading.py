@@ -44,7 +44,7 @@ from kept.local.settings.tables import find_root_above
 from kept.local.workers import Workers, map_ahead
 from kept.sources.base import ENTRY, Source
 from kept.sources.json_lines import REWRITTEN
-from kept.sources.stat_cache import is_followed_anew
+from kept.sources.stat_cache import has_new_folder_settings
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
@@ -170,7 +170,7 @@ def _is_followed_since(workspace: Workspace, item: InputFile) -> bool:
         return False
     known = workspace.store.archive.stat_cache_entry(str(item.path))
     now = make_stat_stamp(workspace, str(item.path), item.source.name)
-    return known is not None and bool(known[1]) and is_followed_anew(known[1], now)
+    return known is not None and bool(known[1]) and has_new_folder_settings(known[1], now)
 
 
 def weigh_new(workspace: Workspace, found: FilesToRead) -> int:

@@ -30,7 +30,7 @@ def readers_version() -> str:
 def make_stat_entry(path: Path | str, source: str, author: str = "") -> str:
     """The state of a file and the current time, as one text. Empty if the state says nothing about the content.
 
-    If the file is below a folder that the person named, ``author`` is the result of :func:`followed_as`.
+    If the file is below a folder that the person named, ``author`` is the result of :func:`folder_settings_entry`.
     """
     plain = os.fspath(path)
     suffix = plain[plain.rfind(".") :].lower()  # this runs for every file, and Path takes as long as lstat
@@ -48,12 +48,12 @@ def make_stat_entry(path: Path | str, source: str, author: str = "") -> str:
     return f"{readers_version()}{author} {info.st_ino} {size} {mtime} {ctime} {time_ns()}"
 
 
-def followed_as(author: str, project: str) -> str:
+def folder_settings_entry(author: str, project: str) -> str:
     """The part of an entry with the person's settings for a folder: the author of unsigned notes, and the project."""
     return f"{_FOLLOWED}{author}{_FILED}{digest(project, size=3)}" if project else f"{_FOLLOWED}{author}"
 
 
-def is_followed_anew(before: str, now: str) -> bool:
+def has_new_folder_settings(before: str, now: str) -> bool:
     """True if the person changed the settings of the file's folder after the entry ``before`` was made."""
     old, new = before.partition(" ")[0], now.partition(" ")[0]
     return (_FOLLOWED in new) > (_FOLLOWED in old) or new.partition(_FILED)[2] not in ("", old.partition(_FILED)[2])

@@ -285,7 +285,7 @@ class GroupTexts:
         """The texts with these normal forms."""
         return [StoredText(*row) for row in self._database.run("texts_of_form", forms=json_list(forms), **self._names)]
 
-    def going_on(self, form: str) -> Sequence[int]:
+    def continuing(self, form: str) -> Sequence[int]:
         """The places of texts whose normal form begins with ``form`` and continues with further words."""
         rows = self._database.run("texts_continuing", start=f"{form} ", stop=f"{form}!", **self._names)
         return [row["place"] for row in rows]
@@ -312,12 +312,12 @@ class GroupTexts:
 
     # Candidates and memories of the texts
 
-    def tell(self, candidates: Mapping[str, int], memories: Mapping[str, int]) -> None:
+    def put_places(self, candidates: Mapping[str, int], memories: Mapping[str, int]) -> None:
         """Record the place of the text of each candidate and memory."""
         items = {**candidates, **{f"{_MEMORY}{memory}": place for memory, place in memories.items()}}
         self._database.execute_many("put_place", ({"item": item, "place": place} for item, place in items.items()))
 
-    def untell(self, candidates: Iterable[str] = (), memories: Iterable[str] = ()) -> None:
+    def drop_places(self, candidates: Iterable[str] = (), memories: Iterable[str] = ()) -> None:
         """Drop the places of these candidates and memories."""
         items = (*candidates, *(f"{_MEMORY}{memory}" for memory in memories))
         self._database.execute_many("drop_place", ({"item": item} for item in items))
@@ -327,16 +327,16 @@ class GroupTexts:
         items = json_list((*candidates, *(f"{_MEMORY}{memory}" for memory in memories)))
         return frozenset(row["place"] for row in self._database.run("places_of", items=items))
 
-    def tellers(self, places: Iterable[int]) -> tuple[Sequence[str], Sequence[str]]:
+    def items_at(self, places: Iterable[int]) -> tuple[Sequence[str], Sequence[str]]:
         """The ids of the candidates and of the memories whose texts are at these places."""
         return _split([row["item"] for row in self._database.run("items_at", places=json_list(places))])
 
-    def rest(self, memory: str, candidates: Iterable[str]) -> None:
+    def put_candidates(self, memory: str, candidates: Iterable[str]) -> None:
         """Record the candidates that a memory is based on."""
         self._database.run("drop_rests", memory=memory)
         self._database.execute_many("put_rest", ({"candidate": item, "memory": memory} for item in candidates))
 
-    def resting_on(self, candidates: Iterable[str]) -> Sequence[str]:
+    def memories_based_on(self, candidates: Iterable[str]) -> Sequence[str]:
         """The memories that are based on any of these candidates, also those of other groups."""
         return [row["memory"] for row in self._database.run("memories_resting_on", candidates=json_list(candidates))]
 
