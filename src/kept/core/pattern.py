@@ -10,6 +10,8 @@ from typing import Any, AnyStr, cast
 
 _MADE = frozenset({"engine", "fullmatch", "groupindex", "groups", "match", "programsize", "search", "_anywhere", "_found", "_run"})
 _NOWHERE = (-1, -1)
+_CLASS_OR_ESCAPE = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]|\\(?:pL|.)", re.DOTALL)
+_LETTERS = r"A-Za-z\x{AA}\x{B5}\x{BA}\x{C0}-\x{1FFF}\x{3005}-\x{3007}\x{3021}-\x{9FFF}\x{AC00}-\x{D7FF}\x{F900}-\x{FAFF}"
 LARGE = 2**26
 """Memory for the automaton of a large pattern. RE2's default is an eighth of this and too little from about 20,000 instructions on:
 each search is then many times slower, and RE2 prints an error.
@@ -33,6 +35,16 @@ def latin1_options() -> Any:
     return options
 
 
+def shorten_letters(source: str) -> str:
+    r"""Replace ``\pL`` by a few ranges, which include the digits of some scripts.
+
+    RE2 would compile each occurrence to the 1,200 instructions of all letters of Unicode.
+    """
+    if r"\pL" not in source:
+        return source
+    return _CLASS_OR_ESCAPE.sub(lambda token: token[0].replace(r"\pL", _LETTERS if token[0][0] == "[" else f"[{_LETTERS}]"), source)
+
+
 class Pattern:
     """A pattern with the methods of ``re.Pattern``, for text and bytes. ``search``, ``match`` and ``fullmatch`` are set when it is
     compiled.
@@ -42,21 +54,7 @@ class Pattern:
     error.
     """
 
-    __slots__ = (
-        "_anywhere",
-        "_found",
-        "_latin1",
-        "_memory",
-        "_run",
-        "engine",
-        "fullmatch",
-        "groupindex",
-        "groups",
-        "match",
-        "pattern",
-        "programsize",
-        "search",
-    )
+    __slots__ = ("_latin1", "_memory", "pattern", *_MADE)
 
     def __init__(self, pattern: str | bytes | Callable[[], str], *, memory: int = 0, latin1: bool = False) -> None:
         self.pattern = pattern
@@ -72,7 +70,8 @@ class Pattern:
         options.log_errors = False  # such errors must not appear on the user's terminal
         if self._memory:
             options.max_mem = self._memory
-        self.engine = re2.compile(self.pattern() if callable(self.pattern) else self.pattern, options)
+        source = self.pattern() if callable(self.pattern) else self.pattern
+        self.engine = re2.compile(shorten_letters(source) if isinstance(source, str) else source, options)
         self.groups = self.engine.groups
         self.groupindex = self.engine.groupindex
         self.programsize = self.engine.programsize
@@ -173,7 +172,7 @@ class PatternSet:
         options.log_errors = False
         options.max_mem = self._memory
         for pattern in self._patterns:
-            engine.Add(pattern or r"[^\x{0}-\x{10FFFF}]", options)  # a pattern that never matches
+            engine.Add(shorten_letters(pattern) or r"[^\x{0}-\x{10FFFF}]", options)  # a pattern that never matches
         engine.Compile()
         return engine
 

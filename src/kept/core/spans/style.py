@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from kept.core.pattern import Pattern, compile_late
+from kept.core.pattern import LARGE, Pattern, compile_late
 from kept.core.words import fill_pattern, has_word, opens_with
 
 # Beginnings of lines of program output, code, diffs and tables.
-_SHAPES = fill_pattern(r"(?i)^\s*(?:‹shapes:output›|‹complaints›\s?[:：]\s*\S)")
+_SHAPES = fill_pattern(r"(?i)^\s*(?:‹shapes:output›|‹complaints›\s?[:：]\s*\S)", memory=LARGE)
 # A numbered list with the margin of an agent's screen, copied below other text. The first two items begin with a capital.
 _SCREEN_LIST = Pattern(
     r"(?m)^  1[.)] +[*`]{0,2}\p{Lu}.*\n(?:(?:   .*\S.*|[ \t]*)\n)*  2[.)] +[*`]{0,2}\p{Lu}.*(?:\n(?:  .*\S.*|[ \t]*)$)*"
