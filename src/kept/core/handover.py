@@ -36,4 +36,6 @@ def fence_text(text: str) -> str:
 
 def is_suggestion_tool(name: str) -> bool:
     """True if ``name`` is kept's hand-over tool. Clients may prefix it with the name of an MCP server or a plugin's server."""
-    return any(name.endswith(own) and name[: -len(own)][-1:] in ("", "_", ".", "/") for own in _NAMES)
+    return name.endswith((TOOL, FORMER)) and any(
+        name.endswith(own) and name[: -len(own)][-1:] in ("", "_", ".", "/") for own in _NAMES
+    )

@@ -115,7 +115,8 @@ def _find_prompt_tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     ][:_SENTENCES]
     if any(is_confidence(text[span.start : span.end]) for span in spans):
         return []
-    spoken = {LANGUAGES[0], *lexicon.languages, *detect_languages(text, LANGUAGES)} if patterns else set()
+    foreign = any(each.language != LANGUAGES[0] for each in patterns)
+    spoken = {LANGUAGES[0], *lexicon.languages, *detect_languages(text, LANGUAGES)} if foreign else {LANGUAGES[0]}
     tellings = dict(find_tellings(text, spans, patterns, lexicon.tellings, spoken))
     rest = [(place, span) for place, span in enumerate(spans) if place not in tellings]
     tellings.update(find_wishes(text, rest, wished, lexicon))

@@ -65,9 +65,9 @@ _OPERAND = 5  # characters; two commands do not share so long a word by chance
 
 def is_variant(failed: Step, passed: Step) -> bool:
     """True if a later step is a variant of the failed one: other options, variables, wrapper, or path of its program."""
-    if failed.where not in ("", passed.where) or CARRIERS.fullmatch(failed.program) or failed.trivial:
+    if failed.program != passed.program or failed.where not in ("", passed.where):
         return False
-    if failed.program != passed.program:
+    if CARRIERS.fullmatch(failed.program) or failed.trivial:
         return False
     gone, new = _compare_words(failed, passed)
     if not gone and not new:
@@ -246,8 +246,8 @@ def _find_fixes(events: Sequence[Event], done: Actions, *, border: int | None = 
     commands, edits = done
     seen: set[tuple[int, str]] = set()
     for index, command in enumerate(commands):
-        failure = _find_failure(command)
-        if failure is None or (border is not None and command.place >= border):
+        failure = _find_failure(command) if border is None or command.place < border else None
+        if failure is None:
             continue
         later = [
             item
@@ -273,8 +273,7 @@ def _find_fixes(events: Sequence[Event], done: Actions, *, border: int | None = 
 
 def _find_failure(command: Command) -> Failure | None:
     """The failure of a command, if a change can fix it. None for failed tests of the code, and for transient errors."""
-    step = command.culprit
-    if command.passed is not False or step is None or step.trivial:
+    if command.passed is not False or (step := command.culprit) is None or step.trivial:
         return None
     error = next(
         (line for line in command.errors if command.stated or score_error_line(line) >= _TELLING), ""

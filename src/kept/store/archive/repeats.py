@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 from kept.core.codec import to_canonical_json
 from kept.core.errors import DamagedError
-from kept.core.event import Event
+from kept.core.event import Author, Event, EventKind
 from kept.core.times import format_instant, parse_optional_instant
 from kept.store.archive.blocks import Blocks
 from kept.store.database import Database
@@ -14,9 +15,8 @@ from kept.store.database import Database
 
 def add_repeats(database: Database, numbers: Sequence[int], events: Sequence[Event]) -> tuple[Event, ...]:
     """The events with these numbers. To each, the hashes of its passages that occur in other sessions too are added."""
-    from kept.core.spans import event_passages  # noqa: PLC0415 - listing memories reads no event
-
-    wanted = [number for number, event in zip(numbers, events, strict=True) if event_passages(event)]
+    prompts = (event.kind is EventKind.PROMPT and event.author is Author.HUMAN for event in events)
+    wanted = list(compress(numbers, prompts))
     if not wanted:
         return tuple(events)
     repeated: dict[int, set[int]] = {}
@@ -45,7 +45,7 @@ def list_repeated_events(database: Database) -> list[int]:
 
 def check_passage_hashes(database: Database, blocks: Blocks) -> Iterator[str]:
     """A message for each event whose stored passage hashes contradict the archive, and one for surplus hashes."""
-    from kept.core.spans import event_passages  # noqa: PLC0415 - as above
+    from kept.core.spans import event_passages  # noqa: PLC0415 - listing memories checks no passages
 
     noted = {(row["hash"], row["event"], row["session"], row["at"]) for row in database.run("all_passage_hashes")}
     for row in database.run("user_prompts").fetchall():
