@@ -84,8 +84,8 @@ def test_what_the_agent_says_to_end_with_its_task_is_held_among_what_is_less_lik
     assert "1 proposal is held for your decision → kept review; 1 less likely" in out
 
 
-@pytest.mark.parametrize("words", [RULE, f"{RULE}."])
-def test_what_was_noted_at_the_call_does_not_stand_twice(capsys, home, project, words):
+def test_what_was_noted_at_the_call_does_not_stand_twice(capsys, home, project):
+    words = f"{RULE}."
     assert told(capsys, "suggest", words, "--project", project)["status"] == "held"
     session(home, project, (f"fix the tests. {RULE}, please", call(words)))
     assert kept(capsys, "run")[0] == 0
@@ -184,8 +184,7 @@ SECRET = "The vault of client Gribblesnatch is in Oslo and must never be named"
 OFF = "kept: off the record"
 
 
-@pytest.mark.parametrize("prompts", [(OFF, SECRET), (SECRET, OFF)])
-@pytest.mark.parametrize("trusted", ["on", "off"])
+@pytest.mark.parametrize(("prompts", "trusted"), [((OFF, SECRET), "on"), ((SECRET, OFF), "off")])
 def test_what_was_noted_at_the_call_of_a_session_off_the_record_goes(capsys, home, project, prompts, trusted):
     kept(capsys, "config", "set", "trust_agents", trusted)
     told(capsys, "suggest", f"{SECRET}.", "--project", project)

@@ -16,6 +16,7 @@ from cli_world import RULE, kept, memory_file, told, transcript
 from hook_world import SESSION, harbor, hook, hook_process, injected, log_of, payload
 from kept.cli.hook import EVENTS
 from kept.core.fence import GUARD, NOTICE, TAG
+from kept.install import background_run
 from kept.local.clients import with_hooks
 from kept.local.queue import state_folder, take_queued_transcripts
 from kept.paths import find_paths
@@ -331,10 +332,13 @@ def test_the_context_command_tells_what_was_considered_with_its_score_and_what_k
     assert "words 0.00" in " ".join(out.split())
 
 
-def test_at_the_end_of_a_session_a_run_is_started_where_the_settings_say_so(remembering, capsys):
+def test_at_the_end_of_a_session_a_run_is_started_where_the_settings_say_so(remembering, capsys, monkeypatch):
+    started = []
+    monkeypatch.setattr(background_run, "_start_command", lambda _, words, **__: started.append(words) or True)
     path = transcript(remembering / ".claude" / "projects" / "elsewhere" / "s9.jsonl", RULE)
     assert kept(capsys, "config", "set", "at_session_end", "run")[0] == 0
-    assert hook_process("session-end", payload("SessionEnd", reason="clear", transcript_path=str(path))) == (0, "", "")
+    assert hook("session-end", payload("SessionEnd", reason="clear", transcript_path=str(path))) == (0, "", "")
+    do(*started[0])
     assert RULE.rstrip(".") in memory_file(remembering).read_text(encoding="utf-8")
 
 

@@ -167,6 +167,7 @@ def test_a_full_disk_is_told_and_the_next_run_goes_on(tmp_path, transcripts, und
         subprocess.run(["umount", place], check=True)
 
 
+@pytest.mark.slow
 def test_runs_at_the_same_time_lose_nothing(tmp_path, transcripts, undisturbed):
     home = tmp_path / "home"
     with ThreadPoolExecutor(2) as pool:
