@@ -107,7 +107,8 @@ def _invoke_command(command: Command, arguments: list[str], call: GlobalOptions)
     name = f"kept {command.name}"
     try:
         if arguments[-1:] in (["--help"], ["-h"]) and "--" not in arguments:
-            create_help_parser(command).make_context(name, [*arguments], obj=call)  # exits, unless it is an option's value
+            # Exits here, unless the last word is the value of an option.
+            create_help_parser(command).make_context(name, [*arguments], obj=call)
         made = create_parser(command)
         # Its main() is not used, because that handles interrupts, broken pipes and exit codes in its own way.
         with made.make_context(name, arguments, obj=call) as context:

@@ -265,7 +265,8 @@ def _find_context(root: str, payload: Mapping[str, Any], client: str, message: s
     state, session = queue.state_folder(root), _payload_text(payload, "session_id")
     settings = _load_settings(root)
     shown = queue.load_shown(state, session) if session else None
-    first = bool(message) and (shown is None or _BEGUN not in shown)  # recent work must match the first prompt
+    # Recent work is shown with the first prompt, which it must match, and not at the start of the session.
+    first = bool(message) and (shown is None or _BEGUN not in shown)
     request = ContextRequest(
         message=message,
         directory=_payload_text(payload, "cwd"),

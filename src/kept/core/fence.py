@@ -71,7 +71,7 @@ TITLES = {layer.name: layer.title for layer in LAYERS}
 
 
 def estimate_token_count(text: str) -> int:
-    """An upper estimate of the number of tokens: one for three bytes of UTF-8. Measured texts have three to four per token."""
+    """An upper estimate of the number of tokens: one for three bytes of UTF-8. Real texts have three to four bytes a token."""
     return (len(text.encode("utf-8", "replace")) + 2) // 3
 
 

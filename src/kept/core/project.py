@@ -51,7 +51,7 @@ class Project:
 
 
 def project_root(directory: str) -> str:
-    """The directory that identifies a project, without a trailing separator. For a worktree, that is its main checkout's."""
+    """The directory that identifies a project, without a trailing separator. A worktree belongs to its main checkout."""
     place = directory[:4096]
     if _NAMELESS.search(place):
         return directory.rstrip("/\\") or directory

@@ -59,7 +59,8 @@ def is_grounded(candidate: Candidate, texts: Mapping[str, str]) -> bool:
 def _find_refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refused | None:
     text = candidate.content
     journal = not category.users_words or candidate.origin is not Origin.USER
-    decided = candidate.origin is Origin.USER and candidate.trigger == DECIDED  # may be about software with memories
+    # The person may have decided something about software that itself has memories.
+    decided = candidate.origin is Origin.USER and candidate.trigger == DECIDED
     checks = (
         ("no evidence", not any(item.quote.strip() for item in candidate.evidence)),
         ("forgotten words", any(FORGOTTEN_MARK in words for words in (text, *(item.quote for item in candidate.evidence)))),

@@ -49,7 +49,7 @@ def _open_workers(scheduler: str, processes: int) -> AbstractContextManager[Work
 
 @contextmanager
 def _fetched(workspace: Workspace, addresses: Sequence[str | Path]) -> Iterator[list[Path]]:
-    """Yield local paths for ``addresses``. Files at fsspec addresses (``s3://…``) are copied to the state folder until the end."""
+    """Yield local paths for ``addresses``. Files at fsspec addresses (``s3://…``) are copied, and the copies deleted at the end."""
     place = workspace.paths.state / "fetched"
     try:
         yield [_fetch(place, str(each)) if "://" in str(each) else Path(each) for each in addresses]

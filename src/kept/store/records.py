@@ -150,7 +150,8 @@ _SPOKEN = frozenset({EventKind.PROMPT, EventKind.RESPONSE})
 
 
 def likeness_of(event: Event) -> str:
-    """A hash that recognises a prompt or response in another tool's copy of its session, from its second and its letters.
+    """A hash that recognises a prompt or response in another tool's copy of its session, made from its time in seconds and its
+    letters.
 
     Empty for other events, and for events without a time stamp or session of their own.
     """

@@ -17,7 +17,8 @@ from kept.outputs.routing import preview_start
 from kept.recall.context_budget import SHOWN
 from kept.recall.preview import CLIENTS, preview_context
 
-_IN_FILE = "in the memory file that the agent reads"  # no session began, so SHOWN can only mean this
+# No session has been shown anything here, so a SHOWN memory can only be in this file.
+_IN_FILE = "in the memory file that the agent reads"
 # The events are repeated here, because help must not import the module that answers hooks.
 _EVENTS = "session-start, user-prompt, stop, pre-compact, session-end, allow-suggest, subagent-start, tool-failure."
 

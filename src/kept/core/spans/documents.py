@@ -1,7 +1,7 @@
 """Find documents in a prompt: the start of a text by somebody else, recognised by its front matter, headings, days or labels.
 
-Also recognises paragraphs that begin an e-mail, a licence, a chat or a conversation. A brief, in which the
-person asks for something, is not a document, even if it has headings.
+Also recognises paragraphs that begin an e-mail, a licence, a chat or a conversation. A brief, in which the person asks
+for something, is not a document, even if it has headings.
 """
 
 from kept.core.pattern import Pattern

@@ -186,8 +186,8 @@ def _find_support_fault(content: str, evidence: Sequence[Evidence], cited: Mappi
 
 
 def _find_unsaid_fault(content: str, cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
-    """The fault that too many words occur in no nearby event; empty if not. Other words may mean something else, and a passage
-    could be used instead.
+    """A fault if too many words occur in no nearby event, else empty. Other words may mean something else, and the claim could use
+    a passage instead.
     """
     said = [text for event in cited.values() for text in list_texts(event)]
     if any(map(is_cjk, content)) != any(is_cjk(char) for text in said for char in text):

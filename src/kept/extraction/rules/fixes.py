@@ -278,7 +278,8 @@ def _find_failure(command: Command) -> Failure | None:
     error = next(
         (line for line in command.errors if command.stated or score_error_line(line) >= _TELLING), ""
     ) or _find_own_error_line(command, step)
-    lacks = any(symptom.search(error) for symptom, _ in KINDS)  # then failed tests say nothing
+    # If something is missing, failed tests do not show that the code is wrong.
+    lacks = any(symptom.search(error) for symptom, _ in KINDS)
     if not error or linter_rule(error):
         return None
     if any(TRANSIENT.search(line) or (ASSERTS.search(line) and not (lacks and _COUNTS.match(line))) for line in command.errors):

@@ -148,7 +148,8 @@ def choose_scope(
     says "this project" or names a file of the project belongs to the project, whatever its category.
     """
     passage = content
-    if around and len(around) < 2 * len(content):  # "not everywhere" names no scope
+    # "not everywhere" says where something is too much. It does not say where the passage holds.
+    if around and len(around) < 2 * len(content):
         passage = " ".join((content, *(words for words in sentence_texts(around) if NEGATIONS.isdisjoint(tokenize(words)))))
     if any(has_match(patterns.everywhere, passage) for patterns in spoken):
         return USER_SCOPE

@@ -54,7 +54,7 @@ class ReplicaDatabase(Database):
     def __init__(self, path: Path, connect: Callable[[], "PostgresServer"], *, alone: bool = False) -> None:
         self._alone = alone
         self._returns = False  # true while the file returns to the server
-        self._is_made = False  # false while the file is created or migrated, for which the server is not needed
+        self._is_made = False  # false while the file is created or migrated, which does not need the server
         self._connect = connect
         self._server: PostgresServer | None = None
         self._head = Head()

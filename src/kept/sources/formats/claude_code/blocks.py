@@ -149,7 +149,7 @@ _NOTE = "\n\nNote: The user's next message may contain a correction or preferenc
 def denial_drafts(block: Mapping[str, Any], value: Mapping[str, Any], index: int) -> list[EventDraft]:
     """Drafts of the text that the user typed while refusing a tool call. The client puts this text into the tool's result.
 
-    Fields that a tool cannot write mark a refusal: the client puts ``Error:`` before an error that a tool printed.
+    A refusal is recognized by fields that a tool cannot write. The client puts ``Error:`` before an error that a tool printed.
     """
     refused = value.get("toolDenialKind") == "user-rejected" or value.get("toolUseResult") == "User rejected tool use"
     text = content_text(block.get("content")) if refused and block.get("is_error") is True else ""
