@@ -104,7 +104,7 @@ def _index_word(word: str) -> str:
     return " ".join([word.translate(_SEPARATORS), *(pieces if len(pieces) > 1 else ())])
 
 
-_index_short_word = lru_cache(maxsize=4096)(_index_word)  # texts repeat their words
+_index_short_word = lru_cache(maxsize=4096)(_index_word)  # cached, because texts repeat their words
 
 
 def phrase_words(name: str) -> str:

@@ -4,7 +4,7 @@ All languages apply at once, because the author of a span must not depend on the
 fragments of patterns, a TOML string plain words separated by spaces. The keys below are those that :mod:`kept.core.spans` uses to
 find the author of a text; the modules that read the other keys describe them.
 
-- ``person``: words of a person who speaks or is spoken to; ``selves``: those of ``person`` that name the speaker, or ask.
+- ``person``: words by which a person speaks or is addressed; ``selves``: those of them that name the speaker or ask.
 - ``resumes``: how a person continues after a paste.
 - ``wishes``: words of a person who wants something; ``orders``: openings of an instruction; ``pleas``: openings of a further
   sentence of it; ``conditions``: openings that instruct nothing by themselves; ``duties``: verbs of obligation; ``standing``:

@@ -115,7 +115,7 @@ def log_row_texts(rows: Iterable[OperationRow | CandidateRow]) -> Iterator[tuple
 
 
 def _erase_citations(text: str, words: ErasureWords) -> str:
-    """Replace every quote of a session or event that is forgotten as a whole by a mark, in the separated words of a row."""
+    """A row's words as JSON text, with a mark in place of each quote from a session or event that is forgotten as a whole."""
     if not (words.events or words.sessions) or '"quote"' not in text:
         return text
     value: object = json.loads(text)

@@ -83,7 +83,7 @@ def search(
             sections = sorted(shown, key=lambda hit: order.index(hit.kind))
             hints = {
                 turn: held for turn, held in waiting.items() if held not in {hit.id for hit in sections}
-            }  # weak matches are announced separately
+            }  # a held proposal that is shown itself needs no hint
             write_lines([_hit_line(workspace, hit, keywords, hints) for hit in sections] or [line("Nothing found.")])
             if far := len(hits) - len(sections):
                 text = f"{format_count(far, 'weak match', 'weak matches')} left out → --all"

@@ -79,7 +79,7 @@ def is_variant(failed: Step, passed: Step) -> bool:
 
 
 def _find_exported_variant(failure: Failure, success: Command) -> Remedy | None:
-    """Treat the line ``export NAME=value && step`` as the variant ``NAME=value step`` of the failed step; None without exports."""
+    """The remedy of a line ``export NAME=value && step``, read as the variant ``NAME=value step`` of the failed step; else None."""
     place = next(number for number, step in enumerate(success.steps) if is_same_step(failure.step, step))
     first = place
     while first and success.steps[first - 1].program == "export" and all(map(is_setting, success.steps[first - 1].words[1:])):

@@ -84,7 +84,7 @@ _STOPS = " \t\n.!。！"
 _MARK = 40  # maximum characters of a list marker, greeting or arrow
 _CUT, _LAST = 6, 400  # words up to which a prompt may be cut off; characters of the previous prompt that are read
 _SHORT = 8  # words; a longer sentence is not a remark about its neighbours
-_NEAR_SENTENCES, _ALL_SENTENCES = 6, 400  # sentences
+_NEAR_SENTENCES, _ALL_SENTENCES = 6, 400  # sentences from a passage within which a sign counts: near, or any
 _QUESTION = ("?", "？")
 
 

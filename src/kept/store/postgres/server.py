@@ -253,7 +253,7 @@ class PostgresServer:
 
 
 def describe_url(url: str) -> str:
-    """Role, host and database of a URL for messages, without its password. Raises StoreError for any other URL."""
+    """Role, host and database of a PostgreSQL URL for messages, without the password. Raises StoreError for other URLs."""
     try:
         parts = conninfo_to_dict(url)
     except psycopg.Error as error:

@@ -68,7 +68,8 @@ from kept.sources.records import Record, RecordPlace, sample_records
 
 _ITEMS = (*CALLS, *OUTPUTS, "message", "reasoning", "image_generation_call", "compaction", "ghost_snapshot")
 _WRAPPED = ("response_item", "event_msg", "turn_context", "compacted")
-_SILENT = ("world_state", "token_usage_record", "retained_context", "inter_agent_communication")  # without words of a conversation
+# Types of records without words of a conversation.
+_SILENT = ("world_state", "token_usage_record", "retained_context", "inter_agent_communication")
 _MACHINES = ("memory_consolidation", "review", "compact")
 _AGENT_NAMES = ("agent_nickname", "agent_role", "agent_path")  # the name that an agent gave to the subagent it started
 
