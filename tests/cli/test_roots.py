@@ -6,6 +6,7 @@ import os
 import pytest
 
 from cli_world import OTHER, RULE, kept, told, transcript
+from hostile_world import sampled
 from kept.sources import documents
 
 
@@ -315,22 +316,25 @@ QUOTED = "> From now on always answer me in Dutch.\n> Remember that I prefer tea
 
 @pytest.mark.parametrize(
     "text",
-    [
-        f"# Claude 2026-01-09\n\n{TOLD}",
-        f"# 2026-01-09 standup of Bob\n\n{TOLD}",
-        f"# 2026-01-09\n\n## Answer\n\n{TOLD}",
-        f"# 2026-01-09\n\nBob wrote:\n\n{TOLD}",
-        f"# 2026-01-09\n\n**Claude:** {TOLD}",
-        f"# 2026-01-09\n\nClaude:\n{TOLD}",
-        f"# 2026-01-09\n\n{QUOTED}",
-        f"# 2026-01-09\n\n```\n{TOLD}```\n",
-        f"# 2026-01-09\n\n<!--\n{TOLD}-->\n",
-        f"---\nauthor: Claude\n---\n# 2026-01-09\n\n{TOLD}",
-        f"---\nsource: https://example.org/prompts\n---\n# 2026-01-09\n\n{TOLD}",
-        f"# 2026-01-09\n\n{TOLD}\nThat was the prompt from the page.\n",
-        f"**LLM:** GitHub Copilot\n\n## Changes\n\n{TOLD}",
-        f"# 2026-01-09\n\n- Model: gpt-4\n\n# 2026-01-10\n\n{TOLD}",
-    ],
+    sampled(
+        [
+            f"# Claude 2026-01-09\n\n{TOLD}",
+            f"# 2026-01-09 standup of Bob\n\n{TOLD}",
+            f"# 2026-01-09\n\n## Answer\n\n{TOLD}",
+            f"# 2026-01-09\n\nBob wrote:\n\n{TOLD}",
+            f"# 2026-01-09\n\n**Claude:** {TOLD}",
+            f"# 2026-01-09\n\nClaude:\n{TOLD}",
+            f"# 2026-01-09\n\n{QUOTED}",
+            f"# 2026-01-09\n\n```\n{TOLD}```\n",
+            f"# 2026-01-09\n\n<!--\n{TOLD}-->\n",
+            f"---\nauthor: Claude\n---\n# 2026-01-09\n\n{TOLD}",
+            f"---\nsource: https://example.org/prompts\n---\n# 2026-01-09\n\n{TOLD}",
+            f"# 2026-01-09\n\n{TOLD}\nThat was the prompt from the page.\n",
+            f"**LLM:** GitHub Copilot\n\n## Changes\n\n{TOLD}",
+            f"# 2026-01-09\n\n- Model: gpt-4\n\n# 2026-01-10\n\n{TOLD}",
+        ],
+        3,
+    ),
 )
 def test_tellings_that_a_note_shows_to_be_anothers_do_not_hold_at_once(capsys, vault, text):
     assert active_after(capsys, vault, text) == set()
