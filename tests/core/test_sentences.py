@@ -16,6 +16,7 @@ from kept.core.sentences import sentence_texts
         ("Ask Mrs. Jones or St. Gallen. Then push.", ["Ask Mrs. Jones or St. Gallen.", "Then push."]),
         ("Zeiten, z. B. Fristen, d. h. alle. Immer UTC.", ["Zeiten, z. B. Fristen, d. h. alle.", "Immer UTC."]),
         ("Pump No. 3 is off. The answer is no. Never ask.", ["Pump No. 3 is off.", "The answer is no.", "Never ask."]),
+        ("Remember the smell in ch. 2? It is in vol. 3 too.", ["Remember the smell in ch. 2?", "It is in vol. 3 too."]),
         ("We take option B. Never go back to a. Push.", ["We take option B.", "Never go back to a.", "Push."]),
         ("Rules:\n- be kind\n- be brief", ["Rules:", "be kind", "be brief"]),
         ("I like tea; As you know I like tea!", ["I like tea", "As you know I like tea!"]),

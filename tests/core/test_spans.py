@@ -368,6 +368,10 @@ def test_the_person_closes_below_a_document():
     assert typed(f"{document}\n\n---\n\nNow I think that is wrong.").endswith("Now I think that is wrong.")
 
 
+def test_a_report_begins_behind_the_full_stop_of_the_persons_sentence():
+    assert typed("Drop the italics. Nora says readers trip over them.\nFine.") == "Drop the italics.|Fine."
+
+
 def test_an_element_that_nothing_closes_ends_no_prompt():
     assert typed('look at this\n<input id="a">\n<link rel="b">\n\ni want it frozen') == "look at this|i want it frozen"
 

@@ -21,12 +21,12 @@ _BULLET = Pattern(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)]|[a-zA-Z][.)])[ \t]+")
 _ASIDE = Pattern(r"\(([^()\n]{20,240})\)")
 # "2." at the start of a line numbers a list item and ends no sentence.
 _NUMBER = Pattern(r"(?:^|\n)[ \t]*\d{1,2}\.$")
-# Abbreviations, whose full stop ends no sentence. So do "No." before a number, and two single letters in a row ("z. B.").
+# Abbreviations, whose full stop ends no sentence. So do "No." and "ch." before a number, and two single letters in a row ("z. B.").
 _SHORT = Pattern(
     r"(?i)(?:^|[\s(\"'„“«])(?:\pL\. ?\pL|(?-i:M)|e\.g|i\.e|etc|vs|bzw|ca|evtl|ggf|inkl|p\.ex|ex|approx|cf|resp|dr|mrs?|ms|prof|st|"
     r"sra?|mme|mlle|fig)\.$"
 )
-_SHORT_BEFORE = Pattern(r"(?i)(?:^|[\s(\"'„“«])(?:n[or]\. \d.*|\pL\. \pL{1,2}\.)$")
+_SHORT_BEFORE = Pattern(r"(?i)(?:^|[\s(\"'„“«])(?:(?:n[or]|ch|vol|pp|sec|eq|kap|cap)\. \d(?:[^.!?]*|[.!?])|\pL\. \pL{1,2}\.)$")
 LONGEST = 4_000
 _WRAP = (60, 100)  # widths of hard-wrapped paragraphs; narrower lines end on purpose, wider ones are not wrapped
 _OPEN = (",", ";", "(", "–", "—", "，", "、", "；")

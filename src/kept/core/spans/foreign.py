@@ -219,12 +219,13 @@ def _mark_reports(marks: SpanMarks) -> None:
         for match in pattern.finditer(text):
             if pattern is _CLAIMS and _OWN_VOICE.search(match[0]):
                 continue
+            start = match.end() - len(match[0].lstrip(".!? \t\n"))  # what ends the sentence before is the person's
             if text[match.end() - 1] == "\n" or text[match.end() : match.end() + 1] == "\n":
                 # The statement is below this line.
                 end = text.find("\n\n", match.end())
-                marks.mark(match.start(), len(text) if end < 0 else end, SpanKind.REPORTED)
+                marks.mark(start, len(text) if end < 0 else end, SpanKind.REPORTED)
             stop = _END.search(text, match.end())
-            marks.mark(match.start(), stop.start() + 1 if stop else len(text), SpanKind.REPORTED)
+            marks.mark(start, stop.start() + 1 if stop else len(text), SpanKind.REPORTED)
 
 
 # The first words of texts that clients write in the person's name, and lines with which a harness announces inserted text.
