@@ -28,6 +28,10 @@ TURNED = [
     ("The timeout is 60 seconds.", "the timeout is 30 seconds"),
     ("Use Node 18 in CI.", "use Node 20 in CI"),
     ("Retry three times.", "retry 5 times"),
+    ("It's fusty everywhere, it's a motif.", "Then it's musty everywhere, it's a motif."),
+    ("LoRa costa 4 euro al mese a scheda.", "ci devo pensare, il gsm costa 4 euro al mese a scheda"),
+    ("Zdjęcia zawsze kwadratowe, tło szare.", "zdjęcia zawsze kwadratowe, tło białe"),
+    ("The style holds for everything I do.", "The style holds for everything I do for them."),
 ]
 KEPT = [
     ("Never use axios; use fetch.", "Don't use axios, use fetch instead"),
@@ -48,6 +52,8 @@ KEPT = [
     ("Verwende niemals axios.", "Verwende kein axios"),
     ("Nunca uses tabuladores.", "no uses tabuladores"),
     ("Run the linter before a push.", "don't forget to run the linter before a push"),
+    ("Photos are always square, background white.", "photo always square, background white"),
+    ("The style holds for everything I do for Farrow.", "That's the style, holds for everything I do for Farrow."),
     ("Use Node 20.11 in CI.", "use Node 20.11 in CI"),
 ]
 

@@ -259,6 +259,14 @@ def test_a_question_is_less_sure_than_a_statement():
     assert doubtful.candidate.confidence < 0.7 <= sure.candidate.confidence
 
 
+@pytest.mark.parametrize(
+    "said", ["maybe we should check with edgeR on every run, not sure", "lol sure, we rewrite everything two weeks before release"]
+)
+def test_a_supposition_and_a_joke_are_less_sure_than_a_statement(said):
+    made = one(claim("", ("e0", said)), reading((user(said), agent("Hm."), user("later"))))
+    assert made.candidate.confidence < 0.7
+
+
 def test_a_claim_about_what_was_read_before_is_refused():
     events = talk(
         *(each for n in range(60) for each in (user(f"We always keep part{n}.toml sorted by key."), agent("I see. " * 10)))

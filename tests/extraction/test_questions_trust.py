@@ -367,6 +367,26 @@ def test_an_insight_that_the_person_denies_next_is_none() -> None:
     assert refusal(turns, "insight", quote, (1, quote))
 
 
+def test_a_laugh_about_the_next_matter_takes_nothing_back() -> None:
+    rule = "Never deploy the shop service on Fridays."
+    turns = (user(rule), agent("Fine."), user('lol the linter: "line too long". fix it'), agent("Done."))
+    assert refusal(turns, "constraint", rule, (0, rule)) == ""
+    assert refusal((*turns[:2], user("haha no"), agent("Fine.")), "constraint", rule, (0, rule)) == "disputed by the person"
+
+
+@pytest.mark.parametrize("option", ["--fast", "-f now"])
+def test_an_option_that_the_cited_words_do_not_have_is_not_added_to_them(option: str) -> None:
+    said = "every deploy needs --region eu now"
+    turns = (user("ship it"), agent(f"Running `shipctl --region eu {option}`."), user(said), agent("Fine."))
+    (claim,) = replied(turns, ("constraint", f"Every deploy needs --region eu {option}.", ((2, said),))).claims
+    assert claim.candidate.content == said
+
+
+def test_a_unit_behind_a_space_belongs_to_the_passage() -> None:
+    (claim,) = replied((user("Shipping is free from 250 €."), agent("Fine.")), ("constraint", "", ((0, "free from 250 €"),))).claims
+    assert claim.candidate.content.endswith("250 €.")
+
+
 def test_a_prompt_that_denies_next_takes_nothing_from_the_persons_own_rule() -> None:
     rule, echo = "Never deploy the shop service on Fridays.", "So the shop service is never deployed on Fridays."
     turns = (user(rule), agent(echo), user("No need to hurry, look at the tests."), agent("Fine."))

@@ -9,7 +9,7 @@ from kept.core.memory import UNDERSTOOD, Candidate, Evidence
 from kept.core.text import one_line
 from kept.core.value import dataclass, replace
 from kept.extraction.questions.question import Hint, parse_event_ordinal
-from kept.extraction.questions.support import is_in_question, locate, measure_support
+from kept.extraction.questions.support import is_unasserted, locate, measure_support
 from kept.extraction.questions.trust import find_nearby_events, find_nearby_texts, find_next_prompt
 from kept.extraction.questions.turns import Chunk
 from kept.extraction.rules.patterns import list_texts
@@ -93,7 +93,7 @@ class ChunkReading:
         known = self.profile.category(category)
         allowed = known is not None and not known.users_words and any(item.origin is Origin.ASSISTANT for item in evidence)
         # The first quote is the passage. A question quoted beside it is only context.
-        asks = any(is_in_question(each.quote, self.events[place]) for place, each in self._person_evidence(evidence[:1]))
+        asks = any(is_unasserted(each.quote, self.events[place]) for place, each in self._person_evidence(evidence[:1]))
         checks = (
             ("from an author the category takes", allowed),
             ("question", asks and not any(self._is_followed_by_work(place) for place, _ in self._person_evidence(evidence))),

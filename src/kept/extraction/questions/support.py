@@ -11,11 +11,13 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import product, takewhile
 
 from kept.core.error_fingerprint import find_error_lines, fingerprint_error
 from kept.core.event import Event, EventKind
-from kept.core.memory import ASKED
+from kept.core.memory import ASKED, JEST, SUPPOSED
 from kept.core.pattern import compile_late
 from kept.core.sentences import split_sentences
 from kept.core.statement import find_content
@@ -31,6 +33,8 @@ _SCOPE = 3  # content words after a marker to which it applies
 _SAME_CLAUSE_SHARE = 0.6  # two clauses say the same if they share this part of the shorter one's words
 _MANY = 6
 _OPENING = 60  # characters
+_TAIL = 3  # words that identify the end of a clause
+_STEM, _STEM_SHARE = 4, 0.5  # two words are forms of one if they share this many first letters and this part of the longer word
 _HEADS = 2  # nearest words of a marker, to which it certainly applies
 _JOINED = rf"\b(?:{join_alternatives('polarity', 'clause', spaced=True)})\b|{join_alternatives('polarity', 'clause', spaced=False)}"
 _CLAUSE = compile_late(rf"[,;.:!?—()\n、。，；！？]+|\s[-–]\s|{_JOINED}", re.IGNORECASE)
@@ -94,8 +98,8 @@ def drops_markers(claim: str, cited: Iterable[str]) -> bool:
 
 
 def find_distortion(claim: str, cited: Iterable[str], around: Iterable[str] = (), known: Iterable[str] = ()) -> str:
-    """The way in which a claim distorts the sentences it cites: "polarity", "restriction", "extent" or "numbers"; empty if it does
-    not.
+    """The way in which a claim distorts the sentences it cites: "polarity", "restriction", "value", "extent" or "numbers"; empty if
+    it does not.
 
     A number may also come from the texts ``around`` the sentences. Each clause must share a word with the sentences, these texts or
     ``known``. Words that the claim negates must occur in the sentences themselves.
@@ -124,17 +128,58 @@ def find_distortion(claim: str, cited: Iterable[str], around: Iterable[str] = ()
         return "restriction"
     if _ALWAYS.search(claim) and _SOMETIMES.search(whole) and not _GENERAL.search(whole):
         return "restriction"
+    if swaps_word(claim, sources):
+        return "value"
+    if cuts_general_clause(claim, sources):
+        return "extent"
     return "numbers" if _has_different_numbers(claim, sources, tuple(around)) else ""
 
 
 def has_other_order(claim: str, source: str) -> bool:
     """True if words that occur once in both texts have a different order, which may change the sequence of events or the actor."""
-    plain = (_ALWAYS.sub(" ", text[:_TEXT_CHARS]) for text in (claim, source))
-    words = [[word for match in _TOKEN.finditer(text) if (word := _word_stem(match[0]))] for text in plain]
+    words = [list(filter(None, map(_word_stem, _list_words(_ALWAYS.sub(" ", text))))) for text in (claim, source)]
     places = [{word: place for place, word in enumerate(each) if each.count(word) == 1} for each in words]
     shared = [place for word, place in places[1].items() if word in places[0]]
     ordered = [places[1][word] for word in places[0] if word in places[1]]
     return ordered != sorted(shared)
+
+
+def is_inflected(word: str, other: str) -> bool:
+    """True if two words begin alike, as forms of one word do, or a word with a typing error at its end."""
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
+    return same >= _STEM and same >= _STEM_SHARE * max(len(word), len(other))
+
+
+def swaps_word(claim: str, cited: Sequence[str]) -> bool:
+    """True if a claim has another content word at the place of a cited one ("fusty everywhere" for "musty everywhere")."""
+    said, claimed = ([_list_words(clause) for text in texts for clause in _split_clauses(text)] for texts in (cited, (claim,)))
+    known, stems = ({_word_stem(word) for words in clauses for word in words} for clauses in (said, claimed))
+    for words, own in product(said, claimed):
+        changes = SequenceMatcher(None, words, own, autojunk=False).get_opcodes()
+        if 2 * sum(end - start for kind, start, end, *_ in changes if kind == "equal") < min(len(words), len(own)):
+            continue
+        for _, start, end, first, last in (change for change in changes if change[0] == "replace"):
+            parts = words[start:end], own[first:last]
+            dropped, put = ([stem for word in part if (stem := _word_stem(word))] for part in parts)
+            new = len(dropped) == len(put) == 1 and dropped[0] not in stems and put[0] not in known
+            if new and not is_inflected(dropped[0], put[0]) and not any(_is_marker(" ".join(part)) for part in parts):
+                return True
+    return False
+
+
+def cuts_general_clause(claim: str, cited: Iterable[str]) -> bool:
+    """True if a claim ends a general clause before the cited one ends ("everything I do" for "everything I do for them")."""
+    ends = [words for clause in _split_clauses(claim) if _GENERAL.search(clause) and len(words := _list_words(clause)) >= _TAIL]
+    claimed = set(_list_words(claim))
+    for said in (_list_words(clause) for text in cited for clause in _split_clauses(text)):
+        for place in range(_TAIL, len(said) - 1):
+            if any(words[-_TAIL:] == said[place - _TAIL : place] for words in ends) and not claimed.issuperset(said[place:]):
+                return True
+    return False
+
+
+def _list_words(text: str) -> list[str]:
+    return [match[0].casefold().strip(".'’-/") for match in _TOKEN.finditer(text[:_TEXT_CHARS])]
 
 
 def is_qualified(rest: str) -> bool:
@@ -243,6 +288,7 @@ _BRACKETS = {")": "(", "]": "[", "}": "{", "）": "（"}
 # A name in Latin letters with its joining characters. Half of it would be another name.
 _NAME = compile_late(r"(?:--|-(?=\d)|\.{0,2}/|[@$~.])?[A-Za-z0-9_]+(?:(?:[-/@\\'’]+|\.(?=[a-z0-9_]))[A-Za-z0-9_]+)*(?:[+#]+|%)?")
 _NAME_CHARS = 80
+_UNIT = compile_late(r"(?<=\d)\s?[%‰°€$£¥]+(?=[\s.,;:!?)]|$)")
 # Text that a model adds around a quote: the header of the event, tags.
 _HEAD = compile_late(r"(?i)^\W*(?:e\d+\W+)?(?:person|user|assistant|note|output)\s*:\s*")
 _TAG = compile_late(r"</?[a-z]+>")
@@ -327,9 +373,11 @@ def _widen_to_words(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _include_marks(text: str, start: int, end: int) -> tuple[int, int]:
-    """Widen a span by enclosing marks and the full stop that belong to it."""
+    """Widen a span by enclosing marks, the unit of its last number and the full stop that belong to it."""
     while start > 0 and text[start - 1] in _WRAPS:
         start -= 1
+    if unit := _UNIT.match(text, end):
+        end = unit.end()
     while end < len(text) and (text[end] in _WRAPS or text[end] in _ENDS or _closes_bracket(text, start, end)):
         end += 1
     return start, end
@@ -394,10 +442,10 @@ def find_quote_doubt(quote: str, event: Event) -> str:
     return find_authorship_doubt(event) or find_frame(event.text, *found) or ""
 
 
-def is_in_question(quote: str, event: Event) -> bool:
-    """True if a quote is part of a question that is not a request."""
+def is_unasserted(quote: str, event: Event) -> bool:
+    """True if the sentence of a quote asks, supposes or jokes; a request asks nothing."""
     found = locate(quote, event.text)
-    return found is not None and find_unasserted_reason(event.text, *found) == ASKED
+    return found is not None and find_unasserted_reason(event.text, *found) in (ASKED, SUPPOSED, JEST)
 
 
 def measure_support(content: str, *texts: str) -> float:

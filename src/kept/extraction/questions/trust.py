@@ -5,7 +5,6 @@ is a command or change made in the session, or one that the person names.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import takewhile
 
 from kept.core.artifact import find_artifacts
 from kept.core.error_fingerprint import error_message, find_error_lines
@@ -20,6 +19,7 @@ from kept.extraction.questions.support import (
     find_distortion,
     find_whole_sentences,
     has_other_order,
+    is_inflected,
     is_qualified,
     locate,
     measure_support,
@@ -136,7 +136,6 @@ UNSUPPORTED = "unsupported"
 _SUPPORT = 0.34  # minimum share of a claim's content words in the cited events, if it cites others than the person
 _COMMON = 0.1  # the same for a claim that cites only the person; nearby texts count too
 _UNSAID = 0.1  # maximum share of a wording's content words that occur in no event
-_STEM, _STEM_SHARE = 4, 0.5  # two words are forms of one if they share this many first letters and this part of the longer word
 _TEXT_CHARS = 8_000
 _CARRIED = 0.5  # the person's quotes alone support a claim if they contain this share of its content words
 _WHOLE = 0.9  # if they contain this share, quotes by others add nothing
@@ -146,6 +145,7 @@ _SENTENCE = compile_late(r"[.!;\n。！；]")
 _WORD = compile_late(r"\w+")
 _OPTION = compile_late(r"(?:^|[\s(*#])([1-9])(?:[.):]|\*\*)")
 _NAME = Pattern(r"[^\s|;&$<>]+")
+_SHORT_OPTION = Pattern(r"(?:^|\s)(-[A-Za-z])\b")
 
 
 def find_trust_fault(
@@ -196,24 +196,19 @@ def _find_unsaid_fault(content: str, cited: Mapping[int, Event], events: Mapping
         find_content(content),
         {word for text in (*said, *find_nearby_texts(events, cited)) for word in find_content(text[:_TEXT_CHARS])},
     )
-    unsaid = [word for word in words - known if not any(_is_inflected(word, other) for other in known)]
+    unsaid = [word for word in words - known if not any(is_inflected(word, other) for other in known)]
     return "other words than those that were said" if len(unsaid) > _UNSAID * len(words) else ""
 
 
-def _is_inflected(word: str, other: str) -> bool:
-    """True if two words begin alike, as forms of one word do, or a word with a typing error at its end."""
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
-    return same >= _STEM and same >= _STEM_SHARE * max(len(word), len(other))
-
-
 def _find_name_fault(content: str, cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
-    """A fault if a name in the claim occurs nowhere nearby, else empty. A tool's text may supply names but no commands."""
-    said = one_line(
-        "\n".join((*(text for event in cited.values() for text in list_texts(event)), *find_nearby_texts(events, cited, 99)))
-    )
+    """A fault if a name in the claim occurs nowhere nearby, or an option not in the cited words; else empty. A tool's text may
+    supply names but no commands.
+    """
+    own = one_line("\n".join(text for event in cited.values() for text in list_texts(event)))
+    said = one_line("\n".join((own, *find_nearby_texts(events, cited, 99))))
     shown = one_line("\n".join(text for event in find_nearby_events(events, cited).values() for text in list_texts(event)))
-    for name in find_artifacts(content):
-        known = f"{said} {shown}" if _NAME.fullmatch(name) and "://" not in name else said
+    for name in (*find_artifacts(content), *_SHORT_OPTION.findall(content)):
+        known = own if name.startswith("-") else f"{said} {shown}" if _NAME.fullmatch(name) and "://" not in name else said
         if one_line(name).casefold() not in known.casefold():
             return "names what is not there"
     return ""
