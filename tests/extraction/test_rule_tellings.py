@@ -139,6 +139,7 @@ def test_a_rule_below_a_heading_that_the_person_asks_about_waits():
         ("non, pas de bouées partout svp. désormais on lève un drapeau rouge", "project:shop"),
         ("not buoys everywhere please. from now on we raise the red flag", "project:shop"),
         ("from now on we raise the red flag. That holds everywhere.", USER_SCOPE),
+        ("from now on the flag is red everywhere, it's a motif", "project:shop"),
     ],
 )
 def test_what_is_too_much_everywhere_gives_a_rule_no_scope(prompt, scope):
@@ -564,6 +565,15 @@ def told_after(before, text):
     events = talk(user(before), agent("Sure."), user(text))
     candidates = extract_candidates(events, 0, len(events), profile=PROFILE, lexicon=load_lexicon(("en",)), scope="project:shop")
     return [(NAMES[type(judge(each, PROFILE, lexicon=load_lexicon(("en",))))], each.content) for each in candidates]
+
+
+def test_what_is_wrong_elsewhere_takes_no_telling_back():
+    assert told("remember that pumps 2 and 7 were swapped. the sheet is wrong") == [("active", "pumps 2 and 7 were swapped.")]
+    assert told("remember that pumps 2 and 7 were swapped. that claim is wrong")[0][0] == "waiting"
+
+
+def test_words_that_only_announce_what_stands_below_tell_nothing():
+    assert told("Her mail, for future reference:") == []
 
 
 def test_a_telling_that_doubts_itself_waits():

@@ -99,8 +99,13 @@ def find_tellings(
                 taken.add(number)
                 # "nie" means "never" in German, but only "not" in Polish
                 foreign = telling.trigger in (BAN, RULE) and telling.language not in spoken
-                if not foreign and not (telling.doubt == UNSURE and find_unasserted_reason(text, telling.start, telling.end)):
+                if not foreign and not (telling.doubt == UNSURE and _is_unmeant(text, telling)):
                     yield number, telling
+
+
+def _is_unmeant(text: str, telling: Telling) -> bool:
+    """True if an unsure telling only announces what stands below, or its author does not assert it."""
+    return text[: telling.end].endswith((":", "：")) or bool(find_unasserted_reason(text, telling.start, telling.end))
 
 
 def parse_memory_command(text: str) -> Telling | None:
