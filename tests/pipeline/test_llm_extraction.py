@@ -14,6 +14,7 @@ from kept.core.errors import UsageError
 from kept.core.memory import Held, Refused, Status
 from kept.core.summary import SummaryPart
 from kept.extraction import llm_extraction, question_plan
+from kept.extraction.rules.candidates import POINTS_OUTSIDE
 from kept.llm.ask import CompleteReply, Fault, UnreachableReply
 from kept.memories import browse, day_view
 from kept.memories.history import redo, undo, undo_model
@@ -602,10 +603,12 @@ def test_a_claim_that_nobody_understands_alone_is_sent_back_once_and_stands_in_t
     ],
     ids=["inverted", "invents a name", "no better", "empty"],
 )
-def test_what_comes_back_no_better_or_not_to_be_trusted_leaves_the_claim_as_it_was(desk_at, vague, words):
+def test_a_claim_that_points_outside_is_held_where_no_rewording_is_better_and_trusted(desk_at, vague, words):
     with desk_at(vague) as workspace:
         run_pipeline(with_model(workspace, vague_model(words)), [], RunOptions())
-        assert contents(workspace) == [VAGUE]
+        assert contents(workspace) == []
+        judged = {item.candidate.content: item.verdict for item in workspace.store.log.all_judged_candidates()}
+        assert judged[VAGUE] == Held(reason=POINTS_OUTSIDE)
 
 
 def test_claims_of_a_model_that_failed_its_trial_are_not_sent_back(desk_at, vague, monkeypatch):

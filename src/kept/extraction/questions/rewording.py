@@ -47,8 +47,12 @@ ClaimInContext = tuple[Claim, ChunkReading]
 
 
 def is_unclear(candidate: Candidate, lexicon: Lexicon) -> bool:
-    """True if a claim cannot be understood alone, or only alludes to its content."""
-    return candidate.doubt == ALLUDES or not _is_understood(candidate.content, candidate.about, lexicon)
+    """True if a claim cannot be understood alone, is long, or only alludes to its content."""
+    return (
+        candidate.doubt == ALLUDES
+        or len(candidate.content) > _LONG_PASSAGE
+        or points_outside(candidate.content, candidate.about, lexicon)
+    )
 
 
 def without_allusion(candidate: Candidate) -> Candidate:
@@ -56,14 +60,14 @@ def without_allusion(candidate: Candidate) -> Candidate:
     return replace(candidate, doubt="") if candidate.doubt == ALLUDES else candidate
 
 
-def _is_understood(text: str, about: str, lexicon: Lexicon) -> bool:
-    """True if a sentence is short enough and can be understood alone: it names its subject, or no first word refers outside."""
-    return len(text) <= _LONG_PASSAGE and (bool(about) or not any(refers_outside(text, patterns) for patterns in lexicon.spoken))
+def points_outside(text: str, about: str, lexicon: Lexicon) -> bool:
+    """True if one of the first words refers to something that neither the text nor its subject ``about`` names."""
+    return not about and any(refers_outside(text, patterns) for patterns in lexicon.spoken)
 
 
 def stands_alone(text: str, about: str, lexicon: Lexicon) -> bool:
     """True if a passage needs no rewording, because it is long enough and can be understood alone."""
-    return count_mass(text) >= _ENOUGH and not about and _is_understood(text, about, lexicon)
+    return count_mass(text) >= _ENOUGH and len(text) <= _LONG_PASSAGE and not about and not points_outside(text, about, lexicon)
 
 
 def build_rewording_ask(items: Sequence[ClaimInContext]) -> Ask:
