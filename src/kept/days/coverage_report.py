@@ -1,4 +1,4 @@
-"""Count the topics of the sessions of a run or a day, and how memories cover them. Read-only."""
+"""Count the topics of sessions, and how many of them have memories. Changes nothing in the store."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ _MOST_MISSED = 50
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MissedTopic:
-    """A topic in which the user typed a sentence that looks worth remembering (``told``), but which has no memory."""
+    """A topic without a memory, although the user typed a sentence in it that looks worth remembering (``told``)."""
 
     session: str
     path: str
@@ -29,7 +29,7 @@ class MissedTopic:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CoverageReport:
-    """The number of topics by coverage; at most 50 of the missed ones are listed."""
+    """Numbers of topics: all, ``covered`` by a memory, with ``nothing`` to remember. ``missed`` lists at most 50 missed topics."""
 
     topics: int = 0
     covered: int = 0
@@ -38,7 +38,7 @@ class CoverageReport:
 
 
 class CoverageCounter:
-    """Counts topics, or only those that begin ``within`` [start, stop)."""
+    """Counts topics by coverage. If ``within`` is given, it counts only topics that begin in that interval [start, stop)."""
 
     def __init__(self, workspace: Workspace, within: tuple[datetime, datetime] | None = None) -> None:
         self._workspace = workspace
@@ -48,7 +48,7 @@ class CoverageCounter:
         self._missed: dict[tuple[str, str], MissedTopic] = {}
 
     def count_topics(self, thread: Thread, events: Sequence[Event], topics: Sequence[Topic]) -> None:
-        """Count the topics in some events of a thread. Raises StoreError."""
+        """Count ``topics`` of a thread; their places are indexes into ``events``. Raises StoreError."""
         for topic in mark_topics(topics, self._load_coverage(thread)):
             at = events[topic.start].at
             if self._within is not None and (at is None or not self._within[0] <= at < self._within[1]):
@@ -59,7 +59,7 @@ class CoverageCounter:
                 self._missed.setdefault((thread.session, topic.telling), missed_topic)
 
     def build_report(self) -> CoverageReport:
-        """The report of what was counted."""
+        """The report on all topics counted so far."""
         return CoverageReport(
             topics=self._states.total(),
             covered=self._states[Coverage.COVERED],
@@ -68,7 +68,7 @@ class CoverageCounter:
         )
 
     def _load_coverage(self, thread: Thread) -> MemoryCoverage:
-        """The coverage by the memories of a thread's scope and of the user scope, cached."""
+        """The coverage by memories of the thread's scope and of the user scope. Cached per profile and scope."""
         profile = self._workspace.profile_for(thread.source, thread.project, thread.path).id
         group = profile, self._workspace.scope(thread.project, thread.path)
         if group not in self._known:
@@ -80,7 +80,8 @@ class CoverageCounter:
 def report_coverage(
     workspace: Workspace, threads: Iterable[Thread], within: tuple[datetime, datetime] | None = None
 ) -> CoverageReport:
-    """Report the coverage of the topics of some threads, or only of those that begin ``within`` [start, stop).
+    """Count the topics of threads by coverage. If ``within`` is given, only topics that begin in that interval [start, stop) count.
+
     Raises StoreError.
     """
     counter = CoverageCounter(workspace, within)

@@ -1,5 +1,7 @@
-"""Write notes of threads into the store, compose days from day summaries, notes and memories, and convert a person's edits of a
-day's lines to operations.
+"""Notes of the work in threads, and summaries of days.
+
+This module stores the notes of threads. It composes a day from the model's day summary, the notes and the memories. It converts a
+person's edit of a day's line to an operation.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,8 +31,8 @@ from kept.profiles.language import choose_lexicon
 from kept.store.values import Thread, ThreadNote
 from kept.workspace import Workspace
 
-_LINE_CHARS = 640  # in a day note
-_SUMMARY_WEIGHT = 20  # of a line from a day summary
+_LINE_CHARS = 640  # maximum length of a line in a day note
+_SUMMARY_WEIGHT = 20  # weight of a line from a day summary
 YOU = "you"
 PARTS = {
     "problems": SummaryPart.WORKED,
@@ -40,7 +42,7 @@ PARTS = {
 }
 
 Take = Callable[[Thread, Sequence[Event], Sequence[Topic]], None]
-"""Takes the topics of a window of a thread, and the events of the window."""
+"""Called with a thread, the events of one window of it, and the topics found in them."""
 
 
 def summarize_threads(
@@ -52,10 +54,11 @@ def summarize_threads(
     workers: Workers | None = None,
     progress: Progress = ignore_progress,
 ) -> int:
-    """Note the work in the ``grown`` threads, and in those without up-to-date notes (of the file ``only``, or of all files).
+    """Write work notes for the ``grown`` threads, and for all threads whose notes are missing or out of date.
 
-    ``grown`` maps thread ids to the ordinal of their first open episode, from which notes may change. ``take`` gets the topics of
-    these threads from their start. ``workers`` find the topics, if given. Returns the number of threads. Raises StoreError.
+    ``grown`` maps thread ids to the ordinal of their first open episode, from which notes may change. ``take`` is called with the
+    topics of the grown threads, from the start of each. If ``only`` is a path, threads of other files are processed only if they
+    have grown. If ``workers`` are given, they find the topics. Returns the number of threads. Raises StoreError.
     """
     noted = dict(workspace.store.days.list_threads_without_notes())
     if only:
@@ -85,14 +88,17 @@ def summarize_threads(
 
 
 def _first_to_note(workspace: Workspace, thread: Thread, *places: Mapping[int, int]) -> int:
-    """The ordinal from which a thread is noted: the window of its first open episode, or its start if it contains a rewind."""
+    """The ordinal from which the notes of a thread are written again.
+
+    This is the start of the window that contains its first open episode, or 0 if the thread contains a rewind.
+    """
     first = min(item[thread.id] for item in places if thread.id in item) // WINDOW * WINDOW
     return 0 if first and workspace.store.archive.has_rewinds(thread.id) else first
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Window:
-    """Events of a thread from the ordinal ``base`` on that are processed together."""
+    """Consecutive events of a thread that are processed together. ``base`` is the ordinal of the first."""
 
     events: Sequence[Event]
     base: int
@@ -102,7 +108,7 @@ class _Window:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Described:
-    """The topics of a window, and its work notes, each with the text of its bullets as search words."""
+    """The topics of a window, and its work notes. Each note has the text of its bullets beside it, which is indexed for search."""
 
     topics: tuple[Topic, ...]
     notes: tuple[tuple[WorkNote, str], ...]
@@ -118,7 +124,7 @@ def _describe_windows(windows: Sequence[_Window | None]) -> list[_Described | No
 
 
 def _describe_window(window: _Window) -> _Described:
-    """Find the topics and notes of a window."""
+    """Find the topics of a window, and build its notes."""
     lexicon = choose_lexicon(window.events, window.languages)
     topics = tuple(find_topics(window.events, lexicon=lexicon))
     runs = [(topic.start, topic.stop) for topic in topics]
@@ -130,8 +136,9 @@ def _describe_window(window: _Window) -> _Described:
 def _thread_notes(
     workspace: Workspace, thread: Thread, start: int, take: Take | None, whole: tuple[_Window, _Described] | None
 ) -> Iterator[tuple[WorkNote, str]]:
-    """Yield the work notes of a thread from an ordinal on; ``whole`` is the whole thread with the result of another process, if
-    given.
+    """Yield the work notes of a thread from the ordinal ``start`` on, each with its text for search.
+
+    ``whole`` is the whole thread as one window with its notes, if another process made them already.
     """
     for base in range(0 if take else start, thread.events, WINDOW):
         window = whole[0] if whole else _load_window(workspace, thread, base)
@@ -143,10 +150,10 @@ def _thread_notes(
 
 
 def build_summary(workspace: Workspace, first: date, last: date | None = None, *, scopes: frozenset[str] = frozenset()) -> Summary:
-    """Summarize a day, or the days from ``first`` to ``last``; only some scopes if given. Changes nothing.
+    """Summarize the day ``first``, or the days from ``first`` to ``last``. If ``scopes`` are given, others are left out.
 
-    Work comes from the day summary if a model wrote one, otherwise from the notes in the words of that time; the detailed form has
-    both. Decisions, learnings and open questions are also the memories of those days that are active now.
+    The condensed form takes its work from the model's day summary, and from notes only where there is no such summary. The detailed
+    form has both. Each form also lists the memories of those days that are active now. Changes nothing in the store.
     """
     last = last or first
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
@@ -165,7 +172,7 @@ def build_summary(workspace: Workspace, first: date, last: date | None = None, *
 
 
 def day_note_lines(workspace: Workspace) -> dict[date, tuple[Line, ...]]:
-    """The lines of each day note. The key of a line names the bullet that it shows, to which an edit of the line applies."""
+    """The lines of each day note. The key of a line identifies its bullet, so that an edit of the line can be applied to it."""
     noted: dict[date, list[SummaryBullet]] = {}
     for note, bullet in _notes_between(workspace, *ALWAYS):
         noted.setdefault(note.note.at.astimezone(workspace.zone).date(), []).append(bullet)
@@ -187,7 +194,7 @@ def _note_lines_of_day(
 
 
 def format_authors(bullets: Sequence[SummaryBullet]) -> str:
-    """The authors of the lines under a heading, in words: people and agents at that time, a model, or both."""
+    """A phrase for a heading that names the authors of its lines: models, or the session's own words, or both."""
     names = sorted({bullet.by.partition(",")[0] for bullet in bullets if bullet.by and bullet.by != YOU})
     if not names:
         return "in the words used then, without a model"
@@ -196,7 +203,7 @@ def format_authors(bullets: Sequence[SummaryBullet]) -> str:
 
 
 def bullet_key(bullet: SummaryBullet) -> str:
-    """The key of a day's line in a file: 14 hex digits."""
+    """The key of a bullet's line in a day note: 14 hex digits."""
     return bullet.source if bullet.by else digest("noted", bullet.source, size=7)
 
 
@@ -216,12 +223,12 @@ def _summary_bullets(page: DaySummary) -> Iterator[SummaryBullet]:
 
 
 def _passage_text(passage: Passage) -> str:
-    """A passage as a line; a problem is marked as one, because solutions are listed beside it."""
+    """A passage as a line. A problem is marked as a problem, because the same list also has solutions."""
     return f"Problem: {passage.text}" if passage.kind == "problems" and passage.form is not PassageForm.OWN else passage.text
 
 
 def _is_in_summary(workspace: Workspace, bullet: SummaryBullet, book: Mapping[date, DaySummary]) -> bool:
-    """True if the day summary covers a note: a model wrote about that day and scope, or a person edited the note's line."""
+    """True if the day summary replaces a note: a model summarized its day and scope, or a person edited the note's line."""
     page = book.get(bullet.at.astimezone(workspace.zone).date()) if bullet.at else None
     if page is None:
         return False
@@ -230,13 +237,13 @@ def _is_in_summary(workspace: Workspace, bullet: SummaryBullet, book: Mapping[da
 
 
 def week_bounds(day: date) -> tuple[date, date]:
-    """The Monday and Sunday of the week of a day."""
+    """The Monday and the Sunday of the week that contains a day."""
     monday = day - timedelta(days=day.weekday())
     return monday, monday + timedelta(days=6)
 
 
 def notes_of_day(workspace: Workspace, day: date) -> Iterator[tuple[ThreadNote, SummaryBullet]]:
-    """Yield the bullets of the notes of a day, each with its note."""
+    """Yield the notes of a day. A note with several bullets is yielded once for each of them."""
     return _notes_between(workspace, *workspace.day_bounds(day))
 
 
@@ -247,7 +254,7 @@ def _notes_between(workspace: Workspace, start: datetime, stop: datetime) -> Ite
 
 
 def drop_repeated_notes(notes: Iterable[ThreadNote]) -> Iterator[ThreadNote]:
-    """Yield each note once, although copies of a session contain it again."""
+    """Yield the notes without the duplicates that come from copies of a session."""
     seen: set[str] = set()
     for note in notes:
         if note.note.event not in seen:
@@ -256,7 +263,7 @@ def drop_repeated_notes(notes: Iterable[ThreadNote]) -> Iterator[ThreadNote]:
 
 
 def reword_line(passage: Passage, words: str, now: datetime) -> Reword:
-    """The operation that replaces a line by a person's words, or deletes it if these are empty."""
+    """The operation that replaces a line with a person's words, or deletes the line if the words are empty."""
     if passage.form is not PassageForm.OWN:
         name = digest("own", str(passage.day), passage.scope, passage.id, size=7)
         passage = replace(passage, id=name, form=PassageForm.OWN, thread=0, by="you", made_of="", instead=passage.id, text="")
@@ -265,7 +272,7 @@ def reword_line(passage: Passage, words: str, now: datetime) -> Reword:
 
 
 def restore_lines(workspace: Workspace, ids: Iterable[str]) -> None:
-    """Restore reworded lines to the last of their operations that are not undone. Raises StoreError."""
+    """Set lines to what the last rewording that is not undone made of them. Raises StoreError."""
     store = workspace.store
     off = find_undone_passes(store.log.undo_redo_passes())
     for number in ids:

@@ -1,6 +1,6 @@
 """Choose the most informative sentences of some exchanges: the request, the outcome, decisions, and open questions.
 
-No sentence is composed or truncated. The choice depends on the words that prompts, answers, commits and file names share.
+The sentences are quoted whole. The choice depends on the words that prompts, answers, commits and file names share.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,18 +20,18 @@ from kept.profiles.lexicons import TellingPatterns, join_alternatives
 
 _LONG_SENTENCE = 240  # characters; a longer sentence is less likely to be chosen
 _LONGEST = 1_000  # characters; longer text is not a sentence
-_TURN_CHARS = 4_000  # characters of each turn
+_TURN_CHARS = 4_000  # at most this many characters of each turn are read
 _LEAST_WORDS = 3
 _ENOUGH_WORDS = 8  # content words; more do not make a sentence more informative
 _AGAIN = 0.6  # word overlap from which a prompt repeats an earlier request
 _VERDICT, _VERDICT_CHARS = 3, 80  # sentences and characters at the start of a prompt that may judge the work before it
-_LEADING_WORDS = 5  # if one of this many first words refers outside, the sentence depends on what precedes it
+_LEADING_WORDS = 5  # words at the start of a sentence that are checked for a reference to something before it
 _MARKS = Pattern(r"^(?:\s*(?:[>#*\-+•|\x{2190}-\x{2BFF}\x{FE0F}\x{1F000}-\x{1FAFF}]+|\d{1,3}[.)])\s*)+|\*\*|__|^\s+")
 _LINK = Pattern(r"\[([^\]\n]{1,200})\]\([^)\n]{1,400}\)")
 _ITEM = Pattern(r"^(?:[*+•-]|\d{1,3}[.)])\s")
-# A label with its value; not an outcome.
+# A line such as "Status: done" is a label with its value, and not an outcome.
 _LABEL = Pattern(r"(?i)^[a-z][\w ()/-]{0,30}: ")
-_AT_START = {  # lists that are searched only at the start of a sentence, and what must follow
+_AT_START = {  # word lists that match only at the start of a sentence, and the pattern of what must follow the word
     "opener": r"(?:[\s,.!:;–—-]+|$)",
     **dict.fromkeys(("process", "leans", "follows", "withdraws"), r"\b"),
 }
@@ -40,8 +40,9 @@ _CLOSED = ".!?。！？…:;)\"'`”’"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Sentence:
-    """A sentence without markup and opening words. ``item``: it is in a list. ``place`` is the number of sentences before it in its
-    turn.
+    """A sentence without markup and opening words.
+
+    ``item`` is True if the sentence is in a list. ``place`` is the number of sentences before it in its turn.
     """
 
     text: str
@@ -50,13 +51,13 @@ class _Sentence:
 
     @property
     def content(self) -> frozenset[str]:
-        """The content words; found only when asked for, because most sentences are passed over before."""
+        """The content words. They are computed on access, because most sentences are discarded before they are needed."""
         return find_content(self.text)
 
 
 @cache
 def _pattern(name: str) -> Pattern:
-    """The pattern for a list of the lexicons' table ``days``, in all languages."""
+    """The pattern that matches a word list of the table ``days`` in the lexicons of all languages."""
     spaced, unspaced = join_alternatives("days", name, spaced=True), join_alternatives("days", name, spaced=False)
     if name in _AT_START:
         return compile_pattern(f"(?i)^(?:{spaced}){_AT_START[name]}")
@@ -64,16 +65,16 @@ def _pattern(name: str) -> Pattern:
 
 
 def content_words(texts: Iterable[str]) -> frozenset[str]:
-    """The content words of the beginnings of some texts."""
+    """The content words of texts. Only the first 4,000 characters of each text are read."""
     return frozenset(word for text in texts for word in find_content(text[:_TURN_CHARS]))
 
 
 def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequence[TellingPatterns]) -> str:
-    """The typed sentence that best expresses the request; ``subject`` are content words of the outcome."""
+    """The typed sentence that best expresses the request; empty if there is none. ``subject`` has content words of the outcome."""
     best, fallback = ("", 0.0), ""
     for prompt in prompts:
         if best[0] and not _has_unresolved_reference(best[0], spoken):
-            break  # later prompts correct how it was done
+            break  # the request is found, and later prompts only correct the work
         for line in _prose_sentences(prompt):
             if FORGOTTEN_MARK in line.text or _pattern("cut").search(_strip_end(line.text)):
                 continue
@@ -100,8 +101,10 @@ def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequ
 
 
 def continues_attempt(prompt: str, before: Sequence[str], *, same_topic: bool) -> bool:
-    """True if a prompt continues the attempt ``before`` it: it says that this failed, repeats the request, or
-    contains no request.
+    """True if a prompt continues the current attempt instead of starting a new one.
+
+    It does so if it says that the work failed or ended, repeats an earlier text of the attempt (``before``), or has too few content
+    words for a request.
     """
     words, content = tokenize(prompt), content_words((prompt,))
     return (
@@ -113,8 +116,10 @@ def continues_attempt(prompt: str, before: Sequence[str], *, same_topic: bool) -
 
 
 def find_verdict(prompt: str, *names: str) -> str:
-    """The first sentence at the start of a prompt with a verdict on the work before it. ``names`` are the verdicts: ``failed``,
-    ``fails`` (which may also be a new problem), ``ended`` (by the person). Empty if there is none.
+    """The first of the opening sentences of a prompt that gives a verdict on the work before it; empty if there is none.
+
+    ``names`` are the verdicts to look for: ``failed``, ``fails`` (which may also describe a new problem), or ``ended`` (the person
+    stopped the work).
     """
     lines = [line.text for line in _prose_sentences(prompt)[:_VERDICT]]
     return next((_strip_end(line) for line in lines if any(_pattern(name).search(line) for name in names)), "")
@@ -126,15 +131,16 @@ def confirms_outcome(prompt: str) -> bool:
 
 
 def withdraws_outcome(reply: str, outcome: str) -> bool:
-    """True if a reply begins by withdrawing an earlier statement, and its beginning is about the same subject as an outcome."""
+    """True if a reply begins by withdrawing a statement, and shares at least two content words with ``outcome`` there."""
     opening = reply.lstrip()[: 2 * _LONG_SENTENCE]
     return _pattern("withdraws").search(opening) is not None and len(find_content(opening) & find_content(outcome)) > 1
 
 
 def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: AbstractSet[str]) -> str:
-    """The sentence of the latest replies (the last one first) that states the result; empty if there is none.
+    """The sentence that best states the result of the work; empty if there is none.
 
-    ``wanted`` are content words of the request, ``done`` those of commits and changed file names.
+    ``replies`` are the latest replies, the last one first. ``wanted`` has the content words of the request, ``done`` those of the
+    commits and the names of changed files.
     """
     best = ("", 2.0)
     for number, reply in enumerate(replies):
@@ -160,7 +166,7 @@ def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: Abstrac
                 - 1.5 * number
             )
             if score + 1 <= best[1]:
-                continue  # the check that is left out here is expensive and adds at most one
+                continue  # finding artifacts is expensive and adds at most one point
             score += bool(find_artifacts(line.text))
             if score > best[1] and not is_status_report(line.text):
                 best = line.text, score
@@ -168,8 +174,10 @@ def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: Abstrac
 
 
 def find_open_question(prompts: Sequence[str], *, answered: bool) -> str:
-    """The last typed sentence that says that something is open, asks a question that the next sentence postpones, or asks a
-    question in the last prompt if that was not ``answered``; empty if there is none.
+    """The last typed sentence that leaves something open; empty if there is none.
+
+    It says that something is open, or asks a question that the next sentence postpones. A question in the last prompt also counts
+    if that prompt was not ``answered``.
     """
     for number, prompt in enumerate(reversed(prompts)):
         lines = _prose_sentences(prompt)
@@ -185,14 +193,14 @@ def find_open_question(prompts: Sequence[str], *, answered: bool) -> str:
 
 
 def find_closing_question(reply: str) -> str:
-    """The question at the end of a reply, if it has enough content words to be understood alone; else empty."""
+    """The question at the end of a reply; empty if there is none, or if it has too few content words to be understood alone."""
     lines = _prose_sentences(reply[-_TURN_CHARS:])
     asks = bool(lines) and reply.rstrip().endswith(lines[-1].text) and is_question(lines[-1].text)
     return lines[-1].text if asks and len(lines[-1].content) > _LEAST_WORDS else ""
 
 
 def find_decision(prompts: Sequence[str], spoken: Sequence[TellingPatterns]) -> str:
-    """The typed sentence that best says how something should be: chosen, rejected, corrected; empty if there is none."""
+    """The typed sentence that best states a choice, a rejection or a correction; empty if there is none."""
     best = ("", 2)
     for prompt in prompts:
         for line in _prose_sentences(prompt):
@@ -210,7 +218,7 @@ def find_decision(prompts: Sequence[str], spoken: Sequence[TellingPatterns]) -> 
     return _strip_end(best[0])
 
 
-@lru_cache(maxsize=64)  # a prompt is asked for its verdict, request, decision and question
+@lru_cache(maxsize=64)  # the verdict, request, decision and question of a prompt are each looked for separately
 def _prose_sentences(text: str) -> tuple[_Sentence, ...]:
     """The prose sentences of a text, without code blocks, tables, headings and markup lines."""
     sentences: list[_Sentence] = []
@@ -230,7 +238,7 @@ def _prose_sentences(text: str) -> tuple[_Sentence, ...]:
 
 
 def _strip_opener(sentence: str) -> str:
-    """A sentence without opening words ("ok,", "so"), and with a capital letter."""
+    """A sentence without opening words ("ok,", "so"). Its first word gets a capital letter."""
     for _ in range(3):
         shorter = _pattern("opener").sub("", sentence)
         if shorter == sentence:
@@ -241,7 +249,7 @@ def _strip_opener(sentence: str) -> str:
 
 
 def _is_request(text: str, spoken: Sequence[TellingPatterns]) -> bool:
-    """True if a sentence has the form of a request ("can you"), or is neither a description with a subject nor a question."""
+    """True if a sentence has the form of a request ("can you"), or is neither a question nor a description with a subject."""
     for patterns in spoken:
         words = text[skip_filler(text, patterns) :]
         if has_match(patterns.request, words) or has_match(patterns.goal, words):
@@ -253,7 +261,7 @@ def _is_request(text: str, spoken: Sequence[TellingPatterns]) -> bool:
 
 
 def _has_unresolved_reference(text: str, spoken: Sequence[TellingPatterns]) -> bool:
-    """True if one of the first words refers to something before the sentence."""
+    """True if one of the first five words refers to something before the sentence."""
     return any(
         has_match(patterns.outside, " ".join(text.split()[:_LEADING_WORDS]) if patterns.spaced else text[: 2 * _LEADING_WORDS])
         for patterns in spoken
@@ -261,7 +269,7 @@ def _has_unresolved_reference(text: str, spoken: Sequence[TellingPatterns]) -> b
 
 
 def _count_words(text: str) -> int:
-    """The number of words; two characters of a script without spaces count as one."""
+    """The number of words. In a script without spaces, two characters count as a word."""
     spaced = len(text.split())
     return spaced if spaced > 1 else sum(is_cjk(char) for char in text) // 2 or spaced
 

@@ -1,7 +1,8 @@
-"""Write day summaries with a model, from the points that it noted while it read the sessions.
+"""Day summaries by a model, made from the points that the model noted when it read the sessions.
 
-A day is written once it is over, and again only if its points change. A scope with more than three points of a day costs one
-question per 120 points. Questions that are not answered wait for the next night; until then the day shows the points as noted.
+A day is summarized once it is over, and again only if its points change. If a scope has more than three points on a day, they are
+sent to the model, 120 points per question. Questions without an answer are asked again the next night. Until then the day shows the
+points themselves.
 """
 
 from collections import defaultdict
@@ -19,23 +20,22 @@ from kept.llm.ask import Ask, Asking, CompleteReply
 from kept.profiles.prompts import question_text
 from kept.workspace import Workspace
 
-_FEW = 3  # up to this many points are not condensed
-_MOST = 120  # points per question; more are split over several questions, so that the model does not skim
+_FEW = 3  # this many points or fewer are stored as they are, without a question to the model
+_MOST = 120  # points per question; with more, the model would read them less carefully
 
 Place = tuple[date, str]  # a day and a scope
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DaySummaryReport:
-    """How many summaries were written, and how many wait for the next night: one for each scope of a day."""
+    """The number of summaries written, and the number ``left`` for the next night. Each scope of a day has its own summary."""
 
     written: int = 0
     left: int = 0
 
 
 def write_day_summaries(workspace: Workspace, asking: Asking, *, by: str) -> DaySummaryReport:
-    """Write the summary of each finished day whose points changed. Empty those without points between the first and the last day
-    with points.
+    """Write the summary of each finished day whose points changed, and delete the lines of summaries whose points are gone.
 
     ``by`` is the model's name. Raises StoreError, ConfigError.
     """
@@ -81,7 +81,7 @@ def write_day_summaries(workspace: Workspace, asking: Asking, *, by: str) -> Day
 
 
 def _points_by_place(workspace: Workspace, start: datetime, stop: datetime) -> dict[Place, list[Passage]]:
-    """The points of each day and scope in the order of time, each once, although copies of a session contain it again."""
+    """The points of each day and scope in order of time, without the duplicates that come from copies of a session."""
     scope_of = cache(workspace.scope)
     found: dict[Place, dict[tuple[str, str, tuple[str, ...]], Passage]] = defaultdict(dict)
     for point in workspace.store.days.points_between(start, stop):
@@ -92,16 +92,16 @@ def _points_by_place(workspace: Workspace, start: datetime, stop: datetime) -> d
 
 
 def _points_digest(points: Sequence[Passage]) -> str:
-    """A digest of a day's points. It shows whether the day's lines were made from its present points."""
+    """A digest of a day's points. It is stored with the day's lines, to notice later that the points changed."""
     return digest(*sorted(f"{passage.kind} {passage.text} {' '.join(passage.events)}" for passage in points))
 
 
 def _summary_lines(
     workspace: Workspace, place: Place, points: Sequence[Passage], condensed: Sequence[SummaryPoint], by: str
 ) -> list[Passage]:
-    """The lines of a day to store, without forgotten statements.
+    """The lines to store for a day and scope, without forgotten statements.
 
-    They are the condensed points, or the points themselves if these are few or the reply contained none that can be used.
+    They are the ``condensed`` points. If these are empty, they are the day's ``points`` themselves.
     """
     day, scope = place
     sums, by = (tuple(condensed), by) if condensed else (merge_points(passage.point for passage in points), points[0].by)
@@ -131,10 +131,10 @@ def _summary_lines(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DaySummary:
-    """A day as it is shown.
+    """A day as kept shows it.
 
-    ``lines`` are a model's or, until it wrote some, the points as noted; and the person's own, by scope. ``gone`` are the ids of
-    the lines that the person deleted or reworded, ``events`` the events that these lines cited.
+    ``lines`` has by scope the lines of the model's summary, or the day's points if there is no summary yet. It also has the
+    person's own lines. ``gone`` has the ids of lines that the person deleted or reworded, ``events`` the events that they cited.
     """
 
     lines: Mapping[str, tuple[Passage, ...]]
@@ -143,7 +143,7 @@ class DaySummary:
 
 
 def load_day_summaries(workspace: Workspace, first: date, last: date) -> dict[date, DaySummary]:
-    """Load the day summaries of some days. A day without a summary has its points, as they were noted. Changes nothing."""
+    """Load the summaries of the days from ``first`` to ``last``. The points of a day stand in for a summary that is missing."""
     written = workspace.store.days.passages_of_days(first, last)
     start = workspace.day_bounds(first)[0] if first > date.min else ALWAYS[0]
     noted = _points_by_place(workspace, start, workspace.day_bounds(last)[1] if last < date.max else ALWAYS[1])

@@ -1,4 +1,4 @@
-"""Summarize days without a model: the work, in the words of that time, and the lines that matter later."""
+"""Summarize days without a model: the work, quoted from the sessions, and the decisions, learnings and open questions."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,14 +16,14 @@ from kept.extraction.rules.commands import is_shell
 from kept.extraction.rules.patterns import is_prompt
 from kept.profiles.lexicons import TellingPatterns
 
-MOST_LINES = 15  # lines of a condensed day: 30 to 50 become 10 to 15
-_LAST_REPLIES = 3  # replies at the end of an attempt that are searched for the outcome
+MOST_LINES = 15  # maximum number of lines of a condensed day; uncondensed days often have 30 to 50
+_LAST_REPLIES = 3  # only the last replies of an attempt are searched for its outcome
 _RESULT = " → "
 _QUESTION_WEIGHT = 15
 _FEW_WORDS = 5  # words; a shorter request without an outcome is not worth a line
 _ENOUGH_WORDS = 15  # more do not make a line more informative
-_INTRODUCING = 2  # number of content words ("Remember", "just a test") that introduce a memory's statement
-_SIMILAR = 0.5  # word overlap from which two lines of a day count as the same
+_INTRODUCING = 2  # a request may have this many content words besides a memory's, as in "Remember: …"
+_SIMILAR = 0.5  # two lines of a day with a higher Jaccard similarity count as the same
 _CHANGING = frozenset({"edit", "write", "multiedit", "notebookedit", "apply", "str", "create", "update", "patch", "save"})
 _COMMIT = Pattern(r"(?s)\b(?:git\b[^|;&\n]{0,80}?\bcommit|gh\s+(?:pr|release)\s+create)\b(.*)")
 _MESSAGE = Pattern(r"""^[^&]*?\s(?:-a?m|--message|-t|--title)[ =]+(?:"((?:[^"\\\n$]|\\.)+)(?:"|\n)|'([^'\n]+)(?:'|\n))""")
@@ -39,11 +39,11 @@ def build_notes(
     spoken: Sequence[TellingPatterns] = (),
     base: int = 0,
 ) -> Iterator[WorkNote]:
-    """Yield a note for each attempt at a task in the runs ``[start, stop)``, each of which is about one topic.
+    """Yield a note for each attempt at a task.
 
-    A prompt that says that the work failed, or repeats the request, continues an attempt of the same day. Runs without a request
-    and undated prompts yield no note. ``base`` is the ordinal of the first event in its thread, ``spoken`` the patterns of the
-    events' languages.
+    ``runs`` are intervals [start, stop) of events on one topic. A prompt starts a new attempt, unless it says that the work failed
+    or repeats the request, on the same day. There is no note for a run without a request, or for prompts without a date. ``base``
+    is the ordinal of the first event in its thread. ``spoken`` has the patterns of the events' languages.
     """
     attempts: list[list[int]] = []
     stop = 0
@@ -117,7 +117,7 @@ def _is_answer(event: Event) -> bool:
 
 
 def commit_subject(event: Event) -> str:
-    """The subject of the commit that a tool call made; empty if it made none."""
+    """The subject line of the commit that a tool call made; empty if the call made no commit."""
     if event.kind is not EventKind.TOOL_CALL or event.tool is None or not is_shell(event.tool) or "git init" in event.tool.target:
         return ""
     matched = _COMMIT.search(event.tool.target)
@@ -126,7 +126,7 @@ def commit_subject(event: Event) -> str:
 
 
 def _changed_file(event: Event) -> str | None:
-    """The name of the file that a tool call changed; empty if its target is not a file name, None if it changed nothing."""
+    """The name of the file that a tool call changed: empty if the call does not name a file, None if it changed nothing."""
     if event.kind is not EventKind.TOOL_CALL or event.tool is None or not event.tool.target:
         return None
     name = event.tool.name.rsplit("__", 1)[-1].casefold()
@@ -147,7 +147,7 @@ def work_bullet(note: WorkNote, scope: str) -> SummaryBullet:
 
 
 def to_bullets(note: WorkNote, scope: str) -> tuple[SummaryBullet, ...]:
-    """The bullets of a note: the work, a decision made in it, and an open question; duplicates are left out."""
+    """The bullets of a note: the work, the decision if there is one, and the open question. Duplicates are left out."""
     worked = work_bullet(note, scope)
     weight = min(note.weight, _QUESTION_WEIGHT)
     decided = replace(worked, part=SummaryPart.DECIDED, text=note.decision, source=f"{note.event}!", weight=weight)
@@ -158,14 +158,14 @@ def to_bullets(note: WorkNote, scope: str) -> tuple[SummaryBullet, ...]:
 
 
 def part_of_category(category: str) -> SummaryPart:
-    """The part of a day that lists the memories of a category."""
+    """The part of a day's summary in which the memories of a category are listed."""
     if "question" in category:
         return SummaryPart.OPEN
     return SummaryPart.DECIDED if category in _DECIDED else SummaryPart.LEARNT
 
 
 def memory_bullet(memory: Memory) -> SummaryBullet:
-    """A memory as a bullet."""
+    """A memory as a bullet of the day on which it was first seen."""
     return SummaryBullet(
         part=part_of_category(memory.category),
         text=memory.content,
@@ -178,7 +178,10 @@ def memory_bullet(memory: Memory) -> SummaryBullet:
 
 
 def order_bullets(bullets: Iterable[SummaryBullet]) -> tuple[SummaryBullet, ...]:
-    """Sort bullets by part, the busiest project first, then by time; of those with the same words, the weightiest is kept."""
+    """Sort bullets by part, by project (largest total weight first) and by time.
+
+    Of bullets with the same words in the same part and scope, only the one with the largest weight is kept.
+    """
     listed, weights = list(bullets), Counter[str]()
     best: dict[tuple[SummaryPart, str, str], int] = {}
     for place in sorted(range(len(listed)), key=lambda place: (-listed[place].weight, listed[place].source)):
@@ -195,8 +198,10 @@ def order_bullets(bullets: Iterable[SummaryBullet]) -> tuple[SummaryBullet, ...]
 
 
 def condense_bullets(bullets: Sequence[SummaryBullet], most: int = MOST_LINES) -> tuple[SummaryBullet, ...]:
-    """At most ``most`` bullets that matter later, unchanged: decisions, learnings and open questions, and at least half of them
-    work of the day if there is so much. Short requests ("go on") without an outcome are left out if there are others.
+    """At most ``most`` of the bullets, in the same order.
+
+    Half of the lines are reserved for work. Decisions, learnings and open questions get the others, and those that work leaves
+    free. Short requests without an outcome ("go on") are left out if there is other work.
     """
     topics = [bullet for bullet in bullets if bullet.part is SummaryPart.WORKED]
     others = [bullet for bullet in bullets if bullet.part is not SummaryPart.WORKED]
@@ -207,7 +212,7 @@ def condense_bullets(bullets: Sequence[SummaryBullet], most: int = MOST_LINES) -
 
 
 def drop_held_bullets(bullets: Iterable[SummaryBullet], held: Iterable[Memory]) -> tuple[SummaryBullet, ...]:
-    """The bullets without requests that say little more than a held memory: it is listed with those that wait."""
+    """The bullets without requests that say little more than a held memory, because held memories are listed separately."""
     said: dict[str, frozenset[str]] = {}
     for memory in held:
         for event in {quote.event for quote in memory.evidence if quote.event}:
@@ -223,7 +228,7 @@ def drop_held_bullets(bullets: Iterable[SummaryBullet], held: Iterable[Memory]) 
 
 
 def heaviest_bullets(bullets: Sequence[SummaryBullet], most: int) -> list[SummaryBullet]:
-    """At most ``most`` bullets without near duplicates: first the weightiest of each project, then the weightiest of all."""
+    """At most ``most`` bullets without near duplicates: the heaviest of each project, then the heaviest of the rest."""
     ranked = sorted(bullets, key=lambda line: (-line.weight, -min(len(tokenize(line.text)), _ENOUGH_WORDS), line.source))
     first = {bullet.scope: bullet.source for bullet in reversed(ranked)}
     chosen: list[SummaryBullet] = []
