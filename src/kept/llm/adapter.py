@@ -1,4 +1,4 @@
-"""The protocol of a language model, and the meaning of a server's errors. Knows no program, vendor or API."""
+"""The protocol of a language model, and the conversion of a server's errors to failures. Independent of any vendor or API."""
 
 import shlex
 from collections.abc import Callable, Mapping
@@ -15,15 +15,15 @@ from kept.llm.ask import Ask, Fault, Usage
 from kept.local.settings import LlmSettings
 
 T = TypeVar("T")
-_NO_KEY = "none"  # the libraries require a key, but a server of the user's own may need none
+_NO_KEY = "none"  # placeholder: the libraries require a key even if the user's own server needs none
 OPTIONAL_REPLIES = {"requests": '{"memories": []}'}
 """The reply to questions of a purpose that a script or recording has no line for: kept manages without an answer to these."""
-MOST_BYTES = 8 * 2**20  # of a reply; a longer one is rejected
+MOST_BYTES = 8 * 2**20  # maximum size of a reply; a larger one is rejected
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AdapterReply:
-    """What came back, verbatim. ``truncated``: it ended at a limit; ``refused``: the vendor says that the model refused."""
+    """A reply, verbatim. ``truncated``: it was cut off at a token limit. ``refused``: the vendor reports that the model refused."""
 
     text: str
     usage: Usage
@@ -33,7 +33,7 @@ class AdapterReply:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AdapterFailure:
-    """No reply. ``reason`` is a clause; ``after`` is how many seconds the server asks to wait; ``usage`` is what it cost."""
+    """An attempt without a reply. ``reason`` is a clause. The server asks to wait ``after`` seconds. ``usage`` is the cost."""
 
     fault: Fault
     reason: str
@@ -49,36 +49,36 @@ class Model(Protocol):
 
     @property
     def name(self) -> str:
-        """The name under which replies are stored; the part after the last ``:`` identifies the price."""
+        """The name under which replies are stored. The price is looked up by the part after the last ``:``."""
         ...
 
     def ask(self, ask: Ask) -> AdapterResult:
-        """Ask once. Usage has the tokens that the model reports, or an estimate; ``cost`` is None if it reports none."""
+        """Ask once. The usage has the tokens that the model reports, or an estimate. Its ``cost`` is None if none is reported."""
         ...
 
     def count(self, ask: Ask) -> int:
-        """The number of tokens of a question: from the vendor if that is free of charge, else an estimate."""
+        """The number of tokens of a question, counted by the vendor if that is free of charge, else estimated."""
         ...
 
     def close(self) -> None:
-        """Stop what is running and release resources."""
+        """Stop running requests and release resources."""
         ...
 
 
 class AdapterModule(Protocol):
-    """What each module in ``kept/llm/adapters`` has. Its name is the value of the setting ``llm.adapter``."""
+    """The functions of each module in ``kept/llm/adapters``. The setting ``llm.adapter`` is the name of such a module."""
 
     def create_model(self, settings: LlmSettings, env: Mapping[str, str]) -> Model:
-        """The model of the settings. Raises ConfigError if something is missing."""
+        """Create the model that the settings select. Raises ConfigError if a required setting, key or library is missing."""
         ...
 
     def find_context(self, settings: LlmSettings) -> int:
-        """The model's context size in tokens, where the settings leave it open; may ask the server for a description of it."""
+        """The model's context size in tokens, used if it is not set. May ask the server to describe the model."""
         ...
 
 
 def load_api_key(settings: LlmSettings, env: Mapping[str, str], usual: str) -> str:
-    """The API key from the environment; a server of the user's own may need none. Raises ConfigError."""
+    """Return the API key from the environment. It may be missing only for the user's own server. Else raises ConfigError."""
     name = settings.key_env or usual
     key = env.get(name, "")
     if not key and not (settings.base_url and not settings.key_env):
@@ -87,7 +87,7 @@ def load_api_key(settings: LlmSettings, env: Mapping[str, str], usual: str) -> s
 
 
 def require_setting(settings: LlmSettings, name: str, example: str) -> str:
-    """The value of a setting of the table ``[llm]``. Raises ConfigError if it is empty."""
+    """Return the value of a setting in the table ``[llm]``. Raises ConfigError if it is empty."""
     value: str = getattr(settings, name)
     if not value:
         raise ConfigError(f"llm.{name} is not set", hint=f"kept config set llm.{name} {example}")
@@ -95,12 +95,12 @@ def require_setting(settings: LlmSettings, name: str, example: str) -> str:
 
 
 def command_words(settings: LlmSettings) -> list[str]:
-    """The command line that answers, as words; empty if no program does."""
+    """The words of the command line that runs the model. Empty if the model is not a program."""
     return shlex.split(settings.command) if settings.adapter == "command" else []
 
 
 def program_name(settings: LlmSettings) -> str:
-    """The name of the program that answers; empty if no program does."""
+    """The name of the program that runs the model. Empty if the model is not a program."""
     return Path(words[0]).name if (words := command_words(settings)) else ""
 
 
@@ -109,23 +109,24 @@ class BatchModel(Protocol):
     """A model that also takes many questions at once, at half the price, and answers within a day."""
 
     def submit(self, asks: Mapping[str, Ask]) -> str | AdapterFailure:
-        """Submit questions under names of ours (at most 64 of ``a-zA-Z0-9_-``); returns the batch's id."""
+        """Submit questions by name, and return the batch's id. Names have at most 64 of the characters ``a-zA-Z0-9_-``."""
         ...
 
     def collect(self, batch: str) -> Mapping[str, AdapterResult] | AdapterFailure | None:
-        """The replies by name; None while the batch is running; an AdapterFailure if its state cannot be read or it will never
-        end.
+        """Return the replies by name, or None while the batch is running.
+
+        Returns an AdapterFailure if the batch's state cannot be read, or if the batch will never end.
         """
         ...
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate the tokens of a text: a third of its bytes, which is close for English, and one per character for Chinese."""
+    """Estimate the tokens of a text as a third of its bytes in UTF-8. That is close for English. Chinese gets one per character."""
     return len(text.encode("utf-8", "replace")) // 3 + 1
 
 
 def format_full_prompt(ask: Ask) -> str:
-    """A question as one text: the stable part, which shows the form of the reply, comes first."""
+    """Join a question's parts to one text. The stable part comes first, because it shows the form of the reply."""
     return f"{ask.system}\n\n{ask.prompt}\n"
 
 
@@ -135,7 +136,7 @@ def estimate_ask_tokens(ask: Ask) -> int:
 
 
 def estimate_usage(ask: Ask, text: str, *, cost: float | None = None) -> Usage:
-    """Estimate the usage of a question and its reply if nobody reports it."""
+    """Estimate the usage of a question and its reply, for models that do not report it."""
     return Usage(calls=1, input_tokens=estimate_ask_tokens(ask), output_tokens=estimate_tokens(text), cost=cost)
 
 
@@ -157,7 +158,7 @@ MESSAGE_CHARS = 200  # characters of a program's or server's message that are pa
 
 
 def failure_from_status(status: int, headers: Mapping[str, str], body: object) -> AdapterFailure:
-    """The failure for an HTTP error status, with the time that the server asks to wait."""
+    """Convert an HTTP error status to a failure, with the seconds that the server asks to wait."""
     fault = _FAULTS.get(status, Fault.OVERLOADED if status >= 500 else Fault.FAILED)
     message = _find_error_message(body)
     reason = f"the server answered {status}{': ' if message else ''}{message}"
@@ -165,14 +166,14 @@ def failure_from_status(status: int, headers: Mapping[str, str], body: object) -
 
 
 def failure_from_error(error: Exception, *, server: str) -> AdapterFailure:
-    """The failure for an exception: a failure of the connection to ``server``, or (if empty) an invalid response."""
+    """Convert an exception to a failure: the connection to ``server`` failed, or, if that is empty, its response is invalid."""
     if server:
         return AdapterFailure(fault=Fault.CONNECTION, reason=f"{server} cannot be reached, or the connection broke")
     return AdapterFailure(fault=Fault.FAILED, reason=f"the server's response has an unknown form ({type(error).__name__})")
 
 
 def _find_error_message(body: object) -> str:
-    """The message in a server's error, as one short line; empty if there is none."""
+    """The message in a server's error as one line of at most MESSAGE_CHARS. Empty if there is none."""
     error: Any = body.get("error", body) if isinstance(body, dict) else body
     message = error.get("message") if isinstance(error, dict) else error
     return one_line(strip_invisible(message)[0])[:MESSAGE_CHARS] if isinstance(message, str) else ""
@@ -182,7 +183,7 @@ def _parse_seconds(text: str) -> float | None:
     try:
         return max(0.0, float(text))
     except ValueError:
-        return None  # a date, or nothing: the default pause applies
+        return None  # the header is a date or missing, so the default pause applies
 
 
 class LibraryModel(EstimatingModel):

@@ -1,4 +1,4 @@
-"""Questions for a language model, their size limits, and the possible outcomes of asking. Knows no model, network or cache."""
+"""Questions for a language model, their size limits, and the possible outcomes. Independent of any model, network or cache."""
 
 import hashlib
 import json
@@ -11,13 +11,13 @@ from kept.core.value import dataclass, field
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ask:
-    """One question to a language model; it is stateless, so it contains everything the model may know.
+    """One question to a language model. It contains everything that the model needs, because models keep no state between calls.
 
-    ``purpose`` is the account for the cost (``extract``, ``curate``, ``requests``, ``summary``, ``journal``), ``version`` the
-    version of the prompt. ``system`` is the stable prefix that many questions share, ``prompt`` the rest. ``schema`` is the JSON
-    Schema of the reply (from :func:`kept.llm.reply.schema_of`: all fields required, no others). ``most`` limits the reply, in
-    tokens. ``about`` are the sessions whose words it contains, so that forgetting a session erases the replies. ``waits``: if the
-    user allows batches, the reply may come in a later run at half the price.
+    Costs are counted by ``purpose`` (``extract``, ``curate``, ``requests``, ``summary``, ``journal``). ``version`` is that of the
+    prompt. ``system`` is the stable prefix that many questions share, and ``prompt`` is the rest. ``schema`` is the JSON Schema
+    of the reply, from :func:`kept.llm.reply.schema_of`. ``most`` is the maximum length of the reply in tokens. ``about`` are the
+    sessions whose words the question contains, so that forgetting a session erases the replies. ``waits`` means that the question
+    may be sent in a batch, if the user allows that: the reply then comes in a later run, at half the price.
     """
 
     purpose: str
@@ -30,14 +30,14 @@ class Ask:
     waits: bool = False
 
     def key(self, model: str) -> str:
-        """The key under which the reply is stored: a hash of content, prompt version, model and schema; 64 hex digits."""
+        """The key under which the reply is stored: 64 hex digits, a hash of content, prompt version, model and schema."""
         parts = [model, self.purpose, self.version, self.system, self.prompt, self.schema, self.most]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
-    """The cost of questions: input tokens (including those from a provider's cache), output tokens, and USD (None: unknown)."""
+    """The cost of questions in tokens and USD. Input tokens include those from the provider's cache. A cost of None is unknown."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -57,9 +57,9 @@ class Usage:
 
 
 class Fault(StrEnum):
-    """The fault of a reply, or the reason why there is none."""
+    """Why a reply cannot be used, or why there is no reply."""
 
-    # There was a reply, but nothing in it may be used.
+    # There was a reply, but it cannot be used.
     EMPTY = "empty"
     REFUSAL = "refusal"
     TRUNCATED = "truncated"
@@ -67,17 +67,17 @@ class Fault(StrEnum):
     AMBIGUOUS = "ambiguous"
     SCHEMA = "schema"
     # There was no reply.
-    SETUP = "setup"  # no such program, no key, not logged in, no such model: asking again in this run cannot help
+    SETUP = "setup"  # program, key, login or model is missing, so asking again in this run cannot help
     RATE_LIMIT = "rate_limit"
     OVERLOADED = "overloaded"
     TIMEOUT = "timeout"
     CONNECTION = "connection"
-    FAILED = "failed"  # the program or the server said that it failed
+    FAILED = "failed"  # the program or the server reported an error
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CompleteReply:
-    """A complete reply that fits the schema; it may say that there is nothing. ``cached``: it was not paid for again."""
+    """A complete reply that fits the schema. Its lists may be empty. ``cached``: it was stored earlier and cost nothing now."""
 
     body: Mapping[str, Any]
     usage: Usage = field(default_factory=Usage)
@@ -86,7 +86,7 @@ class CompleteReply:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnreadableReply:
-    """A reply that is not complete or does not fit the schema, even after asking once more; nothing in it may be used."""
+    """A reply that cannot be used: it is incomplete or does not fit the schema, even after a second try."""
 
     reason: str
     fault: Fault = Fault.MALFORMED
@@ -95,7 +95,7 @@ class UnreadableReply:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnreachableReply:
-    """No reply: the model could not be reached, refused to serve, or timed out. Asking later may help."""
+    """No reply, because the model could not be reached, rejected the request, or timed out. Asking later may help."""
 
     reason: str
     fault: Fault = Fault.FAILED
@@ -112,7 +112,7 @@ class UnaffordableReply:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PendingReply:
-    """The question is in a provider's batch at half the price; asking it again in a later run returns the reply."""
+    """The question is in a provider's batch. Asking it again in a later run returns the reply."""
 
     reason: str
     usage: Usage = field(default_factory=Usage)
@@ -120,18 +120,18 @@ class PendingReply:
 
 Reply = CompleteReply | UnreadableReply | UnreachableReply | UnaffordableReply | PendingReply
 
-# Takes questions and returns their replies in the same order, as :class:`kept.llm.client.LlmClient` does.
+# A function that takes questions and returns their replies in the same order. :class:`kept.llm.client.LlmClient` is one.
 Asking = Callable[[Sequence[Ask]], Sequence[Reply]]
 
 
-PART_TOKENS = 12_000  # how much of a conversation one question shows at most: small models manage it, and no price step is near
+PART_TOKENS = 12_000  # the longest part of a conversation in one question: small models manage it, and it is below any price step
 REPLY_TOKENS = 4_096
 VENDOR_CONTEXT = 128_000  # tokens of context that all models of the large vendors have
 UNKNOWN_CONTEXT = 4_000  # tokens of context assumed for a local model of unknown size
 _FIXED_TOKENS = 1_000  # tokens of a question's stable text, example and reminder
-_SPARE = 0.85  # leaves room for the lead before a part, hints, and underestimated tokens
+_SPARE = 0.85  # the share of the context that is used; the rest is for the lead before a part, hints, and estimation errors
 _LEAST_PART_TOKENS = 300
-# The context of known models, by the beginning of their names.
+# The context size of known models in tokens, by the prefix of their names.
 _KNOWN_CONTEXTS = {
     "claude": 200_000,
     "gpt": 128_000,
@@ -146,20 +146,20 @@ _KNOWN_CONTEXTS = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TokenLimits:
-    """Limits in tokens: how much of its subject a question shows, and how long its reply may be."""
+    """Limits in tokens: the length of the conversation in a question, and the length of its reply."""
 
     part: int = PART_TOKENS
     reply: int = REPLY_TOKENS
 
 
 def known_context(model: str) -> int:
-    """The context size in tokens of a model, by its name; 0 if unknown."""
+    """Look up the context size of a model in tokens by its name. 0 if it is unknown."""
     plain = model.rpartition("/")[2].lower()
     return next((tokens for name, tokens in _KNOWN_CONTEXTS.items() if plain.startswith(name)), 0)
 
 
 def token_limits_for(context: int, *, most: int = 0) -> TokenLimits:
-    """The limits for a context of ``context`` tokens, with questions of at most ``most`` tokens (0: no further limit)."""
+    """Return the limits for a context of ``context`` tokens. ``most`` limits questions further, in tokens (0: no further limit)."""
     reply = min(REPLY_TOKENS, context // 4)
     question = min(context - reply, most or context)
     return TokenLimits(part=max(_LEAST_PART_TOKENS, min(PART_TOKENS, int((question - _FIXED_TOKENS) * _SPARE))), reply=reply)

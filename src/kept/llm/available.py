@@ -1,4 +1,4 @@
-"""Find the programs and servers on this machine that could answer as a language model. Asks them only which models they have."""
+"""Find the programs and servers on this machine that can run a language model. Asks servers only for their list of models."""
 
 import json
 import shlex
@@ -20,12 +20,12 @@ NOWHERE = "nothing leaves this machine"
 _CLOUD = "cloud"  # suffix of Ollama models that run in the cloud
 OLLAMA_URL = f"http://127.0.0.1:{SERVERS['Ollama']}"
 _SECONDS = 0.3
-_MOST = 1_000_000  # bytes of a list of models
+_MOST = 1_000_000  # maximum size of a server's list of models, in bytes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AvailableModel:
-    """A model that could be used: its title, the settings that select it, and whether everything stays on this machine."""
+    """A model that is available: its title, the settings that select it, and whether all text stays on this machine."""
 
     title: str
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -33,12 +33,12 @@ class AvailableModel:
 
     @property
     def reach(self) -> str:
-        """Where questions are sent, in words."""
+        """A phrase that says where questions are sent."""
         return NOWHERE if self.local else "questions go to its provider"
 
 
 def describe_reach(chosen: LlmSettings) -> str:
-    """Who receives the questions to the model of the settings, in words."""
+    """Return a phrase that says who receives the questions."""
     if chosen.adapter == "command":
         return f"questions go to the program {chosen.command}, and to the provider that it uses"
     address = chosen.base_url or (OLLAMA_URL if chosen.adapter == "ollama" else "")
@@ -49,13 +49,13 @@ def describe_reach(chosen: LlmSettings) -> str:
 
 
 def is_on_this_machine(url: str) -> bool:
-    """True for an address of this machine; requests to it bypass proxies, because nothing may leave the machine."""
+    """True if a URL is on this machine. Requests to it bypass proxies, because nothing may leave the machine."""
     host = urlsplit(url).hostname or ""
     return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def find_models(env: Mapping[str, str]) -> tuple[AvailableModel, ...]:
-    """The models that could be used: the known programs on the path, and the servers that answer on this machine."""
+    """Find the available models: the known programs on the PATH, and the servers that respond on this machine."""
     return (*find_programs(env), *find_servers())
 
 
@@ -65,7 +65,7 @@ def format_config_commands(settings: Mapping[str, str]) -> str:
 
 
 def find_programs(env: Mapping[str, str]) -> tuple[AvailableModel, ...]:
-    """The known programs on the path."""
+    """Find the known programs on the PATH."""
     return tuple(
         AvailableModel(title=title, settings={"llm.adapter": "command", "llm.command": name, "llm.model": model})
         for name, (title, model) in PROGRAMS.items()
@@ -74,7 +74,7 @@ def find_programs(env: Mapping[str, str]) -> tuple[AvailableModel, ...]:
 
 
 def find_servers(ports: Mapping[str, int] | None = None) -> tuple[AvailableModel, ...]:
-    """The usable servers with OpenAI's API that answer on the loopback address, each with its first model."""
+    """Find the servers with OpenAI's API that respond on the loopback address, each with its first model."""
     models, library = [], find_spec("openai") is not None
     for title, port in (SERVERS if ports is None else ports).items():
         if (library or title == "Ollama") and (model := _first_model(port)):
@@ -92,8 +92,8 @@ def local_settings(port: int, model: str) -> dict[str, str]:
 
 
 def _first_model(port: int) -> str:
-    """The first model that a server lists; empty if there is no server or its response is not understood."""
-    from http.client import HTTPConnection, HTTPException  # noqa: PLC0415 - it loads TLS and e-mail
+    """The first model that a server lists. Empty if there is no server or its response is invalid."""
+    from http.client import HTTPConnection, HTTPException  # noqa: PLC0415 - loads TLS and e-mail
 
     connection = HTTPConnection("127.0.0.1", port, timeout=_SECONDS)
     try:

@@ -1,6 +1,6 @@
-"""Costs: limits, the usage of a run, and estimates of questions, from a dated table of prices.
+"""Costs: spending limits, the usage of a run, and estimates, computed from a dated table of prices.
 
-Does not know the vendor's bill. An estimate ignores the vendor's cache, so it is an upper bound. Reads only the table.
+The vendor's bill may differ. An estimate ignores the vendor's cache, so it is an upper bound. Reads only the table.
 """
 
 from collections import Counter
@@ -16,8 +16,8 @@ from kept.llm.ask import Ask, CompleteReply, PendingReply, Reply, UnaffordableRe
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Price:
-    """USD per million tokens, for prompts of up to ``tier`` tokens and above. ``read`` and ``batch`` are the factors for cached
-    input and for batches.
+    """Prices in USD per million tokens, for prompts of up to ``tier`` tokens and for longer ones. They are multiplied by ``read``
+    for cached input, and by ``batch`` for batches.
     """
 
     input: float
@@ -37,7 +37,7 @@ class Price:
 
 
 def price_of(model: str) -> Price | None:
-    """The price of a model by its name after the last ``:`` and ``/``; None if the table does not contain it."""
+    """Look up a model's price by the part of its name after the last ``:`` and ``/``. None if the table does not contain it."""
     plain = model.rpartition(":")[2].rpartition("/")[2]
     known = _load_price_table()["models"]
     found = max((item for item in known if plain.startswith(item)), key=len, default="")
@@ -69,7 +69,7 @@ def _load_price_table() -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """The most that may be spent: USD, calls, and tokens (input and output). 0 means no limit.
+    """Spending limits in USD, calls, and tokens (input plus output). 0 means no limit.
 
     ``span`` is "a run", "a day" or "a month".
     """
@@ -80,7 +80,7 @@ class Limits:
     tokens: int = 0
 
     def find_exceeded(self, usage: Usage) -> str:
-        """The limit that a usage exceeds, in words; empty if it exceeds none."""
+        """Return a phrase with the limit that a usage exceeds, and its setting. Empty if it exceeds none."""
         if self.usd and (usage.cost or 0.0) > self.usd:
             return f"{self.usd:.2f} USD {self.span} (llm.{self._key}_usd)"
         if self.calls and usage.calls > self.calls:
@@ -96,7 +96,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Estimate:
-    """The estimated cost of questions: how many are new, how many have a stored reply, tokens, USD (None: unknown)."""
+    """The number of new ``questions`` and of questions with a stored reply (``cached``), and the ``usage`` of the new ones."""
 
     questions: int = 0
     cached: int = 0
@@ -110,10 +110,10 @@ class Estimate:
 
 @dataclass(kw_only=True, slots=True)
 class Tally:
-    """The questions so far, with the outcomes. ``secrets`` counts redactions in questions and replies.
+    """Counts of questions and their outcomes so far. ``secrets`` counts redactions in questions and replies.
 
-    ``awaited`` counts questions whose replies a batch will return, ``would`` are the questions of a dry run. ``reasons`` are
-    messages to show, by topic: ``unreadable``, ``unreachable``, ``unaffordable``, ``budget``.
+    ``awaited`` counts questions that are in a batch. ``would`` estimates the questions of a dry run. ``reasons`` are the messages
+    to show, by topic: ``unreadable``, ``unreachable``, ``unaffordable``, ``budget``.
     """
 
     questions: int = 0
@@ -139,7 +139,7 @@ class Tally:
         self.purposes[purpose] = self.purposes.get(purpose, Usage()) + usage
 
     def count_outcome(self, reply: Reply) -> None:
-        """Count the outcome of a question; complete replies were counted when they were paid for."""
+        """Count the outcome of a question, except a complete reply: that was counted when it was paid for."""
         match reply:
             case UnreadableReply(fault=fault):
                 self.unreadable[fault.value] += 1
@@ -156,7 +156,7 @@ class Tally:
                 pass
 
     def note(self, what: str, sentence: str) -> None:
-        """Record a message, once."""
+        """Add a message to ``reasons`` unless it is already there."""
         known = self.reasons.setdefault(what, [])
         if sentence not in known:
             known.append(sentence)
@@ -178,7 +178,7 @@ class Tally:
 
 
 def usage_body(usage: Usage) -> dict[str, Any]:
-    """A usage as JSON; ``cost`` is null if unknown."""
+    """A usage as JSON. ``cost`` is null if it is unknown."""
     return json_fields(usage) | {"cost": None if usage.cost is None else round(usage.cost, 6)}
 
 
@@ -188,7 +188,7 @@ def estimate_body(estimate: Estimate) -> dict[str, Any]:
 
 
 def estimate_ask_usage(ask: Ask, tokens: int, price: Price | None, *, share: float = 1.0, batched: bool = False) -> Usage:
-    """The usage of a question with ``tokens`` tokens, if its reply takes up ``share`` of the allowed length."""
+    """Estimate the usage of a question with ``tokens`` tokens whose reply takes up ``share`` of the allowed length."""
     out = int(ask.most * share)
     cost = None if price is None else price.cost(tokens_in=tokens, tokens_out=out, batched=batched)
     return Usage(calls=1, input_tokens=tokens, output_tokens=out, cost=cost)

@@ -1,8 +1,8 @@
-"""The language model client: all questions are sent and all replies received here.
+"""The language model client, which sends all questions and receives all replies.
 
-Every question is redacted once more before it is sent. Stored replies are not requested again. Each reply is stored as it arrives,
-so an interrupted run pays for nothing twice. Temporary failures are retried with growing pauses. After a reply that cannot be used,
-the question is asked once more, unless the model refused. Questions beyond a budget are not asked.
+It redacts every question again before sending it. It does not ask a question whose reply is stored. It stores each reply as it
+arrives, so an interrupted run pays for nothing twice. It retries temporary failures with growing pauses. After an unusable reply it
+asks the question once more, unless the model refused. It does not ask questions beyond a budget.
 """
 
 from collections import deque
@@ -37,22 +37,22 @@ from kept.llm.retry import SECONDS, AskOutcome, OpenQuestion, Plan, RetryPolicy,
 from kept.local.batches import split_batches
 from kept.local.progress import Progress, ignore_progress
 
-_MOST_FAILURES = 3  # after this many consecutive questions without a reply, no more are asked
-_TYPICAL = 0.25  # the typical share of the allowed reply length; only for estimates
+_MOST_FAILURES = 3  # consecutive questions without a reply after which asking stops
+_TYPICAL = 0.25  # the typical length of a reply as a share of the maximum; only for estimates
 _BATCH_BYTES = 32 * 2**20  # far below the vendors' limits (256 MB, 100,000 questions), so that a failed batch loses little
-_BATCH_HOURS = 26  # both vendors end a batch within a day; after this, its questions are asked again
+_BATCH_HOURS = 26  # after this, a batch's questions are asked again, because both vendors end a batch within a day
 
 Redact = Callable[[str], tuple[str, int]]
 
 
 class LlmClient:
-    """Takes asks and returns replies (an :data:`kept.llm.ask.Asking`), during one run.
+    """Asks questions and returns replies during one run (an :data:`kept.llm.ask.Asking`).
 
-    ``create`` creates the model on first use; if it raises ConfigError, every question fails. ``limits`` begin with the limits of a
-    run, if there are any. ``plan`` is the subscription that answers; then its share of calls is the limit, since tokens cost
-    nothing. ``day_start`` returns when the day began, in the person's zone. ``program`` identifies the model's program; a new one
-    is asked again the questions at which an old one failed. ``token_limits`` may ask a server. ``tell`` gets progress messages and
-    warnings.
+    ``create`` creates the model on first use. If it raises ConfigError, every question fails. The limits of a run, if there are
+    any, come first in ``limits``. ``plan`` is the subscription that pays. With a plan, its share of calls is the limit, because
+    tokens cost nothing. ``day_start`` returns when the day began in the person's time zone. ``program`` identifies the model's
+    program. If it changes, questions with unreadable replies are asked again. ``token_limits`` may ask a server. ``tell`` receives
+    progress messages and warnings.
     """
 
     def __init__(
@@ -89,19 +89,19 @@ class LlmClient:
         self._price = price
         self._redact = redact
         self.batch = batch  # if true, questions that can wait go to the provider's batch API, if there is one
-        self._awaited = Usage()  # the maximum cost of batches that are not collected yet
-        self._announced = 0  # announced questions that were not sent yet
+        self._awaited = Usage()  # the maximum cost of the pending batches
+        self._announced = 0  # number of announced questions that are not sent yet
         self._failures = 0  # consecutive questions without a reply
-        self._stopped: UnreachableReply | None = None  # the reply to every further question, once no more are sent
+        self._stopped: UnreachableReply | None = None  # after asking has stopped: the reply to every further question
         self._next = 0.0  # the earliest time (monotonic) of the next question
 
     @cached_property
     def token_limits(self) -> TokenLimits:
-        """The size limits of questions and replies, determined on first use."""
+        """The size limits of questions and replies in tokens, determined on first use."""
         return self._measure()
 
     def __call__(self, asks: Sequence[Ask]) -> Sequence[Reply]:
-        """Ask all questions and wait for the replies; one reply per question, in order. Raises StoreError."""
+        """Ask all questions, wait, and return one reply per question in the same order. Raises StoreError."""
         try:
             model = self._load_model()
         except ConfigError as error:
@@ -143,17 +143,17 @@ class LlmClient:
         return [replies[key] for key in keys]
 
     def estimate(self, asks: Sequence[Ask]) -> Estimate:
-        """Estimate the cost of asking, even if a key or library is missing. Asks nothing. Raises StoreError."""
+        """Estimate the cost of questions without asking them. Needs neither key nor library. Raises StoreError."""
         made = {ask.key(self._name): ask for ask in map(self.redact_ask, asks)}
         waiting = [OpenQuestion(key=key, ask=ask) for key, ask in made.items() if self._replies.find_reply(key) is None]
         return self._estimate(waiting) + Estimate(cached=len(made) - len(waiting))
 
     def measure_pace(self) -> float | None:
-        """The typical seconds between the last replies; None if there are too few. Raises StoreError."""
+        """The median number of seconds between recent replies. None if there are too few. Raises StoreError."""
         return self._replies.measure_pace(self._name)
 
     def stored_replies(self, asks: Sequence[Ask]) -> list[Reply]:
-        """The stored replies to questions. Asks nothing. Raises StoreError."""
+        """Return the stored replies without asking any question. Raises StoreError."""
         keys = [self.redact_ask(ask).key(self._name) for ask in asks]
         return [self._find_known_reply(key, set()) or PendingReply(reason="not asked yet") for key in keys]
 
@@ -162,21 +162,21 @@ class LlmClient:
         self._replies.drop_replies(self.redact_ask(ask).key(self._name) for ask in asks)
 
     def resume(self) -> None:
-        """Resume asking after several questions in a row failed although the model was reached: it may answer another kind of
-        question.
+        """Resume asking if it stopped after consecutive failures although the model was reached, because the model may be able to
+        answer another kind of question.
         """
         if self._stopped is not None and self._stopped.fault is Fault.FAILED:
             self._stopped, self._failures = None, 0
 
     def close(self) -> None:
-        """Stop what is running and release resources."""
+        """Stop running requests and release resources."""
         if self._model is not None:
             self._model.close()
         self._replies.close()
 
     @property
     def missing(self) -> str:
-        """The setting that is missing for asking the model; empty if none."""
+        """A message about the setting, key or library that the model needs and that is missing. Empty if nothing is missing."""
         try:
             self._load_model()
         except ConfigError as error:
@@ -185,7 +185,7 @@ class LlmClient:
 
     @property
     def _name(self) -> str:
-        """The name under which replies are stored; empty if the model cannot be asked."""
+        """The name under which replies are stored. Empty if the model cannot be created."""
         return "" if self.missing else self._load_model().name
 
     def _load_model(self) -> Model:
@@ -195,7 +195,7 @@ class LlmClient:
         return self._model
 
     def redact_ask(self, ask: Ask) -> Ask:
-        """The question as it is sent: redacted once more, because this is the last check, and within the limits of the model."""
+        """Redact a question before it is sent, because this is the last check, and reduce ``most`` to the model's limit."""
         most = min(ask.most, self.token_limits.reply)
         return replace(ask, system=self._redact_text(ask.system), prompt=self._redact_text(ask.prompt), most=most)
 
@@ -223,7 +223,7 @@ class LlmClient:
         return Estimate(questions=len(waiting), usage=sum(usages, Usage()))
 
     def announce(self, coming: Estimate) -> None:
-        """Announce the questions before they are sent, and warn if a budget does not suffice."""
+        """Announce questions before they are sent, and warn if a budget is too small for them."""
         self._announced, would = coming.questions, coming.usage
         many = "questions" if coming.questions != 1 else "question"
         summary = f"{coming.questions:,} {many}, about {would.input_tokens:,} tokens{self._format_cost(coming)}"
@@ -242,7 +242,7 @@ class LlmClient:
         self.tell(sentence)
 
     def find_shortfall(self, coming: Estimate) -> str:
-        """The budget that does not allow all coming questions, including what was spent today; empty if none. Raises StoreError."""
+        """Return the budget that is too small for all coming questions after what was spent. Empty if none. Raises StoreError."""
         self._load_spent()
         return self._exceeded_budget(replace(coming.usage, cost=coming.usage.cost or 0.0))
 
@@ -264,12 +264,12 @@ class LlmClient:
         return sum(spent.usage.calls for spent in self._replies.usage_between(since))
 
     def _exceeded_budget(self, more: Usage) -> str:
-        """The budget that would be exceeded by this additional usage and the pending batches; empty if none."""
+        """Return the budget that this additional usage and the pending batches would exceed. Empty if none."""
         more += self._awaited
         return next((name for limits, spent in self._spent.items() if (name := limits.find_exceeded(spent + more))), "")
 
     def _send_questions(self, model: Model, questions: Sequence[OpenQuestion]) -> dict[str, Reply]:
-        """Send the questions concurrently; every reply is stored as it arrives."""
+        """Send the questions concurrently, and store each reply as it arrives. Returns the replies by key."""
         waiting = deque(questions)
         flying: dict[Future[AskOutcome], OpenQuestion] = {}
         replies: dict[str, Reply] = {}
@@ -279,7 +279,7 @@ class LlmClient:
                     while waiting and len(flying) < max(1, self._pace.concurrency):
                         reply = self._refuse_question(waiting[0], flying.values())
                         if reply is not None and flying and isinstance(reply, UnaffordableReply):
-                            break  # running questions may cost less than was reserved for them
+                            break  # wait, because running questions may cost less than was reserved for them
                         open_question = waiting.popleft()
                         if reply is not None:
                             replies[open_question.key] = reply
@@ -293,13 +293,13 @@ class LlmClient:
             except BaseException:
                 model.close()  # ends running requests now, not after their timeout
                 for entry in [item for item in flying if item.done() and item.exception() is None]:
-                    self._store_outcome(entry.result(), flying.pop(entry), waiting, replies)  # paid for, so stored
+                    self._store_outcome(entry.result(), flying.pop(entry), waiting, replies)  # the reply is paid for, so store it
                 pool.shutdown(cancel_futures=True)
                 raise
         return replies
 
     def _refuse_question(self, question: OpenQuestion, flying: Iterable[OpenQuestion]) -> Reply | None:
-        """Why a question is not sent: the model does not answer, or a budget does not allow it. None if it may be sent."""
+        """Return None if a question may be sent, else a reply with the reason: the model is unreachable, or a budget is used up."""
         if self._stopped:
             return question.to_unreadable_reply() or self._stopped
         first_reply = question.to_unreadable_reply("; the budget allows no second try")
@@ -311,7 +311,7 @@ class LlmClient:
         return None
 
     def _max_usage(self, ask: Ask, *, batched: bool = False) -> Usage:
-        """The maximum cost of a question; if its price is unknown, the average cost of the run's earlier questions."""
+        """The maximum cost of a question. If the price is unknown, its USD are the average of the run's earlier questions."""
         usage = estimate_ask_usage(ask, estimate_ask_tokens(ask), self._price, batched=batched)
         average = (run.cost or 0.0) / run.calls if (run := next(iter(self._spent.values()), Usage())).calls else 0.0
         return usage if usage.cost is not None else replace(usage, cost=average)
@@ -326,7 +326,7 @@ class LlmClient:
     def _store_outcome(
         self, outcome: AskOutcome, question: OpenQuestion, waiting: deque[OpenQuestion], replies: dict[str, Reply]
     ) -> None:
-        """Store a reply and its cost; a question that needs a second try goes to the front of the queue."""
+        """Store a reply and its cost. If the question needs a second try, put it at the front of the queue."""
         usage = self._price_usage(outcome.lost)
         if isinstance(outcome.result, AdapterReply):
             usage += self._price_usage(outcome.result.usage)
@@ -350,7 +350,7 @@ class LlmClient:
                 replies[question.key] = self._store_reply(question.note(), body or {}, question.spent)
 
     def _price_usage(self, usage: Usage) -> Usage:
-        """A usage with the cost for the person: nothing through a plan."""
+        """Set a usage's cost in USD. It is zero if a subscription pays."""
         return replace(usage, cost=0.0) if self._plan is not None else add_usage_cost(usage, self._price)
 
     def _store_reply(self, note: QuestionNote, body: Mapping[str, Any], usage: Usage) -> CompleteReply:
@@ -378,7 +378,7 @@ class LlmClient:
             self._stopped = UnreachableReply(reason=reason, fault=fault)
 
     def _submit_batches(self, model: Model, waiting: Sequence[OpenQuestion]) -> dict[str, Reply]:
-        """Submit the questions that can wait to the provider's batch API, if the user wants that; the reply to each, by key."""
+        """Submit questions that can wait to the provider's batch API if the user allows it. Returns a reply for each, by key."""
         if not self.batch or not isinstance(model, BatchModel):
             return {}
         chosen: list[OpenQuestion] = []
@@ -410,7 +410,7 @@ class LlmClient:
         return replies
 
     def _collect_batches(self, model: Model) -> None:
-        """Collect the replies of earlier runs' batches. Questions that a batch did not answer are asked again."""
+        """Collect replies from the batches of earlier runs. Questions that a batch did not answer will be asked again."""
         if not isinstance(model, BatchModel):
             return
         for batch in self._replies.pending_batches(model.name):

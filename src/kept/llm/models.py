@@ -19,7 +19,7 @@ from kept.llm.replies import ReplyCache
 from kept.llm.retry import RetryPolicy, plan_for
 from kept.local.settings import LlmSettings
 
-_WORDS = 4  # words of a command line among which are its program and script
+_WORDS = 4  # the program and script are among this many first words of a command line
 
 
 def create_llm_client(
@@ -31,7 +31,7 @@ def create_llm_client(
     day_start: Callable[[], datetime],
     redact: Redact,
 ) -> LlmClient | None:
-    """Create the client for the settings' model; None if no model is set, or this process itself answers for kept."""
+    """Create the client for the settings' model. None if no model is set, or if kept's own model call started this process."""
     if settings.adapter == "none" or env.get(GUARD):
         return None
     own = settings.price_input or settings.price_output or describe_reach(settings) == NOWHERE  # a model on this machine is free
@@ -58,13 +58,13 @@ def create_llm_client(
 
 
 def context_of(settings: LlmSettings) -> int:
-    """The model's context size in tokens: from the settings, its name or its server; a small default if unknown."""
+    """The model's context size in tokens, from the settings, its name or its server. A small default if it is unknown."""
     return settings.context or _load_adapter(settings).find_context(settings)
 
 
 def _identify_program(settings: LlmSettings, env: Mapping[str, str]) -> str:
-    """A hash that identifies the program or server that answers and kept's version; a replaced program is another one."""
-    from importlib.metadata import version  # noqa: PLC0415 - takes long to load, and few ask a model
+    """A hash of kept's version and of the program or server that runs the model. It changes if the program file is replaced."""
+    from importlib.metadata import version  # noqa: PLC0415 - slow to load, and few commands ask a model
 
     parts = [version("kept"), settings.adapter, settings.command, settings.base_url]
     for word in command_words(settings)[:_WORDS]:
@@ -76,7 +76,7 @@ def _identify_program(settings: LlmSettings, env: Mapping[str, str]) -> str:
 
 
 def create_model(settings: LlmSettings, env: Mapping[str, str]) -> Model:
-    """The model of the settings, with a recording if they name one. Raises ConfigError if something is missing."""
+    """Create the settings' model. It records its replies if they name a recording. Raises ConfigError if a setting is missing."""
     model = _load_adapter(settings).create_model(settings, env)
     if settings.recording and settings.adapter != "recorded":
         return RecordingModel(model, Path(settings.recording).expanduser())
@@ -84,5 +84,5 @@ def create_model(settings: LlmSettings, env: Mapping[str, str]) -> Model:
 
 
 def _load_adapter(settings: LlmSettings) -> AdapterModule:
-    """The module that the settings name; they were checked to name one."""
+    """Import the adapter module that the settings name. The settings were checked, so it exists."""
     return import_module(f"kept.llm.adapters.{settings.adapter}")

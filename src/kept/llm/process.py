@@ -1,6 +1,6 @@
 """Run a program in its own process group, in an empty folder, with limits on time and output.
 
-Whatever the program does (hang, flood, never read, leave children behind), the call ends in time. Knows nothing of questions.
+The call ends in time even if the program hangs, prints without end, does not read its input, or leaves child processes behind.
 """
 
 import os
@@ -17,17 +17,17 @@ from typing import IO
 from kept.core.value import dataclass
 
 _PIECE = 65_536
-_MOST_ERRORS = 65_536  # bytes of standard error that are kept; the rest is read and discarded
+_MOST_ERRORS = 65_536  # maximum bytes kept of standard error; the rest is read and discarded
 _GRACE = 5.0  # seconds to wait for a killed program
-_AFTERMATH = 0.5  # seconds to wait for its killed children; if nothing reaps them, they stay listed for ever
+_AFTERMATH = 0.5  # seconds to wait for its killed children; limited, because they may never be reaped
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProcessResult:
     """The result of a program: its exit code, its standard output and error, and why it was stopped.
 
-    ``stop_reason`` is ``timeout``, ``flood`` (too much output, which ``output`` does not hold), or empty. A stopped program has the
-    code -1.
+    ``stop_reason`` is ``timeout``, ``flood`` (too much output, which is discarded), or empty if the program ended by itself. The
+    exit code of a stopped program is -1.
     """
 
     code: int
@@ -50,7 +50,7 @@ class RunningPrograms:
     ) -> ProcessResult:
         """Run a program with ``text`` as its input until it ends, ``timeout`` seconds pass, or it writes more than ``most`` bytes.
 
-        Its whole process group is killed at the end in any case. Raises OSError if it cannot be started.
+        In each case its whole process group is killed afterwards. Raises OSError if the program cannot be started.
         """
         with subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
             argv,
@@ -74,7 +74,7 @@ class RunningPrograms:
                     self._running.discard(process)
 
     def close(self) -> None:
-        """Kill every running program, and every one that is started later."""
+        """Kill every running program. Programs that are started later are killed at once."""
         with self._lock:
             self._closed = True
             for process in self._running:
@@ -128,12 +128,12 @@ def _write(stream: IO[bytes], waiting: memoryview) -> memoryview:
     try:
         return waiting[os.write(stream.fileno(), waiting[:_PIECE]) :]
     except BrokenPipeError:
-        return waiting[len(waiting) :]  # it stopped reading, but its output may still be an answer
+        return waiting[len(waiting) :]  # the program stopped reading, but its output may still contain a reply
 
 
 def _close(stream: object) -> None:
     with suppress(OSError):
-        stream.close()  # type: ignore[attr-defined]  # the selector gives back the stream it was given
+        stream.close()  # type: ignore[attr-defined]  # the selector returns the stream that was registered
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -150,7 +150,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> bool:
-    """Kill the program's group; return True if it still existed."""
+    """Kill the program's process group. Returns True if the group still existed."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):

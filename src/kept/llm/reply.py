@@ -1,12 +1,11 @@
-"""Read a language model's reply: one JSON object that is fitted to the schema of a frozen dataclass, or a fault.
+"""Parse a language model's reply into one JSON object that fits the schema of a frozen dataclass, or into a fault.
 
 Thinking, code fences and prose around the object are ignored. Nearly valid JSON is repaired, but a truncated object is not closed.
-Objects that are items of one of the requested object's lists are put into such an object; otherwise none is chosen among several
-different objects. Knows neither the question nor the model.
+If the reply has bare items of a list of the schema, they are wrapped in an object. If it has several different objects, it is a
+fault. Independent of the question and the model.
 
 The schema uses the part of JSON Schema that all vendors support: objects that require all their properties and allow no others,
-arrays, strings, integers, numbers, booleans, null, enum and anyOf. It contains no bounds of lengths and numbers; the caller checks
-them.
+arrays, strings, integers, numbers, booleans, null, enum and anyOf. It does not limit lengths and numbers; the caller checks them.
 """
 
 import json
@@ -33,11 +32,11 @@ _WHOLE = compile_late(r"-?\d{1,9}")
 
 
 def schema_of(kind: Any, **choices: Sequence[str]) -> dict[str, Any]:
-    """The schema of the JSON from which :func:`parse_as` makes a value of ``kind``.
+    """Return the JSON Schema of the type ``kind``, which :func:`parse_as` reads.
 
-    ``kind`` consists of dataclasses, strings, numbers, booleans, None, enums, tuples of one kind, and unions of those; the schema
-    includes a field's ``metadata["description"]``. ``choices`` restricts string fields of that name, at any depth, to the given
-    values (``category=("decision", "problem")``). Raises TypeError for a type without a schema.
+    ``kind`` may consist of dataclasses, strings, numbers, booleans, None, enums, tuples of one kind, and unions of those. The
+    schema includes a field's ``metadata["description"]``. ``choices`` restricts string fields of that name, at any depth, to the
+    given values (``category=("decision", "problem")``). Raises TypeError for other types.
     """
     if kind in _PLAIN:
         return {"type": _PLAIN[kind]}
@@ -88,8 +87,8 @@ def fit_to_schema(schema: Mapping[str, Any], value: object, place: str = "reply"
     - An item of a list of objects that does not fit is dropped.
     - An object or integer that does not fit as a property becomes empty; so does a list of objects within an item of a list.
 
-    Raises ValueError with the mismatch and its location: for any other value that does not fit, for a list of which no item fits,
-    for a list of plain values of which one does not fit, and for an object with none of the keys.
+    Raises ValueError with the mismatch and its location for any other value that does not fit, for a list without a fitting item,
+    for a list of plain values with one that does not fit, and for an object with none of the keys.
     """
     if "anyOf" in schema:
         return _fit_first(schema["anyOf"], value, place)
@@ -167,9 +166,10 @@ def _fit_list(schema: Mapping[str, Any], value: object, place: str) -> list[Any]
 
 
 def _to_list(schema: Mapping[str, Any], value: object) -> list[Any]:
-    """The items of a value where a list was expected: the values of a mapping from names or numbers to items, or the value itself.
+    """Convert a value to a list where the schema expects one.
 
-    A text in such a mapping becomes an item with its key and the text as the first two properties.
+    A mapping from names or numbers to items becomes the list of items. A text in it becomes an item with the key and the text as
+    the first two properties. Any other value becomes the only item.
     """
     names = list(schema.get("properties", ()))
     if not names or not isinstance(value, dict) or value.keys() & set(names):
@@ -178,7 +178,7 @@ def _to_list(schema: Mapping[str, Any], value: object) -> list[Any]:
 
 
 def _empty(schema: Mapping[str, Any]) -> Any:
-    """The empty value of a schema."""
+    """Return the empty value of a schema's type. Raises ValueError for an enum."""
     if "anyOf" in schema:
         return None
     if schema["type"] == "object":
@@ -188,9 +188,9 @@ def _empty(schema: Mapping[str, Any]) -> Any:
 
 
 def _plain_value(name: str, value: Any) -> str | int | float | bool | None:
-    """The value as a plain value of that JSON type; None if it cannot be read as one.
+    """Convert a value to the JSON type ``name``. None if that is impossible.
 
-    Reads a whole number in a text as a number, an integer or a list of texts as a text, and a missing value as an empty one.
+    A text that is a whole number becomes a number. An integer or a list of texts becomes a text. A missing value becomes empty.
     """
     match value:
         case bool() if value or name != "string":
@@ -215,17 +215,17 @@ def _json_type_name(value: object) -> str:
 
 
 def parse_as(kind: type[T], body: Any, **choices: Sequence[str]) -> T:
-    """The value in a reply's body, fitted as by :func:`fit_to_schema`. Raises ValueError with the mismatch and its location."""
+    """Convert a reply's body to ``kind`` with :func:`fit_to_schema`. Raises ValueError with the mismatch and its location."""
     value: T = codec.load(kind, fit_to_schema(schema_of(kind, **choices), body))
     return value
 
 
 _THINKING = ("think", "thinking", "reasoning")
 _OVER = {"rate_limit_error": Fault.RATE_LIMIT, "overloaded_error": Fault.OVERLOADED, "rate_limit_exceeded": Fault.RATE_LIMIT}
-# Where an object or list of objects may begin. If the group `loose` matches (a comment, or a key without JSON's quotation marks),
-# it may also be a brace in prose.
+# The possible start of an object or list of objects. If the group `loose` matches (a comment, or a key without JSON's quotation
+# marks), it may also be a brace in prose.
 _OBJECT = compile_late(r"""(?:\[\s*)?\{\s*(?:["}]|(?P<loose>['“]|//|/\*|[A-Za-z_]+\s*:))""")
-# The characters that can follow the end of a string; a quotation mark before other characters is inside the string.
+# The characters that can follow the end of a string. A quotation mark before any other character is part of the string.
 _AFTER_STRING = compile_late(r"""\s{0,200}(?:[:\]}]|,\s*(?:["'“{\[\d}\]/-]|[A-Za-z_]+\s*[,:\]}])|\Z)""")
 _COMMENT = compile_late(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _TRAILING = compile_late(r",(?=\s*[}\]])")
@@ -237,14 +237,14 @@ _REFUSING = ("i can't", "i can’t", "i cannot", "i'm unable", "i am unable", "i
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class InvalidReply:
-    """A text that cannot be used; ``reason`` says why, without quoting it."""
+    """A reply that cannot be used. ``reason`` says why, without quoting the reply."""
 
     fault: Fault
     reason: str
 
 
 def parse_reply(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | InvalidReply:
-    """The one object in a text that fits the schema, or the fault of the text."""
+    """Return the one object in a text that fits the schema, or the reason why there is none."""
     answer = _strip_thinking(text)
     if answer is None:
         return InvalidReply(fault=Fault.TRUNCATED, reason="the reply ends in the middle of its thinking")
@@ -275,9 +275,8 @@ def parse_reply(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | Invali
 
 
 def _choose_body(schema: Mapping[str, Any], bodies: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """The requested object: the only one (equal ones count once), the one inside it, or a new one with all of them as its items.
-
-    None if that is ambiguous.
+    """Choose the requested object: the only one (equal ones count once), an object nested in it, or a new one that has all of them
+    as items. None if the choice is ambiguous.
     """
     known, first = schema["properties"].keys(), bodies[0]
     if any(body != first for body in bodies):
@@ -289,14 +288,14 @@ def _choose_body(schema: Mapping[str, Any], bodies: Sequence[dict[str, Any]]) ->
 
 
 def _wrap_items(schema: Mapping[str, Any], items: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """An object with these as the items of one of its lists; None if they do not fit, or fit several lists."""
+    """Return an object that has these items in one of its lists. None if they fit no list or several lists."""
     lists = {name: item["items"].get("properties", {}).keys() for name, item in schema["properties"].items() if "items" in item}
     fitting = [name for name, keys in lists.items() if all(len(keys & item.keys()) > 1 for item in items)]
     return {fitting[0]: list(items)} if len(fitting) == 1 else None
 
 
 def _parse_server_error(body: Mapping[str, Any]) -> InvalidReply | None:
-    """The fault in a server's error message that came in the place of a reply; None if the object is no such message."""
+    """Return the fault if the object is a server's error message in place of a reply, else None."""
     error = body.get("error")
     if not isinstance(error, dict) or not isinstance(error.get("message"), str):
         return None
@@ -305,7 +304,7 @@ def _parse_server_error(body: Mapping[str, Any]) -> InvalidReply | None:
 
 
 def _strip_thinking(text: str) -> str | None:
-    """The text after the thinking; None if the thinking does not end."""
+    """Return the text after the model's thinking. None if the thinking does not end."""
     answer = text.strip().removeprefix("\ufeff")
     while name := next((item for item in _THINKING if answer.startswith(f"<{item}>")), ""):
         _, end, rest = answer.partition(f"</{name}>")
@@ -319,7 +318,7 @@ def _strip_thinking(text: str) -> str | None:
 
 
 def _parse_objects(answer: str) -> Iterator[dict[str, Any]]:
-    """Yield every JSON object that stands alone or in a list. Raises ValueError if one begins but is incomplete."""
+    """Yield every JSON object, alone or in a list. Raises ValueError if one is incomplete."""
     place, mended = 0, False
     while opening := _OBJECT.search(answer, place):
         place = opening.start()
@@ -343,7 +342,7 @@ def _parse_objects(answer: str) -> Iterator[dict[str, Any]]:
 def _mend_json(text: str) -> str:
     """Repair nearly valid JSON: other quotation marks, quotation marks inside strings, bare words, comments, extra commas.
 
-    Nothing that was left open is closed.
+    Strings, lists and objects that do not end are not closed.
     """
     mended: list[str] = []
     place, ends = 0, ""

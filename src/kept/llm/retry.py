@@ -1,6 +1,6 @@
-"""Ask one question until there is a reply or retrying is useless; the cost of the attempts; the limits of a subscription.
+"""Ask one question with retries, and count the cost of the attempts. Also has the limits of subscriptions.
 
-Shares no state, so several questions can run at once.
+The functions share no state, so several questions can run at once.
 """
 
 import random
@@ -21,7 +21,7 @@ _SECOND_TRY = (
 
 @dataclass(kw_only=True, slots=True)
 class OpenQuestion:
-    """A question in progress: its key, its cost so far, and, on the second try, what was wrong with the first reply."""
+    """A question in progress, with its key and its cost so far. On the second try it also has the fault of the first reply."""
 
     key: str
     ask: Ask
@@ -34,12 +34,12 @@ class OpenQuestion:
         return QuestionNote(key=self.key, purpose=ask.purpose, version=ask.version, schema=ask.schema, about=ask.about)
 
     def to_unreadable_reply(self, note: str = "") -> UnreadableReply | None:
-        """The outcome if the second try gets no reply: the first reply could not be used. None on the first try."""
+        """Return the outcome if the second try gets no reply: the fault of the first reply. None on the first try."""
         invalid = self.invalid_reply
         return UnreadableReply(reason=invalid.reason + note, fault=invalid.fault, usage=self.spent) if invalid else None
 
     def ask_again(self, wrong: InvalidReply) -> "OpenQuestion":
-        """The second and last try after an unusable reply: names the fault, and allows a longer reply if it was truncated."""
+        """Return the question for the second and last try. It names the fault, and allows a longer reply if that was truncated."""
         factor = 2 if wrong.fault is Fault.TRUNCATED else 1
         again = replace(
             self.ask, prompt=f"{self.ask.prompt}\n\n{_SECOND_TRY.format(reason=wrong.reason)}", most=factor * self.ask.most
@@ -54,9 +54,9 @@ _REACHED = {Fault.EMPTY, Fault.REFUSAL, Fault.TRUNCATED, Fault.MALFORMED, Fault.
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RetryPolicy:
-    """How fast and how often to ask: ``rate`` in questions per minute (0: no limit). ``insists``: retry if the server asks to wait.
+    """How fast and how often to ask. ``rate`` is in questions per minute (0: no limit). ``insists``: wait if the server asks to.
 
-    ``monotonic``, ``sleep`` and ``jitter`` (a number in [0, 1)) are injectable, so that tests need not wait.
+    Tests replace ``monotonic``, ``sleep`` and ``jitter`` (which returns a number in [0, 1)), so that they need not wait.
     """
 
     attempts: int = 4
@@ -70,7 +70,7 @@ class RetryPolicy:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AskOutcome:
-    """The outcome of a question: the last result, its content (None for a failure), and the usage of failed attempts."""
+    """The outcome of a question: the last result, its content (None after a failure), and the usage of the failed attempts."""
 
     result: AdapterResult
     content: Mapping[str, Any] | InvalidReply | None
@@ -78,7 +78,7 @@ class AskOutcome:
 
 
 def ask_with_retries(model: Model, ask: Ask, pace: RetryPolicy) -> AskOutcome:
-    """Ask until there is a reply or retrying is useless."""
+    """Ask until there is a reply, or until the policy or the kind of failure forbids another attempt."""
     lost = Usage()
     for attempt in range(1, max(1, pace.attempts) + 1):
         result = model.ask(ask)
@@ -99,7 +99,7 @@ def ask_with_retries(model: Model, ask: Ask, pace: RetryPolicy) -> AskOutcome:
 
 
 def read_adapter_reply(result: AdapterResult, schema: Mapping[str, Any]) -> Mapping[str, Any] | InvalidReply | None:
-    """The content of a reply, or its fault; None if there is no reply."""
+    """Parse a reply and return its content or its fault. None if there is no reply."""
     match result:
         case AdapterFailure():
             return None
@@ -112,7 +112,7 @@ def read_adapter_reply(result: AdapterResult, schema: Mapping[str, Any]) -> Mapp
 
 
 def _find_failure(result: AdapterResult, content: Mapping[str, Any] | InvalidReply | None) -> AdapterFailure | None:
-    """The failure if there is no real reply, which includes a server's error message in the place of a reply; else None."""
+    """Return the failure if there is no reply, or if a server's error message is in place of the reply. Else None."""
     if isinstance(result, AdapterFailure):
         return result
     if isinstance(content, InvalidReply) and content.fault not in _REACHED:
@@ -120,7 +120,7 @@ def _find_failure(result: AdapterResult, content: Mapping[str, Any] | InvalidRep
     return None
 
 
-# Questions that a program's smallest plan allows per number of hours, and the variables with which tokens are paid instead.
+# By program: the calls that its smallest plan allows, the hours they are for, and the variables that make it bill tokens instead.
 _PLANS = {
     "claude": (45, 5, ("ANTHROPIC_API_KEY", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX")),
     "codex": (45, 5, ("CODEX_API_KEY", "OPENAI_API_KEY")),
@@ -131,7 +131,7 @@ SECONDS = 20  # typical duration of a question through such a program
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """What kept may ask through a program: ``calls`` questions in ``hours``, a share of what the plan allows."""
+    """The share of a subscription that kept may use: at most ``calls`` questions in ``hours``."""
 
     program: str
     calls: int
@@ -139,7 +139,7 @@ class Plan:
 
     @property
     def reason(self) -> str:
-        """Why a question beyond the plan is not asked."""
+        """The message for a question that is not asked because of the plan's limit."""
         return (
             f"kept's share of your plan with {self.program} is used up ({self.calls} questions in {self.hours} hours, "
             "llm.plan_share); a later run asks the rest"
@@ -147,7 +147,7 @@ class Plan:
 
 
 def plan_for(program: str, env: Mapping[str, str], *, calls: int, share: float) -> Plan | None:
-    """The plan behind a program; None if tokens are paid. ``calls`` is the plan's limit according to the person (0: unknown)."""
+    """The subscription of a program, or None if tokens are billed. ``calls`` is its limit as the person set it (0: not set)."""
     if program not in _PLANS:
         return None
     usual, hours, keys = _PLANS[program]

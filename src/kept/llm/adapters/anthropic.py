@@ -45,7 +45,7 @@ class Anthropic(LibraryModel):
         return self._catch_api_errors(lambda: _parse_api_message(self._client.messages.create(**self._request(ask)), ask))
 
     def count(self, ask: Ask) -> int:
-        """The number of tokens of a question as the vendor counts them (free of charge); an estimate if that fails."""
+        """The number of tokens of a question. The vendor counts them free of charge. If that fails, the number is an estimate."""
         request = {name: value for name, value in self._request(ask).items() if name != "max_tokens"}
         try:
             return int(self._client.messages.count_tokens(**request).input_tokens)
@@ -58,7 +58,7 @@ class Anthropic(LibraryModel):
         return self._catch_api_errors(lambda: str(self._client.messages.batches.create(requests=requests).id))
 
     def collect(self, batch: str) -> Mapping[str, AdapterResult] | AdapterFailure | None:
-        """The replies of a batch, once it has ended."""
+        """Return the replies of a batch, or None while it is running."""
         return self._catch_api_errors(lambda: self._collect_replies(batch))
 
     def _collect_replies(self, batch: str) -> Mapping[str, AdapterResult] | None:
@@ -99,12 +99,12 @@ def _parse_api_message(message: anthropic.types.Message, ask: Ask | None) -> Ada
 
 
 def create_model(settings: LlmSettings, env: Mapping[str, str]) -> Anthropic:
-    """The model of the settings. Raises ConfigError if its name or key is missing."""
+    """Create the model that the settings name. Raises ConfigError if its name or key is missing."""
     name = require_setting(settings, "model", "claude-haiku-5-5")
     key = load_api_key(settings, env, "ANTHROPIC_API_KEY")
     return Anthropic(name, key=key, base_url=settings.base_url, timeout=settings.timeout)
 
 
 def find_context(settings: LlmSettings) -> int:
-    """The model's context size in tokens, by its name."""
+    """Look up the model's context size in tokens by its name."""
     return known_context(settings.model) or VENDOR_CONTEXT

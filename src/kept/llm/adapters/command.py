@@ -1,9 +1,9 @@
-"""A model behind a program: the question on standard input, the reply on standard output.
+"""Run a program as a model: it gets the question on standard input and prints the reply.
 
 ``claude`` and ``codex`` are called without tools, hooks and the user's settings, and leave no transcript. ``llm`` is called without
-its log; ``llm`` and ``ollama`` use tools only if the user's options ask for them. ``gemini`` is called without extensions and in
-its default approval mode, but its tools, its hooks and the user's settings are not switched off, and it leaves a transcript, which
-is marked as off the record. Any other command line is run as it is.
+its log. ``llm`` and ``ollama`` use tools only if the user's options ask for them. ``gemini`` is called without extensions and in
+its default approval mode. Its tools, its hooks and the user's settings stay on. It leaves a transcript, which is marked as off the
+record. Any other command line is run unchanged.
 
 Every program runs in an empty folder, with only the environment variables that it needs to run and log in, and with a variable
 (:data:`kept.core.fence.GUARD`) that tells the hooks of ``kept`` to do nothing.
@@ -53,7 +53,7 @@ def _read_plain_reply(output: str, ask: Ask) -> AdapterResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _ProgramCall:
-    """A call of a program: its arguments, its input, and how to read its output, which is the reply itself by default."""
+    """A call of a program: its arguments, its input, and a function that reads the reply from its output (default: all of it)."""
 
     argv: Sequence[str]
     text: str
@@ -73,10 +73,10 @@ class _ProgramAsk:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _ProgramAdapter:
-    """How a program is called: a function that makes the call for a question, and the environment variables it needs.
+    """How to call a known program.
 
-    ``passed`` are prefixes of variables that are passed on, ``given`` are variables to set. ``own`` are words that are dropped from
-    the user's options, because ``call`` adds them.
+    ``call`` makes the call for a question. ``passed`` are prefixes of the environment variables that are passed on. ``given`` are
+    variables to set. ``own`` are words that are dropped from the user's options, because ``call`` adds them.
     """
 
     call: Callable[[_ProgramAsk], _ProgramCall]
@@ -88,9 +88,9 @@ class _ProgramAdapter:
 class Command(EstimatingModel):
     """A program as a model.
 
-    ``command`` is the name or path of a known program, optionally with more options; the module says how each is called. Any
-    other command line gets the question on standard input and prints the reply. ``model`` is passed to a known program; ``more``
-    names further variables of ``env`` to pass on. ``timeout`` is in seconds.
+    ``command`` is the name or path of a known program, optionally with more options. Any other command line gets the question on
+    standard input and prints the reply. ``model`` is passed only to a known program. ``more`` names further variables of ``env``
+    to pass on. ``timeout`` is in seconds.
     """
 
     def __init__(
@@ -153,13 +153,13 @@ class Command(EstimatingModel):
 
 
 def _select_variables(env: Mapping[str, str], prefixes: Sequence[str], more: Sequence[str]) -> dict[str, str]:
-    """The environment for a program: the variables it needs, those requested, the guard, and two for plain output."""
+    """Return the environment for a program: variables that it needs or the user requested, the guard, and two for plain output."""
     passed = {name: value for name, value in env.items() if name in _PASSED or name in more or name.startswith(tuple(prefixes))}
     return passed | {GUARD: "1", "TERM": "dumb", "NO_COLOR": "1"}
 
 
 def _decode_output(output: bytes) -> str:
-    """Decode a program's output, without invisible characters; escapes in JSON strings stay as they are."""
+    """Decode a program's output and remove invisible characters. Escapes in JSON strings stay unchanged."""
     return strip_invisible(output.decode("utf-8", "replace"))[0]
 
 
@@ -200,7 +200,7 @@ def _parse_claude_result(text: str, ask: Ask) -> AdapterResult:
         return AdapterFailure(
             fault=Fault.FAILED, reason=f"claude printed a result of an unknown form{_format_error_line(text.encode())}"
         )
-    if failed:  # the subtype is ignored: it says "success" even for a dead server
+    if failed:  # the subtype is ignored, because it is "success" even if the server cannot be reached
         return AdapterFailure(
             fault=_claude_fault(result, body.get("api_error_status")),
             reason=f"claude says: {one_line(result)[:MESSAGE_CHARS]}",
@@ -304,7 +304,7 @@ def _ollama_call(asked: _ProgramAsk) -> _ProgramCall:
 
 
 def _gemini_call(asked: _ProgramAsk) -> _ProgramCall:
-    """Gemini CLI keeps a transcript of its input, so the question itself says that it is off the record."""
+    """Call Gemini CLI. It keeps a transcript of its input, so the question itself opts out of being remembered."""
     argv = [
         asked.program,
         "--extensions",
@@ -380,11 +380,11 @@ _ADAPTERS = {
 
 
 def create_model(settings: LlmSettings, env: Mapping[str, str]) -> Command:
-    """The model of the settings. Raises ConfigError if they name no program."""
+    """Create the model that runs the program of the settings. Raises ConfigError if they do not name one."""
     command = require_setting(settings, "command", "claude")
     return Command(command, model=settings.model, env=env, timeout=settings.timeout, more=settings.env)
 
 
 def find_context(settings: LlmSettings) -> int:
-    """The model's context size in tokens, by the names of the model and the program."""
+    """Look up the model's context size in tokens by the names of the model and the program."""
     return known_context(settings.model) or (VENDOR_CONTEXT if program_name(settings) in _VENDOR_PROGRAMS else UNKNOWN_CONTEXT)

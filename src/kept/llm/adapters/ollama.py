@@ -1,6 +1,6 @@
-"""Ollama by its native API, which accepts both a context size and a schema; also the context sizes that servers report.
+"""Ollama by its native API, which accepts both a context size and a schema. Also asks other servers for their context size.
 
-Needs only the standard library.
+Uses only the standard library.
 """
 
 import json
@@ -24,7 +24,7 @@ from kept.llm.ask import UNKNOWN_CONTEXT, Ask, Fault, Usage
 from kept.llm.available import OLLAMA_URL, is_on_this_machine
 from kept.local.settings import LlmSettings
 
-_MOST_CONTEXT = 16_384  # tokens requested from a server, at most: each uses memory of the machine
+_MOST_CONTEXT = 16_384  # the largest context requested, in tokens, because each token uses memory of the machine
 _DESCRIPTION_SECONDS = 5.0  # timeout for a server's description of itself
 
 
@@ -40,7 +40,7 @@ class Ollama(EstimatingModel):
 
     def ask(self, ask: Ask) -> AdapterResult:
         """Ask once."""
-        from urllib.error import HTTPError, URLError  # noqa: PLC0415 - it loads TLS and e-mail, and most commands ask nothing
+        from urllib.error import HTTPError, URLError  # noqa: PLC0415 - loads TLS and e-mail, and most commands ask nothing
 
         body = {
             "model": self._model,
@@ -62,7 +62,7 @@ class Ollama(EstimatingModel):
 
 
 def ollama_context(model: str, base_url: str = "") -> int:
-    """The context size of a model in tokens, as an Ollama server reports it; 0 if it does not."""
+    """Ask an Ollama server for the context size of a model in tokens. 0 if it does not report one."""
     body = _ask_server(f"{(base_url or OLLAMA_URL).rstrip('/')}/api/show", {"model": model})
     return max(
         (_number(value) for name, value in _mapping(body, "model_info").items() if name.endswith(".context_length")), default=0
@@ -70,7 +70,7 @@ def ollama_context(model: str, base_url: str = "") -> int:
 
 
 def served_context(model: str, base_url: str) -> int:
-    """The context size of a model in tokens, as a server reports it (vLLM, LM Studio, llama.cpp); 0 if it does not."""
+    """Ask a server (vLLM, LM Studio, llama.cpp) for the context size of a model in tokens. 0 if it does not report one."""
     parts = urlsplit(base_url)
     settings = _mapping(_ask_server(f"{parts.scheme}://{parts.netloc}/props"), "default_generation_settings")
     if context := _number(settings.get("n_ctx")):
@@ -131,12 +131,12 @@ def _read_reply(body: Mapping[str, Any], ask: Ask) -> AdapterReply:
 
 
 def create_model(settings: LlmSettings, env: Mapping[str, str]) -> Ollama:  # noqa: ARG001 - it needs no key
-    """The model of the settings. Raises ConfigError if its name is missing."""
+    """Create the model that the settings name. Raises ConfigError if its name is missing."""
     name = require_setting(settings, "model", "qwen3:8b")
     context = settings.context or find_context(settings)
     return Ollama(name, context=context, base_url=settings.base_url, timeout=settings.timeout)
 
 
 def find_context(settings: LlmSettings) -> int:
-    """The model's context size in tokens, as the server reports it, within what kept asks for."""
+    """The model's context size in tokens as the server reports it, at most _MOST_CONTEXT."""
     return min(ollama_context(settings.model, settings.base_url) or UNKNOWN_CONTEXT, _MOST_CONTEXT)

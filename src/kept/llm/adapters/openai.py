@@ -1,7 +1,7 @@
 """Any server with OpenAI's chat completions API: OpenAI, Ollama, vLLM, llama.cpp, LM Studio. The library is imported on first use.
 
-A server without support for JSON schemas is asked for plain JSON, and one without that for text; the question then contains the
-schema. The library's own retries are disabled.
+A server that does not support JSON schemas is asked for plain JSON. One that does not support JSON either is asked for text. In
+both cases the question contains the schema. The library's own retries are disabled.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FORMS = ("schema", "json", "text")  # reply formats, from the strictest to the 
 
 
 class OpenAI(LibraryModel):
-    """A model behind chat completions, of OpenAI or of another server (``base_url``). ``timeout`` is in seconds.
+    """A model of OpenAI, or of another server with its chat completions API (``base_url``). ``timeout`` is in seconds.
 
     Raises ConfigError if the library is not installed.
     """
@@ -54,9 +54,7 @@ class OpenAI(LibraryModel):
         return client
 
     def ask(self, ask: Ask) -> AdapterResult:
-        """Ask once. If the server does not support the reply format, ask again with a looser one, which is then used from the
-        start.
-        """
+        """Ask once. If the server does not support the reply format, ask again with a looser one, and use that from then on."""
         for form in _FORMS[_FORMS.index(self._form) :]:
             result = self._catch_api_errors(partial(self._complete, ask, form))
             if result is not None:
@@ -79,11 +77,11 @@ class OpenAI(LibraryModel):
         return self._catch_api_errors(create_batch)
 
     def collect(self, batch: str) -> Mapping[str, AdapterResult] | AdapterFailure | None:
-        """The replies of a batch, once it has ended."""
+        """Return the replies of a batch, or None while it is running."""
         return self._catch_api_errors(lambda: self._collect_replies(batch))
 
     def _complete(self, ask: Ask, form: str) -> AdapterReply | None:
-        """The reply; None if the server does not support the reply format."""
+        """Ask for a reply in the format ``form``. None if the server does not support it."""
         try:
             return _read_completion(self._client.chat.completions.create(**self._request(ask, form)).to_dict(), ask)
         except self._library.BadRequestError as error:
@@ -141,14 +139,14 @@ def _read_completion(body: Mapping[str, Any], ask: Ask | None) -> AdapterReply:
 
 
 def create_model(settings: LlmSettings, env: Mapping[str, str]) -> OpenAI:
-    """The model of the settings. Raises ConfigError if its name or key is missing."""
+    """Create the model that the settings name. Raises ConfigError if its name or key is missing."""
     name = require_setting(settings, "model", "gpt-6-luna")
     key = load_api_key(settings, env, "OPENAI_API_KEY")
     return OpenAI(name, key=key, base_url=settings.base_url, timeout=settings.timeout)
 
 
 def find_context(settings: LlmSettings) -> int:
-    """The model's context size in tokens: as a server of the user's own reports it, else by the model's name."""
+    """The model's context size in tokens, from the user's own server if it reports one, else by the model's name."""
     if settings.base_url:
         return served_context(settings.model, settings.base_url) or UNKNOWN_CONTEXT
     return known_context(settings.model) or VENDOR_CONTEXT

@@ -1,7 +1,7 @@
-"""Models that record the replies of another one, and that replay such a recording without asking anybody.
+"""A model that records the replies of another model, and a model that replays such a recording.
 
-A recording has one JSON object per line. It stores replies, not questions: a question is identified by a hash that is independent
-of the model's name, and by the sessions it is about.
+A recording has one JSON object per line. It stores replies, not questions. A question is identified by a hash and by the sessions
+it is about. The hash does not depend on the model's name.
 """
 
 import json
@@ -63,10 +63,10 @@ class RecordingModel:
 
 
 class ReplayModel(EstimatingModel):
-    """A model that replays a recording. Raises ConfigError for a file that it cannot read.
+    """A model that replays a recording. Raises ConfigError if the file cannot be read.
 
-    Unrecorded questions fail. Questions of the purpose ``requests`` get an empty reply instead, if the recording has none of that
-    purpose.
+    A question that is not in the recording fails. Exception: if the recording has no replies for the purpose ``requests``, such
+    questions get an empty reply.
     """
 
     def __init__(self, path: Path) -> None:
@@ -89,9 +89,10 @@ class ReplayModel(EstimatingModel):
 
 
 def remove_recorded_replies(text: str, sessions: Collection[str], holds_words: Callable[[str], bool]) -> tuple[str, int]:
-    """Remove from a recording the replies about these sessions, and those that hold a text for which ``holds_words`` is true.
+    """Remove replies from a recording. Returns the rest of the recording and the number of removed replies.
 
-    An unreadable line is removed if ``holds_words`` is true of it. Returns the rest of the recording and the number removed.
+    A reply is removed if it is about one of the sessions, or if ``holds_words`` is true for one of its texts. An unreadable line is
+    removed if ``holds_words`` is true for the line.
     """
     lines = [part for part in text.split("\n") if part.strip()]
     left = [line for line in lines if not _is_removed(line, sessions, holds_words)]
@@ -134,11 +135,11 @@ def _reply_from_row(row: Mapping[str, Any]) -> AdapterReply:
     return AdapterReply(text=row["text"], usage=codec.load(Usage, row["usage"]), truncated=row["cut"], refused=row["refused"])
 
 
-def create_model(settings: LlmSettings, env: Mapping[str, str]) -> ReplayModel:  # noqa: ARG001 - it needs no key
-    """The replayed recording of the settings. Raises ConfigError if it is missing or cannot be read."""
+def create_model(settings: LlmSettings, env: Mapping[str, str]) -> ReplayModel:  # noqa: ARG001 - needs no key
+    """Create a model that replays the settings' recording. Raises ConfigError if it is missing or cannot be read."""
     return ReplayModel(Path(require_setting(settings, "recording", "FILE")).expanduser())
 
 
-def find_context(settings: LlmSettings) -> int:  # noqa: ARG001 - every recording
+def find_context(settings: LlmSettings) -> int:  # noqa: ARG001 - the same for every recording
     """The context size in tokens of a vendor's model."""
     return VENDOR_CONTEXT

@@ -1,4 +1,4 @@
-"""A model that asks nobody: it answers from a file or a function."""
+"""A model for tests and demonstrations: its replies come from a file or a function."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -46,11 +46,11 @@ class _Rule:
 
 
 def load_script(path: Path) -> ScriptedModel:
-    """A model that answers with the first line of a file that matches the question.
+    """Load a model that answers with the first line of a file that matches the question.
 
-    Each line is a JSON object: ``reply`` (an object or a text), and optionally the questions it is for: ``purpose`` and
-    ``contains`` (words of the prompt). Questions without a matching line get an empty reply. Only a line that names the purpose
-    ``requests`` answers questions of that purpose. Raises ConfigError.
+    Each line is a JSON object. ``reply`` is an object or a text. ``purpose`` and ``contains`` (words of the prompt) are optional
+    and restrict the questions that the line matches. A question without a matching line gets an empty reply. Questions of the
+    purpose ``requests`` match only lines that name it. Raises ConfigError if the file cannot be read or a line is invalid.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -79,10 +79,10 @@ def _parse_rule(line: str, where: str) -> _Rule:
 
 
 def create_model(settings: LlmSettings, env: Mapping[str, str]) -> ScriptedModel:  # noqa: ARG001 - it needs no key
-    """The model of the settings' script. Raises ConfigError if it is missing or cannot be read."""
+    """Load the model from the settings' script. Raises ConfigError if the script is missing or cannot be read."""
     return load_script(Path(require_setting(settings, "script", "FILE")).expanduser())
 
 
-def find_context(settings: LlmSettings) -> int:  # noqa: ARG001 - every script
+def find_context(settings: LlmSettings) -> int:  # noqa: ARG001 - the same for every script
     """The context size in tokens of a vendor's model."""
     return VENDOR_CONTEXT

@@ -1,6 +1,6 @@
-"""Stored replies of language models and their costs, in a separate SQLite file. Knows no model and no budget.
+"""Stored replies of language models and their costs, in a SQLite file of their own. Independent of models and budgets.
 
-Each entry commits at once. Uses a rollback journal and ``synchronous=FULL`` like the store; deleted text is overwritten.
+Each write commits at once. Like the store, the file uses a rollback journal and ``synchronous=FULL``. Deleted text is overwritten.
 """
 
 import json
@@ -22,15 +22,15 @@ from kept.llm.ask import Usage
 from kept.store.reader import parse_queries
 
 FORMAT = 2
-TRIES = 3  # after unreadable replies in this many runs, a question is no longer asked
+TRIES = 3  # runs with an unreadable reply after which a question is no longer asked
 _BUSY_MS = 30_000
-_PAUSE = 600.0  # seconds; a longer gap between two replies is a pause in which nothing was asked
+_PAUSE = 600.0  # seconds; during a longer gap between two replies, nothing was asked
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QuestionNote:
-    """The stored data of a question: the key of its reply, its purpose, the version of its prompt, the schema of its reply, its
-    sessions (``about``), and in a batch the maximum cost (``most``).
+    """The stored data of a question: its key, purpose, prompt version, and reply schema, and the sessions it is ``about``. For a
+    question in a batch, ``most`` is its maximum cost.
     """
 
     key: str
@@ -43,7 +43,7 @@ class QuestionNote:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Batch:
-    """Questions submitted together: ``items`` maps the provider's names for them to the questions, ``at`` is the time."""
+    """Questions that were submitted together at time ``at``. ``items`` maps their names in the batch to the questions."""
 
     id: str
     model: str
@@ -53,7 +53,7 @@ class Batch:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UsageSum:
-    """The cost of a purpose with a model in a time span."""
+    """The cost of all questions for one purpose to one model in a time span."""
 
     purpose: str
     model: str
@@ -61,8 +61,8 @@ class UsageSum:
 
 
 class ReplyCache:
-    """The file of stored replies, or a cache in memory without a path. The file is created on the first write; until then, reading
-    finds nothing.
+    """The file of stored replies. Without a path, replies are cached in memory. The file is created on the first write. Until then,
+    reading finds nothing.
 
     Every method raises StoreError if the file cannot be read or written. Use it from one thread at a time.
     """
@@ -89,16 +89,16 @@ class ReplyCache:
         self._execute("drop_failures", note.key)
 
     def count_failure(self, note: QuestionNote, fault: str, program: str) -> None:
-        """Count an unreadable reply; ``program`` identifies what answered."""
+        """Count an unreadable reply. ``program`` identifies the program that returned it."""
         self._execute("count_failure", note.key, fault, json.dumps(note.about), program)
 
     def load_failures(self, key: str, program: str) -> tuple[int, str]:
-        """How often a program's reply to a question was unreadable, and the last fault."""
+        """Return the number of a program's unreadable replies to a question, and the last fault."""
         rows = self._read("failures", key, program)
         return (rows[0][0], rows[0][1]) if rows else (0, "")
 
     def quarantined_sessions(self, tries: int) -> dict[str, str]:
-        """The sessions of questions whose replies were unreadable in at least ``tries`` runs, with the last fault."""
+        """Return the sessions of questions whose replies were unreadable in at least ``tries`` runs, each with the last fault."""
         return {session: row[2] for row in self._read("every_failure") if row[1] >= tries for session in json.loads(row[3])}
 
     def save_usage(self, purpose: str, model: str, usage: Usage, at: datetime) -> None:
@@ -107,9 +107,9 @@ class ReplyCache:
         self._execute("spend", format_instant(at), purpose, model, usage.calls, *tokens, usage.cost)
 
     def usage_between(self, start: datetime, stop: datetime | None = None) -> tuple[UsageSum, ...]:
-        """The cost in [start, stop), by purpose and model.
+        """Return the usage in [start, stop) by purpose and model.
 
-        The cost is the sum of the known costs; None if some are unknown and the known ones add up to zero.
+        A cost is the sum of the known costs. It is None if that sum is zero and some costs are unknown.
         """
         rows = self._read("spent", format_instant(start), format_instant(stop) if stop else "9")
         sums = []
@@ -120,15 +120,15 @@ class ReplyCache:
         return tuple(sums)
 
     def measure_pace(self, model: str) -> float | None:
-        """The median seconds between the last replies of a model, without pauses; None if there are too few."""
-        from statistics import median  # noqa: PLC0415 - it loads fractions and decimals, and few commands ask
+        """The median number of seconds between a model's recent replies, not counting pauses. None if there are too few."""
+        from statistics import median  # noqa: PLC0415 - loads fractions and decimals, and few commands need it
 
         moments = [parse_stored_instant(at) for (at,) in self._read("moments", model)]
         gaps = [gap for later, earlier in pairwise(moments) if (gap := (later - earlier).total_seconds()) < _PAUSE]
         return median(gaps) if gaps else None
 
     def pending_batches(self, model: str = "") -> tuple[Batch, ...]:
-        """The batches (of a model) that were submitted and not collected."""
+        """Return the batches that are submitted and not collected, of one model or (if empty) of all."""
         return tuple(
             Batch(id=id_, model=name, at=at, items={key: _question_note_from_row(row) for key, row in json.loads(items).items()})
             for id_, name, at, items in self._read("batches")
@@ -148,19 +148,21 @@ class ReplyCache:
         self._execute("drop_batch", batch)
 
     def drop_replies(self, keys: Iterable[str]) -> None:
-        """Delete the replies of these keys and the recorded failures, so that their questions are asked again."""
+        """Delete the replies and recorded failures of these keys, so that their questions are asked again."""
         for key in keys:
             self._execute("drop_reply", key)
             self._execute("drop_failures", key)
 
     def find_reply_keys(self, sessions: Iterable[str], holds_words: Callable[[str], bool]) -> tuple[str, ...]:
-        """The keys of the replies that are about these sessions or for whose text ``holds_words`` is true."""
+        """Return the keys of replies that are about these sessions, or whose text makes ``holds_words`` true."""
         gone = set(sessions)
         return tuple(row[0] for row in self._read("every_reply") if gone & set(json.loads(row[1])) or holds_words(row[2]))
 
     def erase_replies(self, sessions: Iterable[str], holds_words: Callable[[str], bool]) -> int:
-        """Erase the replies of :meth:`find_reply_keys` and return their number. Also erases data of failures and pending batches
-        about the sessions; replies of a batch about them are not stored later.
+        """Erase the replies that :meth:`find_reply_keys` finds, and return their number.
+
+        Also erases the sessions' questions from the records of failures and pending batches. Replies to them that arrive later in a
+        batch are not stored.
         """
         gone = set(sessions)
         keys = self.find_reply_keys(gone, holds_words)
@@ -204,7 +206,7 @@ def _read_sql(name: str) -> str:
 
 
 def _question_note_from_row(row: Iterable[Any]) -> QuestionNote:
-    key, purpose, version, schema, about, *most = row  # older versions stored no cost
+    key, purpose, version, schema, about, *most = row  # older versions did not store the maximum cost
     usage = Usage(**most[0]) if most else Usage()
     return QuestionNote(key=key, purpose=purpose, version=version, schema=schema, about=tuple(about), most=usage)
 
@@ -220,7 +222,7 @@ def _open(path: Path | None) -> sqlite3.Connection:
         connection.execute(f"PRAGMA {pragma}")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version < FORMAT:
-        # Format 1 stored failures without their sessions: those questions are asked again.
+        # Format 1 stored failures without their sessions. They are deleted, so their questions are asked again.
         drop = "DROP TABLE IF EXISTS unreadable;"
         connection.executescript(f"BEGIN EXCLUSIVE; {drop} {_read_sql('schema.sql')} PRAGMA user_version = {FORMAT}; COMMIT;")
     elif version != FORMAT:
