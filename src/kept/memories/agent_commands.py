@@ -1,7 +1,8 @@
-"""Undo decisions that agents made by running kept's commands, as tool calls in archived transcripts show, and hold their additions.
+"""Undo the decisions that an agent made by running kept's commands in its shell, and hold the memories that it added.
 
-A pass in the person's name is an agent's if it was recorded between a tool call and its output, and the call's command contains its
-words, or runs a command of kept that names its memory. Later decisions of the person about the same memory stay.
+Archived transcripts contain the agent's tool calls. A pass in the person's name is the agent's if it was recorded between such a
+call and its output and one of two conditions holds: the command contains the words of the pass's memory, or it runs a command of
+kept that names the memory. The pass stays if the person decided on the same memory later.
 """
 
 import re
@@ -22,29 +23,31 @@ from kept.store.values import Draft, Thread
 from kept.workspace import Workspace
 
 _VERBS = "add|edit|review|merge|resolve|retire|pin|undo|redo|import|suggest"
-# Programs that only show or search text and run no other program. Any other program in a command may run kept.
+# These programs only show or search text, and run no other program. A command with any other program may run kept.
 _READS = compile_late(
     r"(?:e?grep|rg|ag|ack|git|gh|cat|bat|head|tail|less|sed|awk|wc|sort|uniq|cut|ls|find|fd|echo|printf|cd|man|diff|jq|tee|mkdir)"
 )
-# The options that make such a program run another one.
+# Options and functions with which such a program runs another one.
 _RUNS_OTHER = compile_late(r"\s-{1,2}(?:exec|ok|x\b)|\bsystem\s*\(|\balias\.")
 _ALIAS = Pattern(
     r"(?:\b(?:ln|cp|install)\b[^\n;|&]*\bkept\b[^\n;|&]*?\s(?:[^\s;|&'\"]*/)?([\w.-]+)\s*(?:$|[\n;|&])|\b(\w+)=[^\s;|&]*\bkept\b)"
 )
-_OPEN = compile_late(r"[$`]|<<|\{\}|\b(?:xargs|read|parallel)\b")  # such a command gets its arguments from its input
+# the command takes its arguments from a variable, a substitution or its input
+_OPEN = compile_late(r"[$`]|<<|\{\}|\b(?:xargs|read|parallel)\b")
 _ID = compile_late(r"\b[0-9a-f]{4,10}\b")
-_WILD = compile_late(r"(?<![^\s;|&()<>])[^\s;|&()<>]*[?*\]][^\s;|&()<>]*")  # a word that the shell may expand
+_WILD = compile_late(r"(?<![^\s;|&()<>])[^\s;|&()<>]*[?*\]][^\s;|&()<>]*")  # a word with a pattern that the shell may expand
 _IMPORT, _API = compile_late(r"\b(?:import|from)\s+kept\b"), compile_late(r"\.(?:add|update|delete|undo)\(")
 _STAGES = frozenset({"person", "undo", "redo", "import"})
 _SLACK = timedelta(seconds=2)
-_UNENDED = timedelta(seconds=30)  # assumed duration of a call without an output in the transcript
+_UNENDED = timedelta(seconds=30)  # assumed duration of a call whose output is not in the transcript
 _NOTE = "an agent ran it in its shell, as its transcript shows"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Call:
-    """A tool call that ran programs: its time, command line and output, and the commands of kept that it ran (``verbs``). ``open``
-    means that their arguments are not in the command.
+    """A tool call that ran programs: its time span, command line and output, and the commands of kept that it ran (``verbs``).
+
+    ``open`` means that the command line does not show the arguments of these commands.
     """
 
     start: datetime
@@ -68,15 +71,15 @@ class _Call:
 
 
 def undo_agent_decisions(workspace: Workspace, grown: Mapping[int, int]) -> int:
-    """Undo decisions of agents in the ``grown`` threads (number to first new ordinal), and hold their additions.
+    """Undo the passes that agents made in the ``grown`` threads, and hold the memories that these passes added.
 
-    Returns the number of undone passes. Raises StoreError.
+    ``grown`` maps a thread's number to the ordinal of its first new event. Returns the number of undone passes. Raises StoreError.
     """
     if workspace.settings.trust_agents:
         return 0
     heads = tuple(workspace.store.log.pass_heads())
     switched = {number for head in heads for number in (*head.undoes, *head.redoes)}
-    switched |= {int(head.subject) for head in heads if head.note == _NOTE and head.subject.isdigit()}  # undone before
+    switched |= {int(head.subject) for head in heads if head.note == _NOTE and head.subject.isdigit()}  # undone by an earlier call
     decided = {
         head.id: head.recorded_at
         for head in heads
@@ -87,7 +90,7 @@ def undo_agent_decisions(workspace: Workspace, grown: Mapping[int, int]) -> int:
     calls = [
         call
         for thread in threads
-        # An agent can only have decided something while its thread lasted, so most threads need not be read.
+        # An agent can only make a pass while its thread lasts, so most threads are skipped without reading them.
         if thread.first_at and thread.last_at and _has_moment(moments, thread.first_at - _SLACK, thread.last_at + _UNENDED + _SLACK)
         for call in _find_calls(workspace, thread, grown[thread.id], moments)
     ]
@@ -101,7 +104,7 @@ def undo_agent_decisions(workspace: Workspace, grown: Mapping[int, int]) -> int:
 
 
 def _is_decided_since(workspace: Workspace, made: Pass, heads: Sequence[Pass], agents: frozenset[int]) -> bool:
-    """True if the person later decided something about the memories or passes of ``made``; ``agents`` are agents' passes."""
+    """True if the person later decided on the memories or passes of ``made``. ``agents`` has the numbers of the agents' passes."""
     switched = {*made.undoes, *made.redoes}
     later = [head for head in heads if switched.intersection((*head.undoes, *head.redoes))]
     later += [pass_ for operation in made.operations for pass_, _ in workspace.store.log.operations_on(operation.memory)]
@@ -109,7 +112,10 @@ def _is_decided_since(workspace: Workspace, made: Pass, heads: Sequence[Pass], a
 
 
 def _find_calls(workspace: Workspace, thread: Thread, start: int, moments: Sequence[datetime]) -> Iterator[_Call]:
-    """The calls in a thread that ran programs when one of the passes was recorded; ``moments`` are their sorted times."""
+    """The tool calls of a thread that ran programs and whose time span contains one of ``moments`` (sorted times of passes).
+
+    Only events with the ordinal ``start`` or a later one are read.
+    """
     events = workspace.store.archive.events(thread.id, start, thread.events)
     names = {"kept"}
     for number, event in enumerate(events):
@@ -142,7 +148,7 @@ def _has_moment(moments: Sequence[datetime], start: datetime, end: datetime) -> 
 
 
 def _expand_pattern(pattern: re.Match[str]) -> str:
-    """``kept`` for a shell pattern that may expand to it, else the pattern."""
+    """Return ``kept`` if the shell may expand the pattern to it, else the pattern unchanged."""
     name = pattern[0].rsplit("/", 1)[-1]
     return "kept" if fnmatch("kept", name) and not set("kept").isdisjoint(name) else pattern[0]
 

@@ -1,4 +1,7 @@
-"""Backups: verified copies of the store, made by hand or automatically. A damaged backup never displaces an intact one."""
+"""Backups: verified copies of the store, made on request or automatically.
+
+A damaged backup never causes an intact one to be deleted.
+"""
 
 import os
 from collections.abc import Collection, Iterator
@@ -13,11 +16,14 @@ from kept.store.backups import add_backup, is_copy, list_backups, rotate
 from kept.store.log import Log
 from kept.workspace import Workspace
 
-KEEP = 7  # keep this many intact automatic backups, one for each day with changes
+KEEP = 7  # number of intact automatic backups that are kept, one for each day with changes
 
 
 def create_backup(workspace: Workspace, path: Path) -> Path:
-    """Write a verified copy of the whole store to a new file. Raises UsageError if the file exists, StoreError."""
+    """Write a verified copy of the whole store to a new file.
+
+    Raises UsageError if the file exists, StoreError if it cannot be written.
+    """
     target = path.absolute()
     if target.exists() or target.is_symlink():
         raise UsageError(
@@ -29,7 +35,7 @@ def create_backup(workspace: Workspace, path: Path) -> Path:
 
 
 def record_backup(workspace: Workspace, path: Path) -> None:
-    """Record the path of a backup in the log, so that forgetting reaches it. Raises StoreError."""
+    """Record the path of a backup in the log, so that ``kept forget`` can erase words in it. Raises StoreError."""
     run = workspace.store.log.start_run("backup", workspace.clock())
     workspace.store.log.end_run(run, workspace.clock(), {"path": str(path)})
 
@@ -40,9 +46,9 @@ def recorded_backups(log: Log) -> frozenset[Path]:
 
 
 def make_daily_backup(workspace: Workspace) -> Path | None:
-    """Make today's backup before something changes memories, unless there is one; delete old ones. Returns the new backup.
+    """Back up the store before something changes memories, unless there is already a backup of today. Delete old automatic backups.
 
-    A store without memories needs none. Raises StoreError if the backup fails.
+    Returns the path of the new backup. Returns None if there is one of today, or if the store has no memories. Raises StoreError.
     """
     folder = workspace.paths.backups
     if _has_backup_of_today(workspace, folder) or not workspace.store.log.memory_ids():
@@ -51,9 +57,10 @@ def make_daily_backup(workspace: Workspace) -> Path | None:
 
 
 def back_up_elsewhere(workspace: Workspace) -> str:
-    """Make today's backup in the folder that the settings name, unless there is one; delete old ones. Returns what was done.
+    """Back up the store in the folder that the settings name, unless there is a backup of today in it. Delete old backups there.
 
-    Raises StoreError if the folder is not there or the copy cannot be made.
+    Returns a clause for the nightly report; empty if the settings name no folder or the store has no memories. Raises StoreError if
+    the folder does not exist or the copy cannot be made.
     """
     folder = find_backup_folder(workspace)
     if folder is None or not workspace.store.log.memory_ids():
@@ -68,13 +75,16 @@ def back_up_elsewhere(workspace: Workspace) -> str:
 
 
 def find_backup_folder(workspace: Workspace) -> Path | None:
-    """The folder elsewhere that gets a backup each night; None if the settings name none."""
+    """The folder that the settings name for an additional nightly backup; None if they name none."""
     name = workspace.settings.backup.folder
     return Path(name).expanduser() if name else None
 
 
 def back_up_now(workspace: Workspace) -> Path:
-    """Make another backup of today in the folder of automatic ones; delete old ones. Raises StoreError if it fails."""
+    """Make another backup of today in the folder of automatic backups, and delete old ones there. Returns its path.
+
+    Raises StoreError.
+    """
     return _add_backup(workspace, workspace.paths.backups)
 
 
@@ -90,9 +100,11 @@ def _add_backup(workspace: Workspace, folder: Path) -> Path:
 
 
 def find_backups(workspace: Workspace) -> tuple[Path, ...]:
-    """All existing copies of the store: automatic backups, copies from before a migration or restore, and backups made by hand.
+    """The files of all existing copies of the store: automatic backups, copies from before a migration or restore, backups on
+    request.
 
-    Backups made by hand are also found if they were moved or copied elsewhere below the home. Those in another home are left out.
+    A backup on request is also found if it was moved or copied to another place below the home. Backups in another home are
+    omitted.
     """
     home, recorded = workspace.paths, recorded_backups(workspace.store.log)
     own = {*home.backups.glob("*.db"), *(home.state / "aside").glob("*.db*")}
@@ -104,20 +116,28 @@ def find_backups(workspace: Workspace) -> tuple[Path, ...]:
 
 
 def _find_stores(root: Path, names: Collection[str]) -> Iterator[Path]:
-    """The files below a folder that may be backups, by one of these names or the suffix ``.db``. Hidden folders are skipped."""
+    """The files below a folder that may be backups: they have one of ``names``, or the suffix ``.db``. Hidden folders are skipped.
+
+    Yields nothing if ``names`` is empty.
+    """
     for folder, below, files in os.walk(root) if names else ():
         below[:] = [name for name in below if not name.startswith(".") and name not in MACHINERY]
         yield from (Path(folder, name) for name in files if name in names or name.endswith(".db"))
 
 
 def find_other_home(home: Paths, path: Path) -> Path | None:
-    """The root of another home that contains a path; None if there is none. A copied store records backups of the original home."""
+    """The root of the other home that contains ``path``; None if there is none.
+
+    A copied store still records the backups of its original home, so a recorded path may be in that home.
+    """
     homes = (replace(home, root=folder) for folder in path.parents if not path.is_relative_to(home.root))
     return next((other.root for other in homes if other.root != home.root and other.store.exists()), None)
 
 
 def list_unreachable_backups(workspace: Workspace) -> Iterator[str]:
-    """A message for each backup by a person that forgetting does not reach: it is not there now, or in another home."""
+    """A message for each backup that ``kept forget`` cannot reach, because its file or disk is missing or because it is in another
+    home.
+    """
     folder = find_backup_folder(workspace)
     if folder is not None and not folder.is_dir():
         yield f"{folder} is not connected: the nightly backups in it may still contain it"

@@ -1,4 +1,4 @@
-"""Read-only queries about memories and conversations: lists, origin and timeline, status, and lookup by name."""
+"""Read-only queries about memories and conversations: lists, origin, timeline, status, and look-up by id or name."""
 
 import os
 from collections import Counter
@@ -31,51 +31,52 @@ WHOSE = {
     Author.COMPACTION.value: "a summary the tool made",
     Author.ABANDONED.value: "a branch you left",
 }
-"""The author of the words, as shown to the person ("you")."""
+"""The display name of each author, addressed to the person."""
 
 
 def find_main_evidence(source: Memory | Candidate) -> Evidence | None:
-    """The evidence from which a memory's sentence comes: the one with the most similar quote. None if there is no evidence."""
+    """The evidence whose quote is most similar to the sentence of a memory or candidate. None if there is no evidence."""
     words = tokenize(source.content)
     return max(source.evidence, key=lambda item: jaccard_similarity(tokenize(item.quote), words), default=None)
 
 
 def list_evidence(memory: Memory) -> tuple[Evidence, ...]:
-    """The evidence of a memory for display: what the same session says twice in the same words (a prompt sent again) once."""
+    """The evidence of a memory for display. What a session says in the same words several times is included once."""
     first = {(item.session, item.path, item.author, item.quote): item for item in reversed(memory.evidence)}
     return tuple(reversed(first.values()))
 
 
 def format_author(evidence: Evidence) -> str:
-    """The author of a piece of evidence, as shown to the person."""
+    """The author of a piece of evidence, in words addressed to the person."""
     pasted = evidence.author == Author.HUMAN.value and evidence.origin is Origin.TOOL
     return "pasted by you" if pasted else WHOSE.get(evidence.author, evidence.author)
 
 
 def address_person(reason: str) -> str:
-    """A recorded reason with "the user" replaced by "you", for the person."""
+    """A recorded reason, with "the user" replaced by "you"."""
     for theirs, yours in (("the user said themselves", "you said yourself"), ("the user's", "your"), ("the user", "you")):
         reason = reason.replace(theirs, yours)
     return reason
 
 
 def memory_revision(memory: Memory) -> str:
-    """A hash, twelve characters long, of the visible parts of a memory; it does not change when the memory is only confirmed."""
+    """A hash of the visible parts of a memory, as twelve hex digits. It does not change if the memory is only confirmed."""
     ends = format_instant(memory.valid_until) if memory.valid_until else ""
     seen = (memory.content, memory.category, memory.scope, memory.status, str(memory.pinned), ends)
     return digest(memory.id, *seen, memory.superseded_by, memory.resolved_by, size=6)
 
 
-_LOADED = 200  # load this many memories of a list at a time
-_LEAST_NAME = 8  # a prefix that names a session, or a name that names a file, has at least this many characters
+_LOADED = 200  # memories loaded at a time for a list
+_LEAST_NAME = 8  # minimum characters of a session prefix or file name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryFilter:
-    """A filter for lists of memories; a memory must meet all conditions.
+    """A filter for lists of memories. A memory must meet all conditions that are set.
 
-    By status, category, project (its scope or part of its name), all of ``words`` (as substrings), origin, when they were last seen
-    (from ``since`` to ``before``), and whether a person pinned them. ``everything`` allows any status.
+    ``project`` is a scope, or a project's name or part of it. ``words`` are substrings, all of which must occur. ``since``
+    (inclusive) and ``before`` (exclusive) bound the time at which a memory was last seen. ``pinned`` selects pinned memories only.
+    ``everything`` allows any status.
     """
 
     statuses: tuple[Status, ...] = (Status.ACTIVE,)
@@ -94,9 +95,9 @@ Listed = TypeVar("Listed", bound=Memory | Outline)
 
 
 def filter_memories(workspace: Workspace, memories: Iterable[Listed], which: MemoryFilter, moment: datetime) -> tuple[Listed, ...]:
-    """The memories, or outlines, that pass a filter, in list order: by project, category, newest first.
+    """The memories or outlines that pass a filter, sorted by project and category, newest first.
 
-    Outlines are not filtered by words and days.
+    The conditions on words and times do not apply to outlines.
     """
     profile, category = parse_kind(which.category)
     words, scopes = which.words.casefold().split(), matching_scopes(workspace.scope_names(), which.project) if which.project else ()
@@ -120,7 +121,9 @@ def filter_memories(workspace: Workspace, memories: Iterable[Listed], which: Mem
 
 
 def list_order(workspace: Workspace) -> Callable[[Memory | Outline], tuple[bool, str, int, str, str]]:
-    """A sort key for lists: by project, the person's own scope first, then by profile and category in their order."""
+    """The sort key of lists: the user's scope first, then the projects; within each, profiles and categories in their configured
+    order.
+    """
     kinds = [(profile.id, category.id) for profile in workspace.profiles for category in profile.categories]
     order = {kind: number for number, kind in enumerate(kinds)}
 
@@ -136,10 +139,10 @@ def _seen_text(item: Memory | Outline) -> str:
 
 
 def list_active(workspace: Workspace, which: MemoryFilter, moment: datetime) -> Iterator[Memory]:
-    """The memories that are active at ``moment`` and pass a filter by fields, in list order.
+    """The memories that are active at ``moment`` and pass a filter, in list order. They are loaded lazily, ``_LOADED`` at a time.
 
-    They are filtered project by project and loaded lazily, ``_LOADED`` at a time, so a caller that needs only the first ones does
-    not wait for the rest.
+    A filter with words, ``since`` or ``before`` is not supported: those conditions are ignored. Raises UsageError for an unknown
+    project.
     """
     log, chosen = workspace.store.log, find_scopes(workspace, which.project)
     for scope in sorted(log.scopes() & chosen if which.project else log.scopes(), key=lambda scope: (scope != USER_SCOPE, scope)):
@@ -149,17 +152,17 @@ def list_active(workspace: Workspace, which: MemoryFilter, moment: datetime) -> 
 
 
 def find_project(workspace: Workspace, project: str) -> str:
-    """The scope of a project given by its folder; a name or part of a name is returned unchanged (empty: all projects).
+    """The scope of a project that is given by its folder. The name of a project, or part of one, is returned unchanged.
 
-    Raises UsageError if there is no such project.
+    An empty ``project`` means all projects and is also returned unchanged. Raises UsageError if there is no such project.
     """
     named = not project.startswith(("/", "~", ".")) and matching_scopes(workspace.scope_names(), project)
     return project if named or not project else workspace.find_scope(project)
 
 
 def find_directory(workspace: Workspace, project: str) -> str:
-    """The folder that a person names, or a folder of the project with that name. Raises UsageError."""
-    folder = os.path.abspath(os.path.expanduser(project))  # noqa: PTH100, PTH111 - a name, not a file: links stay
+    """The absolute path of a folder if it exists, else a folder of the project with that name. Raises UsageError."""
+    folder = os.path.abspath(os.path.expanduser(project))  # noqa: PTH100, PTH111 - links must not be resolved
     if os.path.isdir(folder):  # noqa: PTH112 - as above
         return folder
     names = workspace.scope_names()
@@ -172,14 +175,14 @@ def find_directory(workspace: Workspace, project: str) -> str:
 
 
 def matching_scopes(names: Mapping[str, str], project: str) -> frozenset[str]:
-    """The scopes that ``project`` names: those equal to it or with this name, else those whose names contain it."""
+    """The scopes with the id or name ``project``. If there are none, the scopes whose names contain it."""
     part = project.casefold()
     exact = {scope for scope, name in names.items() if project in (scope, name)}
     return frozenset(exact or {scope for scope, name in names.items() if part in name.casefold()})
 
 
 def find_scopes(workspace: Workspace, project: str) -> frozenset[str]:
-    """The scopes that a person names; empty if nothing is named, which means all. Raises UsageError if there is no such project."""
+    """The scopes of the projects that ``project`` names; empty if it is empty, which means all. Raises UsageError."""
     return matching_scopes(workspace.scope_names(), find_project(workspace, project)) if project else frozenset()
 
 
@@ -190,17 +193,17 @@ def _is_between(seen: datetime | None, since: datetime | None, before: datetime 
 
 
 def has_words(memory: Memory, words: Iterable[str]) -> bool:
-    """True if the words occur in a memory's id, content or subject, as parts of words too."""
+    """True if all words occur in a memory's id, content or subject. Parts of words count too."""
     text = f"{memory.id} {memory.content} {memory.subject}".casefold()
     return all(word in text for word in words)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryTrace:
-    """The origin of a memory: its evidence, each with its conversation if archived, and all operations on it.
+    """The origin of a memory: its evidence, each piece with the archived events around it, and all operations on it.
 
-    ``models`` are the models that proposed it, each with its reasoning. ``requests_by`` is the model that wrote the requests that
-    should bring it; empty if the agent that handed it over did.
+    ``models`` has the name and the reasoning of each model that proposed the memory. ``requests_by`` is the model that wrote the
+    requests for which the memory should be found; empty if the agent that handed over the memory wrote them.
     """
 
     memory: Memory
@@ -211,9 +214,7 @@ class MemoryTrace:
 
 
 def trace_memory(workspace: Workspace, memory: Memory, *, context: int) -> MemoryTrace:
-    """The trace of a memory, with ``context`` events before and after each piece of evidence. The evidence of its sentence comes
-    first.
-    """
+    """Load the origin of a memory, main evidence first, with ``context`` events before and after each piece of evidence."""
     source = find_main_evidence(memory)
     ordered = sorted(list_evidence(memory), key=lambda item: item is not source)
     evidence = tuple((item, workspace.store.archive.events_around(item.event, context, context)) for item in ordered)
@@ -235,10 +236,11 @@ def trace_memory(workspace: Workspace, memory: Memory, *, context: int) -> Memor
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoreStatus:
-    """The status of a home.
+    """The state of a home.
 
-    ``of_inactive_profiles`` counts the active memories of inactive profiles, which no output shows. ``unread`` threads are pending
-    extraction. ``prompts`` are those of the active profiles. ``not_asked`` threads are pending for a model (0 if none is set).
+    ``categories`` counts active memories. ``of_inactive_profiles`` counts active memories of inactive profiles, which no output
+    shows. ``unread`` is the number of threads that are pending extraction, ``not_asked`` of those pending extraction by a model (0
+    if no model is set). ``prompts`` are the extraction prompts of the active profiles.
     """
 
     statuses: Counter[str]
@@ -254,7 +256,7 @@ class StoreStatus:
 
 
 def load_status(workspace: Workspace) -> StoreStatus:
-    """The status of this home: memories by status and category, what was read, the last runs, the files written."""
+    """Load the state of this home from the store and the settings."""
     statuses, categories, of_inactive_profiles = Counter[str](), Counter[str](), Counter[str]()
     active_profiles = {profile.id for profile in workspace.profiles}
     for (status, profile, category), count in workspace.store.log.count_memories(workspace.clock()).items():
@@ -279,17 +281,17 @@ def load_status(workspace: Workspace) -> StoreStatus:
 
 
 def refused_candidates(workspace: Workspace) -> tuple[CandidateVerdict, ...]:
-    """All refused candidates with their reasons, except those whose words were forgotten."""
+    """All refused candidates with their verdicts, except those whose words were forgotten."""
     return tuple(proposal.judged for proposal in workspace.store.log.refused() if proposal.judged.candidate.content)
 
 
 def to_export(workspace: Workspace, memory: Memory, moment: datetime | None = None) -> dict[str, Any]:
-    """A memory in the form of ``kept export``, with its status at ``moment`` (default: now); no field is omitted."""
+    """A memory as a JSON object for ``kept export``, with its status at ``moment`` (default: now). No key is omitted."""
     same = ("id", "content", "about", "category", "scope", "origin", "pinned", "first_seen", "last_seen", "valid_until")
     body = json_fields(memory, *same, "observations", "artifacts", "needed_for", "supersedes", "profile", "trigger", "reason")
     return body | {
         "status": memory.status_at(moment or workspace.clock()).value,
-        "confidence": None,  # kept's confidence is no calibrated probability, so no number is exported
+        "confidence": None,  # the confidence is not a calibrated probability, so it is not exported
         "evidence": [
             json_fields(evidence, "quote", "session", "event", "at", "origin", "author", source="path")
             for evidence in memory.evidence
@@ -302,7 +304,7 @@ def to_export(workspace: Workspace, memory: Memory, moment: datetime | None = No
 
 
 def find_by_prefix(values: Mapping[str, Value], number: str, missing: str, hint: str) -> Value:
-    """The value with this id or unambiguous prefix. Raises MissingError, which lists the ids that begin so."""
+    """The value whose key is ``number`` or is the only one that begins with it. Else raises MissingError."""
     ids = [number] if number in values else [key for key in sorted(values) if number and key.startswith(number)]
     if len({id(values[key]) for key in ids}) != 1:
         raise MissingError(f"several ids begin with {number!r}" if ids else missing, hint=_join_first(ids) or hint)
@@ -310,15 +312,12 @@ def find_by_prefix(values: Mapping[str, Value], number: str, missing: str, hint:
 
 
 def _join_first(names: Sequence[str]) -> str:
-    """The first three names, with dots if there are more."""
+    """Join the first three names, and add an ellipsis if there are more."""
     return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
 
 
 def find_session(workspace: Workspace, session: str, *, private: bool = False) -> str:
-    """The id of the archived session (with ``private`` also an opted-out one) with this id or unambiguous prefix.
-
-    Raises MissingError.
-    """
+    """The id of the session with this id or unambiguous prefix. ``private`` includes opted-out sessions. Raises MissingError."""
     archive = workspace.store.archive
     known = {thread.session: thread.session for thread in archive.threads()}
     known |= {item.session: item.session for item in archive.opted_out_sessions() if private}
@@ -326,9 +325,10 @@ def find_session(workspace: Workspace, session: str, *, private: bool = False) -
 
 
 def load_conversation(workspace: Workspace, session: str) -> tuple[tuple[Thread, tuple[Event, ...]], ...]:
-    """The threads and archived events of a session (id or unambiguous prefix); events of several copies appear once.
+    """The threads of a session, each with its archived events.
 
-    Raises MissingError if there is no such session, or more than one.
+    An event that several threads contain appears in the first of them only. ``session`` is an id or an unambiguous prefix. Raises
+    MissingError.
     """
     number = find_session(workspace, session)
     seen: set[str] = set()
@@ -343,9 +343,10 @@ def load_conversation(workspace: Workspace, session: str) -> tuple[tuple[Thread,
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TimelineEntry:
-    """An operation in a memory's timeline: its pass, whether that is undone (``off``), and the words before and after it.
+    """An operation in the timeline of a memory, with its pass and the words before and after it.
 
-    ``other`` is another memory that is involved: one that this one was merged into, that answers it or that supersedes it.
+    ``off`` means that the pass is undone. ``other`` is the other memory that the operation involves: one that this memory was
+    merged into, or that answers or supersedes it.
     """
 
     made: Pass
@@ -357,7 +358,7 @@ class TimelineEntry:
 
     @property
     def kind(self) -> str:
-        """The kind of operation, in a word."""
+        """The operation's class name in lower case."""
         return type(self.operation).__name__.lower()
 
     @property
@@ -368,7 +369,9 @@ class TimelineEntry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Timeline:
-    """The timeline of a memory: ``chapters`` in order, the memories it superseded (``before``), and its successor (``now``)."""
+    """The timeline of a memory: its operations in order (``chapters``), the memories that it superseded (``before``), and the
+    memory that superseded or resolved it (``now``).
+    """
 
     trace: MemoryTrace
     chapters: tuple[TimelineEntry, ...]
@@ -382,7 +385,7 @@ class Timeline:
 
 
 def build_timeline(workspace: Workspace, memory: Memory, *, context: int) -> Timeline:
-    """The timeline of a memory, with ``context`` events before and after each piece of evidence. Raises StoreError."""
+    """Load the timeline of a memory, with ``context`` events before and after each piece of evidence. Raises StoreError."""
     memory_trace = trace_memory(workspace, memory, context=context)
     log = workspace.store.log
     now = log.memory(memory.superseded_by or memory.resolved_by) if memory.superseded_by or memory.resolved_by else None
@@ -408,7 +411,7 @@ def _timeline_entries(workspace: Workspace, trace: MemoryTrace) -> Iterator[Time
 
 
 def _related_memory_id(operation: Operation, number: str) -> str:
-    """The id of the other memory that an operation on memory ``number`` involves; empty if there is none."""
+    """The id of the other memory that an operation involves; empty if there is none. ``number`` is the id of the memory itself."""
     match operation:
         case Merge(memory=winner) if winner != number:
             return winner
@@ -420,9 +423,10 @@ def _related_memory_id(operation: Operation, number: str) -> str:
 def select_memories(
     workspace: Workspace, *, source: str = "", project: str = "", since: datetime | None = None, until: datetime | None = None
 ) -> tuple[Memory, ...]:
-    """The memories that meet all given conditions: a source (from :func:`find_source`), a project (scope), a span of first sight.
+    """The memories that meet all given conditions, without forgotten ones.
 
-    A person's own memories have no source, so only time and scope select them. Raises UsageError if no condition is given.
+    ``source`` is a result of :func:`find_source`, ``project`` a scope. A memory must have been first seen at ``since`` or later,
+    and before ``until``. Memories that a person added have no source. Raises UsageError if no condition is given.
     """
     if not (source or project or since or until):
         raise UsageError("say what to forget", hint="give ids, --source, --session, --project, --since or --words")
@@ -439,9 +443,10 @@ def select_memories(
 
 
 def find_source(workspace: Workspace, source: str) -> str:
-    """The session id or file path that ``source`` names: exactly, by a prefix of 8 characters or more, or by its file name.
+    """The session id or file path that ``source`` names, by a prefix of the id or by the file name.
 
-    A name that matches none is returned unchanged, as the name of a source. Raises MissingError if it matches several.
+    Both need at least 8 characters. Anything else is returned unchanged: a complete id or path, or the name of a source. Raises
+    MissingError if several sessions or files match.
     """
     places = {(thread.session, thread.path) for thread in workspace.store.archive.threads()}
     places |= {(quote.session, quote.path) for memory in workspace.store.log.memories() for quote in memory.evidence}
@@ -456,9 +461,9 @@ def find_source(workspace: Workspace, source: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConversationSelection:
-    """Selected conversations: their sessions and, if a span of time was given, the keys of the events inside it.
+    """Selected conversations: their session ids and, if a time span was given, the keys of their events in it.
 
-    ``times`` holds the first and last selected moment of each conversation that has times.
+    ``times`` has the first and last selected moment of each conversation that has times.
     """
 
     sessions: frozenset[str]
@@ -469,7 +474,7 @@ class ConversationSelection:
 def select_conversations(
     workspace: Workspace, *, source: str = "", project: str = "", since: datetime | None = None, until: datetime | None = None
 ) -> ConversationSelection:
-    """The conversations of a source and project; with a span of time, only events within it. Raises DamagedError."""
+    """Select the conversations of a source and project, and their events in a time span if one is given. Raises DamagedError."""
     archive = workspace.store.archive
     threads = [
         thread

@@ -1,7 +1,7 @@
-"""Imports the notes that coding agents keep in their own files, on every run, if the settings say so.
+"""Import the notes that coding agents keep in their own files. Every run does this if the settings name the agents.
 
-Such a note counts as the agent's words: it is held, and becomes active once the person's own words say the same. A note that the
-client shows in its sessions anyway is not written again for that client. A client's own files are only read.
+A note counts as the agent's words. It is therefore held until the person's own words say the same. Most notes are also shown by the
+client itself, so kept does not write those into that client's files. The clients' own files are only read.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,13 +22,13 @@ from kept.memories.person import clean_memory_text
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
-# The kinds that tools give their notes, with the nearest category of the default profile; a person decides in review.
+# The category of the default profile that is nearest to each kind of note. The person decides in review.
 _KINDS = {"user": "preference", "feedback": "preference", "project": "project_fact", "reference": "project_fact"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScopedNote:
-    """A note of another tool with its category and scope."""
+    """A note of another tool, with the category and scope that it gets."""
 
     note: ForeignNote
     category: str
@@ -36,25 +36,28 @@ class ScopedNote:
 
 
 def load_scoped_notes(workspace: Workspace, tools: Sequence[str]) -> Iterator[ScopedNote]:
-    """The notes of these tools, each with category and scope."""
+    """Read the notes of the given tools, and assign a category and scope to each."""
     folders = tuple(dict.fromkeys(Path(project_root(project)) for _, project in _transcript_folders(workspace)))
     return assign_scopes(workspace, read_tool_notes(workspace.paths.root, folders, tools))
 
 
 def assign_scopes(workspace: Workspace, notes: Iterable[ForeignNote]) -> Iterator[ScopedNote]:
-    """The notes, each with category and scope."""
+    """Assign a category and scope to each note."""
     beside = dict(reversed(_transcript_folders(workspace)))
     for note in notes:
         yield ScopedNote(note=note, category=_category_of_kind(workspace, note.kind), scope=_scope_of_note(workspace, note, beside))
 
 
 def _transcript_folders(workspace: Workspace) -> list[tuple[str, str]]:
-    """The folder of each thread's transcript, with the thread's working directory."""
+    """The folder of each thread's transcript, paired with the thread's working directory."""
     return [(str(Path(thread.path).parent), thread.project) for thread in workspace.store.archive.threads() if thread.project]
 
 
 def import_client_notes(workspace: Workspace, run: Callable[[], int]) -> int:
-    """Hold the new notes of the tools in the settings, in one pass. Returns their number. Raises StoreError."""
+    """Add the new notes of the tools in the settings as held memories, in one pass. Returns their number. Raises StoreError.
+
+    ``run`` returns the number of the run, and is called only if there are new notes.
+    """
     if not workspace.settings.client_memory:
         return 0
     memories = workspace.store.log.memories()
@@ -84,9 +87,9 @@ def import_client_notes(workspace: Workspace, run: Callable[[], int]) -> int:
 
 
 def notes_shown_by_clients(workspace: Workspace) -> Mapping[str, frozenset[tuple[str, str]]]:
-    """The notes that clients show in their own sessions anyway, by tool, as scopes and normal forms.
+    """The notes that each client shows in its own sessions. Maps the tool to pairs of scope and normal form of the text.
 
-    Claude Code's notes about the person are left out: they are in the memory of one project, so other projects still need them.
+    Claude Code's notes about the person are omitted. It shows them in one project only, so the other projects need them from kept.
     """
     shown: dict[str, set[tuple[str, str]]] = {}
     for scoped in load_scoped_notes(workspace, workspace.settings.client_memory) if workspace.settings.client_memory else ():
@@ -96,7 +99,7 @@ def notes_shown_by_clients(workspace: Workspace) -> Mapping[str, frozenset[tuple
 
 
 def _build_memory(workspace: Workspace, scoped: ScopedNote) -> Memory | None:
-    """The held memory with the words of a note; None if no memory can have them."""
+    """The held memory for a note; None if its text cannot be the text of a memory."""
     note, scope, category, profile = scoped.note, scoped.scope, scoped.category, workspace.profile.id
     try:
         content = clean_memory_text(workspace, note.text)

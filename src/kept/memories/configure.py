@@ -1,8 +1,8 @@
-"""Describes and changes settings. Needs no store, so that a broken setting can be repaired.
+"""Describe and change settings. This needs no store, so that a wrong setting that prevents opening the store can be repaired.
 
-A change may name the revision that its author saw, of one setting or of the whole file. Comments and order of the file are
-preserved. ``remote`` means that the page or an agent makes the change: settings that name programs, servers or paths, or say whom
-to trust, raise TerminalOnlyError then.
+A change may name the revision of the setting or of the whole file that its author saw; another revision raises StaleError. Comments
+and order of the file are preserved. ``remote`` means that the page or an agent makes the change. It raises TerminalOnlyError for
+settings that name programs, servers or paths, or that say whom to trust.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,8 +29,8 @@ _KINDS = {bool: "switch", int: "whole number", float: "number", str: "text", tup
 class Setting:
     """A setting: name, title, meaning, kind (switch, whole number, number, text, list, table), default and value.
 
-    ``choices`` are its allowed values if there are only a few. ``given`` means that the file sets it. ``revision`` changes with the
-    value. ``terminal_only`` means that the page and agents cannot change it.
+    ``choices`` has the allowed values if there are only a few, and is empty otherwise. ``given`` means that the settings file sets
+    it. ``revision`` is a hash of the value. ``terminal_only`` means that the page and agents cannot change the setting.
     """
 
     name: str
@@ -52,7 +52,7 @@ def show_settings(home: Paths) -> dict[str, Any]:
 
 
 def describe_settings(home: Paths) -> tuple[Setting, ...]:
-    """All settings, group by group. Raises ConfigError."""
+    """Describe all settings, sorted by group. Raises ConfigError."""
     values, defaults = show_settings(home), settings.flatten_settings(settings.Settings())
     given = settings.configured_names(home.settings)
     return tuple(
@@ -80,7 +80,7 @@ def setting_groups() -> tuple[tuple[str, str], ...]:
 
 
 def setting_kind(name: str) -> str:
-    """The kind of a setting, without reading the settings file. Raises ConfigError for an unknown one."""
+    """The kind of a setting, found without reading the settings file. Raises ConfigError if there is no such setting."""
     defaults = settings.flatten_settings(settings.Settings())
     if name not in defaults:
         raise settings.unknown_setting_error(name, defaults)
@@ -88,7 +88,7 @@ def setting_kind(name: str) -> str:
 
 
 def load_setting(home: Paths, name: str) -> Any:
-    """The value of one setting. Raises ConfigError for an unknown one."""
+    """The value of one setting. Raises ConfigError if there is no such setting."""
     values = show_settings(home)
     if name not in values:
         raise settings.unknown_setting_error(name, values)
@@ -96,23 +96,24 @@ def load_setting(home: Paths, name: str) -> Any:
 
 
 def describe_setting(home: Paths, name: str) -> Setting:
-    """The description of one setting. Raises ConfigError for an unknown one."""
+    """Describe one setting. Raises ConfigError if there is no such setting."""
     load_setting(home, name)
     return next(setting for setting in describe_settings(home) if setting.name == name)
 
 
 def change_setting(home: Paths, name: str, value: str | Sequence[str], *, if_match: str = "", remote: bool = False) -> Any:
-    """Change one setting (lists comma-separated; empty: back to the default) and return its new value.
+    """Change one setting and return its new value. An empty value restores the default.
 
-    Raises ConfigError, ChangedError, and StaleError if the revision of the setting is not ``if_match`` (empty: any).
+    A list given as text is separated by commas. Raises ConfigError, ChangedError, and StaleError if ``if_match`` is given and is
+    not the setting's revision.
     """
     return _change(home, name, partial(writing.edit_setting_text, home.settings, name, value), if_match=if_match, remote=remote)
 
 
 def include_item(home: Paths, name: str, item: str, *, included: bool, remote: bool = False) -> tuple[str, ...]:
-    """Add an item to a list setting, or remove it if ``included`` is False; returns the list.
+    """Add an item to a list setting, or remove it if ``included`` is False. Returns the new list.
 
-    Raises ConfigError, ChangedError, UsageError.
+    Raises ConfigError, ChangedError, and UsageError if there is nothing to change.
     """
     before = tuple(load_setting(home, name))
     if included == (item in before):
@@ -125,7 +126,7 @@ def include_item(home: Paths, name: str, item: str, *, included: bool, remote: b
 def save_table_item(
     home: Paths, table: str, item: Mapping[str, Any], *, number: int | None = None, if_match: str = "", remote: bool = False
 ) -> Any:
-    """Add an item to a list of tables (``use``, ``feed``), or replace item ``number`` (from 0); returns the whole list.
+    """Append an item to a list of tables (``use``, ``feed``), or replace item ``number`` (from 0). Returns the whole list.
 
     Raises ConfigError, ChangedError, StaleError.
     """
@@ -140,13 +141,16 @@ def save_table_item(
 
 
 def remove_table_item(home: Paths, table: str, number: int, *, if_match: str = "", remote: bool = False) -> Any:
-    """Remove item ``number`` (from 0) from a list of tables; returns the rest. Raises ConfigError, ChangedError, StaleError."""
+    """Remove item ``number`` (from 0) from a list of tables. Returns the remaining list.
+
+    Raises ConfigError, ChangedError, StaleError.
+    """
     edit = partial(writing.edit_item_text, home.settings, table, None, number=number)
     return _change(home, table, edit, if_match=if_match, remote=remote)
 
 
 def _change(home: Paths, name: str, edit: Callable[[], str], *, if_match: str, remote: bool) -> Any:
-    """Write the text that ``edit`` returns, which changes one setting or table; returns its new value."""
+    """Replace the settings file by the text that ``edit`` returns. Returns the new value of the setting or table ``name``."""
     if remote:
         _refuse_terminal_only(name)
     before = files.read_file(home.settings)
@@ -157,7 +161,10 @@ def _change(home: Paths, name: str, edit: Callable[[], str], *, if_match: str, r
 
 
 def map_projects(home: Paths, changes: Mapping[str, str]) -> None:
-    """Map directories to others of the same project; an empty value removes a mapping. Raises ConfigError, ChangedError."""
+    """Map directories to other directories of the same project. An empty value removes a mapping.
+
+    Raises ConfigError, ChangedError.
+    """
     before = files.read_file(home.settings)
     _write_settings(home, writing.edit_projects_text(home.settings, changes), before, remote=False)
 
@@ -169,14 +176,17 @@ def load_settings_text(home: Paths) -> tuple[str, str]:
 
 
 def rewrite_settings(home: Paths, new: str, *, if_match: str = "", remote: bool = False) -> None:
-    """Replace the whole settings file. Raises ConfigError for invalid settings, StaleError, ChangedError."""
+    """Replace the text of the whole settings file. Raises ConfigError for invalid settings, StaleError, ChangedError."""
     before = files.read_file(home.settings)
     _check_revision(if_match, _file_revision(before.data), "the settings file")
     _write_settings(home, new, before, remote=remote)
 
 
 def _write_settings(home: Paths, new: str, before: files.FileContent, *, remote: bool) -> None:
-    """Write the file after checks. Each newly named profile must exist: without it, the home could not be opened any more."""
+    """Validate the new text of the settings file and write it.
+
+    Each newly named profile must exist, because a home with a missing profile cannot be opened.
+    """
     data, where = new.encode("utf-8", "replace"), str(home.settings)
     hint = "name the environment variable that holds it (llm.key_env); nothing was changed"
     refuse_secrets(new, before=before.data.decode("utf-8", "replace"), where=where, hint=hint)
@@ -197,7 +207,7 @@ def _write_settings(home: Paths, new: str, before: files.FileContent, *, remote:
 
 
 def _refuse_terminal_only(name: str) -> None:
-    """Raise TerminalOnlyError for a setting that names a program, a server or a path, or says whose words are trusted."""
+    """Raise TerminalOnlyError for a setting that names a program, a server or a path, or that says whom to trust."""
     if name in settings.TERMINAL_ONLY:
         way = f"edit `{name}` in the settings file" if setting_kind(name) == "table" else f"kept config set {name} VALUE"
         reason = f"{name} names a program, a server or a path, or says whom to trust"

@@ -1,4 +1,4 @@
-"""The view of a day: sessions, summary and memories; and a person's edits of the lines in a day's note."""
+"""Load the view of a day (sessions, summary and memories), and store a person's edits of the lines in a day's note."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -22,16 +22,17 @@ from kept.store.values import SessionActivity
 from kept.workspace import Workspace
 
 LASTING = (Status.ACTIVE, Status.RESOLVED, Status.SUPERSEDED, Status.RETIRED)
-"""The statuses of memories that count on the day when they were first said."""
+"""The statuses of memories that count on the day when they were first said. Held and rejected memories do not count."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DayView:
-    """A day, or the days from ``day`` to ``last``: the sessions with events on it, what was worked on, the memories ``learnt`` or
-    ``confirmed`` on it, those learnt on it that are no longer active (``ended``), and the proposals of it that are ``held``.
+    """The view of a day, or of the days from ``day`` to ``last``.
 
-    The summary omits requests that only repeat a held memory. ``covered`` says which of the day's topics these memories cover.
-    ``reworded`` are memories that were known before and got other words, by id: when, and the words before.
+    ``sessions`` have events in this span. Memories first said or reworded in it are in ``learnt`` if they are active, else in
+    ``ended``. ``confirmed`` has the other active memories with evidence from this span. ``held`` has the pending proposals first
+    said in it. The summary omits requests that only repeat one of these proposals. ``covered`` reports which topics of the span
+    have a memory. ``reworded`` maps the id of a memory to the time when it was reworded, and to the words before.
     """
 
     day: date
@@ -49,9 +50,10 @@ class DayView:
 def list_said(
     workspace: Workspace, start: datetime, stop: datetime, scopes: frozenset[str] = frozenset()
 ) -> Iterator[tuple[datetime, Memory, str]]:
-    """The memories first said or reworded in [start, stop): when, the memory, and the words before (empty: it was first said).
+    """The memories first said or reworded from ``start`` to before ``stop``: the time, the memory, and its previous words.
 
-    A memory counts whatever became of it since, unless it was moved or split: its successors have the same dates.
+    The previous words are empty if the memory was first said then. Memories that ended later are included. Memories that were moved
+    or split are not, because their successors have the same dates.
     """
     undone = find_undone_passes(workspace.store.log.undo_redo_passes())
     for memory in workspace.store.log.memories_between(start, stop):
@@ -68,7 +70,10 @@ def list_said(
 
 
 def load_day_view(workspace: Workspace, which: date, last: date | None = None, *, scopes: frozenset[str] = frozenset()) -> DayView:
-    """The view of a local day, or of the days from it to ``last``, by the events' own times; restricted to ``scopes`` if given."""
+    """Load the view of a local day, or of the days from ``which`` to ``last``, restricted to ``scopes`` if there are any.
+
+    The times of the events decide on which day something happened.
+    """
     last = last or which
     start, stop = workspace.day_bounds(which)[0], workspace.day_bounds(last)[1]
     wordings = list(list_said(workspace, start, stop, scopes))
@@ -117,12 +122,12 @@ def load_day_view(workspace: Workspace, which: date, last: date | None = None, *
 
 
 def list_active_days(workspace: Workspace) -> tuple[date, ...]:
-    """All local days with events."""
+    """All local days that have events, each once."""
     return tuple(dict.fromkeys(minute.astimezone(workspace.zone).date() for minute in workspace.store.archive.active_minutes()))
 
 
 def reword_lines(workspace: Workspace, day: date, edits: Edits) -> Iterator[Reword]:
-    """The operations that store a person's edits of a day's lines: reworded or deleted lines. Raises StoreError."""
+    """The operations that store a person's edits of the lines of a day's note: changed and deleted lines. Raises StoreError."""
     own = {
         passage.id: passage.text for passage in workspace.store.days.passages_of_days(day, day) if passage.form is PassageForm.OWN
     }
@@ -130,7 +135,7 @@ def reword_lines(workspace: Workspace, day: date, edits: Edits) -> Iterator[Rewo
         line = _find_line(workspace, day, key.removeprefix(DAY_LINE)) if key.startswith(DAY_LINE) else None
         if line is not None:
             if line.form is PassageForm.OWN and workspace.store.log.operations_on(line.id):
-                line = replace(line, text="")  # the log has these words already
+                line = replace(line, text="")  # the log already has these words
             with suppress(UsageError):
                 operation = reword_line(line, clean_memory_text(workspace, words) if words else "", workspace.clock())
                 if own.get(operation.memory) != operation.content:
@@ -159,7 +164,10 @@ def _find_line(workspace: Workspace, day: date, key: str) -> Passage | None:
 
 
 def find_wordings_at(workspace: Workspace, memories: Iterable[Memory], moment: datetime) -> dict[str, str]:
-    """The words of memories at a past moment (by event time), by id, for those whose words differ now."""
+    """The words of memories at a past moment, by memory id. Memories whose words were the same as now are omitted.
+
+    The event times of the changes decide.
+    """
     undone = find_undone_passes(workspace.store.log.undo_redo_passes())
     earlier = {}
     for memory in memories:
@@ -173,7 +181,7 @@ def find_wordings_at(workspace: Workspace, memories: Iterable[Memory], moment: d
 
 
 def _list_wordings(workspace: Workspace, memory: Memory, undone: Collection[int]) -> Iterator[tuple[datetime, str]]:
-    """The words of a memory, each with the time since when it had them; undone changes are left out."""
+    """Each wording of a memory with the time from which it applied. Wordings of undone passes are omitted."""
     for made, operation in workspace.store.log.operations_on(memory.id):
         facts = operation.value if isinstance(operation, Add) else getattr(operation, "facts", None)
         if facts is not None and operation.memory == memory.id and made.id not in undone:

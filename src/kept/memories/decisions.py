@@ -1,4 +1,7 @@
-"""A person's decisions on pending proposals: held memories, and wishes said once, which the store has only as candidates."""
+"""A person's decisions on pending proposals.
+
+A proposal is a held memory, or a wish said once, which is stored only as a candidate.
+"""
 
 from dataclasses import replace
 from datetime import datetime
@@ -12,12 +15,14 @@ from kept.memories import browse, person, waiting
 from kept.memories.new_memory import make_memory
 from kept.workspace import Workspace
 
-_FOUND = 200  # consider at most this many memories with any of the words
+_FOUND = 200  # maximum number of memories considered that contain any of the words
 
 
 def hold_conflict(number: str, memory: Memory, content: str, at: datetime, *, path: str, by: str = "") -> Add:
-    """The operation that holds other words for a memory beside it. They are the person's words, written at ``path`` while the
-    memory was changed elsewhere, or somebody else's words (``by``).
+    """The operation that adds a held memory with other words beside ``memory``.
+
+    Without ``by``, the words are the person's, who wrote them at ``path`` while the memory was changed elsewhere. With ``by``, they
+    are the words of that other person.
     """
     origin = Origin.ASSISTANT if by else Origin.USER
     evidence = Evidence(quote=content, event="", session="", path=path, at=at, author=by or "file", origin=origin)
@@ -39,7 +44,10 @@ def hold_conflict(number: str, memory: Memory, content: str, at: datetime, *, pa
 
 
 def find_decidable(workspace: Workspace, number: str) -> Memory:
-    """The memory with this id, else the pending proposal with this id, or the memory it became. Raises MissingError."""
+    """The memory with this id, else the pending wish with this id. The id of a wish that was decided on gives the memory it became.
+
+    Raises MissingError.
+    """
     try:
         return person.find_memory(workspace, number)
     except MissingError as missing:
@@ -50,8 +58,10 @@ def find_decidable(workspace: Workspace, number: str) -> Memory:
 
 
 def find_explainable(workspace: Workspace, asked: str) -> tuple[Memory, ...]:
-    """The result of :func:`find_decidable` for an id; else all memories, proposals and refused candidates (with the reason) whose
-    id begins with ``asked`` or that contain all of its words. Raises MissingError.
+    """The result of :func:`find_decidable` as a tuple of one memory. If it finds none, everything that may be meant by ``asked``.
+
+    That is each memory, proposal and refused candidate whose id begins with ``asked``, or that contains all of its words. Raises
+    MissingError if there is none.
     """
     try:
         return (find_decidable(workspace, asked),)
@@ -72,7 +82,7 @@ def find_explainable(workspace: Workspace, asked: str) -> tuple[Memory, ...]:
 
 
 def _explain_refused(judged: CandidateVerdict) -> Memory:
-    """A refused candidate as a rejected memory whose reason says why it was refused."""
+    """Convert a refused candidate to a rejected memory whose reason says why it was refused."""
     reason = ""
     if isinstance(verdict := judged.verdict, Refused):
         reason = f"{NOT_TAKEN}: {verdict.reason}{f' ({verdict.detail})' if verdict.detail else ''}"
@@ -80,7 +90,7 @@ def _explain_refused(judged: CandidateVerdict) -> Memory:
 
 
 def approve(workspace: Workspace, number: str, *, content: str = "", category: str = "", if_match: str = "") -> Memory:
-    """Make a proposal active, with new words or another category if given. Raises MissingError, UsageError, StaleError."""
+    """Make a proposal active, with new words or another category if they are given. Raises MissingError, UsageError, StaleError."""
     with workspace.store.transaction():
         memory = find_decidable(workspace, number)
         words, kind = content or memory.content, category or memory.category
@@ -94,7 +104,10 @@ def approve(workspace: Workspace, number: str, *, content: str = "", category: s
 
 
 def reject(workspace: Workspace, number: str, *, past: bool = False, until: datetime | None = None, if_match: str = "") -> Memory:
-    """Reject a proposal, so that it does not come back; ``past``: it was true, ``until`` when. Raises as :func:`approve`."""
+    """Reject a proposal, so that it is not proposed again. ``past`` means that it used to be true, until the time ``until``.
+
+    Raises MissingError, UsageError, StaleError.
+    """
     with workspace.store.transaction():
         memory = find_decidable(workspace, number)
         if _is_stored(workspace, memory):

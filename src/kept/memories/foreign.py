@@ -1,8 +1,8 @@
-"""Finds and reads the notes that other tools keep in their own files. Read-only.
+"""Find and read the notes that other tools keep in their own files. Nothing is written.
 
-Claude Code has a memory per project (``projects/*/memory``), Codex a single one (``memories``), Gemini CLI a list in its
-instructions; further tools write blocks between two comments or tags into the user's instructions. None of these are the user's own
-words.
+Claude Code has a memory for each project (``projects/*/memory``), Codex a single one (``memories``), and Gemini CLI a list in its
+instructions. Other tools write blocks into the user's instructions, between two comments or tags. None of these notes are the
+user's own words.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,17 +16,17 @@ from kept.core.value import dataclass
 TOOLS = ("claude", "codex", "gemini", "blocks")
 INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
 _HOMES = (".claude/CLAUDE.md", ".codex/AGENTS.md", ".gemini/GEMINI.md")
-_BYTES = 200_000  # a larger file is not a list of notes
-_FILES = 500  # at most this many files of a tool
-_NOTES = 1_000  # at most this many notes of a tool
-_LEAST_NOTE_CHARS = 15  # shorter notes say nothing by themselves
+_BYTES = 200_000  # a larger file is skipped
+_FILES = 500  # maximum number of files read for a tool
+_NOTES = 1_000  # maximum number of notes read for a tool
+_LEAST_NOTE_CHARS = 15  # a shorter note is skipped, because it says nothing by itself
 _ADDED = "## gemini added memories"
 _COMMENT = Pattern(
     r"(?i)^\s*<!--\s*(?:(?P<name>[\w.-]+?)[ :_-]+(?:begin|start)\b|(?:begin|start)[ :_-]+(?P<other>[\w.-]+))[^>]*-->\s*$"
 )
 _TAG = Pattern(r"(?i)^\s*<(?P<name>[a-z][a-z0-9_-]*(?:context|memory|memories))>\s*$")
-# Basic Memory's observations, "- [kind] fact #tag (context)", and relations, "- kind [[other note]]".
-# Without a tag, text in parentheses belongs to the fact.
+# Basic Memory writes observations as "- [kind] fact #tag (context)", and relations as "- kind [[other note]]". In an observation
+# without a tag, text in parentheses belongs to the fact.
 _OBSERVED = Pattern(r"^\[(?P<kind>[a-z][\w -]*)\]\s+(?P<fact>.+?)(?:(?:\s+#[\w/-]+)+(?:\s+\([^()]*\))?)?$")
 _RELATED = Pattern(r"^[\w -]*\[\[[^\]]+\]\]\s*(?:\([^()]*\))?$")
 _LINKED = Pattern(r"^\[[^\]]*\]\([^)]*\.md\)")
@@ -34,10 +34,10 @@ _LINKED = Pattern(r"^\[[^\]]*\]\([^)]*\.md\)")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ForeignNote:
-    """A note of another tool: its text, the tool's kind for it (may be empty), the file, and its time (for a text file, when it was
-    changed; None if unknown).
+    """A note of another tool: its text, the kind that the tool gives it (may be empty), its file and its time.
 
-    ``beside`` is the folder with the transcripts of the note's project, ``folder`` the project's own folder; both may be empty.
+    For a text file, the time is when the file was changed; None if the time is unknown. ``beside`` is the folder with the
+    transcripts of the note's project, and ``folder`` is the project's own folder. Both may be empty.
     """
 
     tool: str
@@ -50,7 +50,10 @@ class ForeignNote:
 
 
 def read_tool_notes(home: Path, projects: Sequence[Path], tools: Sequence[str] = TOOLS) -> Iterator[ForeignNote]:
-    """The notes of these tools below a home and in the instructions of these projects; unreadable files are skipped."""
+    """Read the notes of the given tools from a home folder and from the instruction files of projects.
+
+    Unreadable files are skipped.
+    """
     notes = {
         "claude": _folder_notes("claude", home / ".claude" / "projects", "*/memory/*.md"),
         "codex": _folder_notes("codex", home / ".codex" / "memories", "*.md"),
@@ -77,7 +80,7 @@ def _gemini_notes(home: Path) -> Iterator[ForeignNote]:
 
 
 def _block_notes(home: Path, projects: Sequence[Path]) -> Iterator[ForeignNote]:
-    """The list items in the blocks that other tools marked as theirs."""
+    """The list items in the blocks of other tools. Blocks of kept are skipped."""
     places = [(home / item, "") for item in _HOMES] + [(folder / name, str(folder)) for folder in projects for name in INSTRUCTIONS]
     for path, folder in places:
         name = ""
@@ -92,21 +95,22 @@ def _block_notes(home: Path, projects: Sequence[Path]) -> Iterator[ForeignNote]:
 
 
 def _parse_block_owner(line: str) -> str:
-    """The tool that a line names as the owner of the block that it opens; empty if it opens none."""
+    """The tool whose block this line opens; empty if it opens none."""
     opening = _COMMENT.match(line) or _TAG.match(line)
     groups = opening.groupdict() if opening else {}
     return str(groups.get("name") or groups.get("other") or "")
 
 
 def markdown_notes(tool: str, path: Path, *, beside: str = "") -> Iterator[ForeignNote]:
-    """The notes in a Markdown file.
+    """Read the notes in a Markdown file.
 
-    A file with name and description in its front matter is a single note: its first line of text, or the description if there is
-    none. In any other file, each list item and each paragraph line is a note.
+    A file with ``name`` and ``description`` in its front matter is a single note. Its text is the first non-empty line of the body,
+    or the description if that line is too short or not a sentence. In any other file, each list item and each line of a paragraph
+    is a note.
     """
     lines = _read_lines(path)
     head, body = _split_front_matter(lines)
-    if head.get("description") and "name" in head:  # a rule's description says when to read it
+    if head.get("description") and "name" in head:  # in a rule file, the description only says when to read it
         first = next((line.strip() for line in body if line.strip()), "")
         fact = first if len(first) >= _LEAST_NOTE_CHARS and first[0].isalnum() else head["description"]
         yield _note_of_file(tool, path, fact, kind=head.get("type", ""), beside=beside)
@@ -142,7 +146,7 @@ def _bullet_text(line: str) -> str:
 
 
 def _read_lines(path: Path) -> list[str]:
-    """The lines of a text file; empty if it is a link, too large or unreadable."""
+    """The lines of a text file; empty if it is a symbolic link, too large or unreadable."""
     try:
         if path.is_symlink() or not path.is_file() or path.stat().st_size > _BYTES:
             return []

@@ -1,7 +1,7 @@
-"""Reads the notes of other tools from a file or folder that a person names. Read-only.
+"""Read the notes of other tools from a file or folder that a person names. Nothing is written.
 
-Known are exports of mem0 and ChatGPT, claude-mem's database, notes of Basic Memory, rules of Cursor and Copilot, and instructions
-of agents.
+Supported are exports of mem0 and ChatGPT, the databases of claude-mem and mem0, notes of Basic Memory, rules of Cursor and Copilot,
+and instruction files of agents.
 """
 
 import json
@@ -19,27 +19,27 @@ from kept.local.files.walking import find_files
 from kept.memories.foreign import INSTRUCTIONS, ForeignNote, markdown_notes
 from kept.sources.databases import MAGIC, open_copy, table_names
 
-_FILES = 2_000  # read at most this many files of a folder
-_NOTES = 50_000  # read at most this many notes
-_BYTES = 64 * 2**20  # largest JSON file
-_LINE = 2**20  # read at most this many bytes of a line
+_FILES = 2_000  # maximum number of files read in a folder
+_NOTES = 50_000  # maximum number of notes
+_BYTES = 64 * 2**20  # maximum size of a JSON file
+_LINE = 2**20  # maximum bytes read of the first line
 _TEXTS = (".md", ".mdc", ".txt", ".mdx")
 _RULES = (".cursorrules", ".windsurfrules", ".clinerules")
-_LISTS = ("results", "memories", "items")  # keys under which exports list their memories
-_WORDS = ("memory", "content", "text", "fact")  # keys under which a memory has its text
+_LISTS = ("results", "memories", "items")  # keys of the list of memories in an export
+_WORDS = ("memory", "content", "text", "fact")  # keys of a memory's text
 _TIMES = ("updated_at", "created_at", "timestamp", "date")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ForeignNotes:
-    """The notes found, and the files of a folder that could not be read."""
+    """The notes that were found, and the files of a folder that could not be read."""
 
     notes: tuple[ForeignNote, ...]
     unread: tuple[Path, ...] = ()
 
 
 def read_stored_notes(path: Path) -> ForeignNotes:
-    """The notes in a file, or in all files of a folder. Raises UsageError if it cannot be read or holds none."""
+    """Read the notes in a file, or in all files of a folder. Raises UsageError if a file cannot be read or there are no notes."""
     found = _notes_below(path) if path.is_dir() else ForeignNotes(notes=_notes_in(path))
     if not found.notes:
         hint = "give an export of mem0 or ChatGPT, claude-mem's database, or files of notes or rules in Markdown"
@@ -50,7 +50,10 @@ def read_stored_notes(path: Path) -> ForeignNotes:
 
 
 def is_export_by_rows(path: Path) -> bool:
-    """True if a file's first line is a memory in another tool's export, unlike kept's, whose key is ``content``. Raises OSError."""
+    """True if the first line of a file is a memory in an export of another tool.
+
+    In kept's own export, a memory has the key ``content``. Raises OSError.
+    """
     with path.open("rb") as file:
         first = file.readline(_LINE)
     try:
@@ -72,7 +75,7 @@ def _notes_below(folder: Path) -> ForeignNotes:
 
 
 def _note_files(folder: Path) -> Iterator[Path]:
-    """The files of a folder that may hold notes, by their names. Follows no links."""
+    """The files of a folder whose names suggest that they have notes. Symbolic links are skipped."""
     for path in sorted(find_files(folder)):
         known = path.suffix.lower() in (*_TEXTS, ".db", ".sqlite", ".json") or path.name in _RULES
         if known and path.is_file() and not path.is_symlink():
@@ -80,7 +83,7 @@ def _note_files(folder: Path) -> Iterator[Path]:
 
 
 def _notes_in(path: Path, *, named: bool = True) -> tuple[ForeignNote, ...]:
-    """The notes in a file; ``named`` means that a person named this very file. Raises KeptError if it cannot be read."""
+    """Read the notes in a file. ``named`` means that a person named this file itself, not its folder. Raises KeptError."""
     try:
         with path.open("rb") as file:
             head = file.read(len(MAGIC))
@@ -100,7 +103,7 @@ def _notes_in(path: Path, *, named: bool = True) -> tuple[ForeignNote, ...]:
 
 
 def _tool_of(path: Path) -> str:
-    """The tool that uses a file of rules, by the file's name; else the name itself."""
+    """The tool that reads a rule file, derived from the file's name; the name itself if no tool is known."""
     if path.suffix == ".mdc" or path.name == ".cursorrules":
         return "cursor"
     if path.name == "copilot-instructions.md" or path.name.endswith(".instructions.md"):
@@ -109,7 +112,10 @@ def _tool_of(path: Path) -> str:
 
 
 def _export_notes(path: Path, *, named: bool) -> Iterator[ForeignNote]:
-    """The memories in an export. A list of plain texts may be anything, so it counts only if a person ``named`` the file."""
+    """The memories in an export.
+
+    A list of plain strings may be anything, so it counts as an export only if a person ``named`` the file.
+    """
     if path.stat().st_size > _BYTES:
         raise UsageError("the file is too large for an export of memories", where=str(path))
     by_rows = path.suffix.lower() == ".jsonl"
@@ -128,7 +134,10 @@ def _first_value(row: Mapping[str, Any], names: tuple[str, ...]) -> str | float:
 
 
 def _database_notes(path: Path) -> Iterator[ForeignNote]:
-    """The facts in claude-mem's observations (the text of an observation without facts), and the last states in mem0's history."""
+    """The facts of claude-mem's observations, or the last state of each memory in mem0's history.
+
+    An observation without facts is represented by its text.
+    """
     known = table_names(path) & {"observations", "history"}
     if not known:
         return
@@ -161,7 +170,10 @@ def _stored_note(tool: str, path: Path, text: str, at: str | float) -> ForeignNo
 
 
 def _parse_moment(at: str | float) -> datetime | None:
-    """The time of a note (None: undated). A number is seconds or milliseconds; a text without a zone is UTC, as in mem0."""
+    """Parse the time of a note; None if it has none. A number means seconds or milliseconds since 1970.
+
+    A text without a time zone is in UTC, as in mem0.
+    """
     if isinstance(at, str) and at.strip().isdecimal():
         at = int(at[:20])
     return parse_instant(at) or parse_instant(f"{at}Z") or parse_instant(f"{at}T00:00:00Z")

@@ -1,4 +1,7 @@
-"""The runs and their changes, word by word; undo and redo. An undo is a separate pass, so the log loses nothing."""
+"""The history of runs and their changes, with word diffs; undo and redo.
+
+An undo is a new pass, so nothing is removed from the log.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -21,12 +24,12 @@ from kept.workspace import Workspace
 _SWITCHES = frozenset({"undo", "redo"})
 
 Changes = Mapping[str, tuple[Memory | None, Memory | None]]
-"""Changed memories by id, each before and after; None if there was or is no such memory."""
+"""The state of each changed memory before and after, by id. None means that the memory did not exist."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LaterOperation:
-    """A later operation on a memory that an undo or redo affected; ``idle`` means that its memory no longer exists."""
+    """A later operation on a memory that an undo or redo affected. ``idle`` means that its memory does not exist."""
 
     made: Pass
     operation: Operation
@@ -35,7 +38,7 @@ class LaterOperation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UndoResult:
-    """The result of an undo or redo: the passes, the changed memories, and later operations on the same memories."""
+    """The result of an undo or redo: the passes, the changed memories, and later operations on memories that the passes affect."""
 
     passes: tuple[int, ...]
     changed: Changes
@@ -44,9 +47,9 @@ class UndoResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HistoryEntry:
-    """A run and its passes; the bool of each pass is True if it is undone.
+    """A run and its passes, each with True if the pass is undone.
 
-    ``night`` is True for a run that was a part of the nightly job, and for the report of the job itself, which has no passes.
+    ``night`` is True for a run that was part of the nightly job, and for the report of the job itself, which has no passes.
     """
 
     run: Run
@@ -60,7 +63,7 @@ class HistoryEntry:
 
 
 def run_history(workspace: Workspace, limit: int | None, *, nights: bool = False) -> tuple[HistoryEntry, ...]:
-    """The last runs (None: all) that changed something, newest first; with ``nights`` also the accounts of the nightly job."""
+    """The last ``limit`` runs (None: all) with changes, newest first; ``nights`` includes the reports of the nightly job."""
     heads = tuple(workspace.store.log.pass_heads())
     with_passes, every = {pass_.run for pass_ in heads}, workspace.store.log.runs()
     runs = [run for run in every if run.id in with_passes or (nights and run.command == NIGHT)][:limit]
@@ -68,7 +71,10 @@ def run_history(workspace: Workspace, limit: int | None, *, nights: bool = False
 
 
 def find_run(workspace: Workspace, name: str) -> HistoryEntry:
-    """The run that a person names (``r3``, ``3``). Raises MissingError if no such run changed anything or was a nightly job."""
+    """The run that a person names (``r3``, ``3``).
+
+    Raises MissingError if there is none that changed anything or reports a nightly job.
+    """
     heads, number = tuple(workspace.store.log.pass_heads()), name.strip().lower().removeprefix("run").strip().removeprefix("r")
     every = workspace.store.log.runs()
     entry = next(iter(_history_entries(workspace, [run for run in every if str(run.id) == number], heads, every)), None)
@@ -88,13 +94,13 @@ def _history_entries(
 
 
 def was_at_night(run: Run, every: Sequence[Run]) -> bool:
-    """True if a run began during a nightly job among the runs ``every``."""
+    """True if a run began while one of the nightly jobs among the runs ``every`` was running."""
     nights = ((night.started_at, night.ended_at) for night in every if night.command == NIGHT and night.ended_at)
     return any(begun <= run.started_at <= ended for begun, ended in nights)
 
 
 def run_changes(workspace: Workspace, passes: Sequence[Pass]) -> Changes:
-    """The changes by the passes of one run: each memory before the first and after the last of them."""
+    """The changes that the passes of one run made: each memory before the first pass and after the last one."""
     if not passes:
         return {}
     first, last = min(pass_.id for pass_ in passes), max(pass_.id for pass_ in passes)
@@ -109,9 +115,9 @@ def run_changes(workspace: Workspace, passes: Sequence[Pass]) -> Changes:
 
 
 def undo(workspace: Workspace, what: str = "") -> UndoResult:
-    """Undo a pass (``12``), a run (``run 3`` or ``r3``), or by default the last run that is not undone.
+    """Undo a pass (``12``) or a run (``run 3``, ``r3``). By default, undo the last run that is not undone.
 
-    Raises UsageError if there is nothing to undo, or if it includes a forget, which cannot be undone.
+    Raises UsageError if there is nothing to undo, or if a pass to be undone contains a forget.
     """
     heads = tuple(workspace.store.log.pass_heads())
     undone = find_undone_passes(heads)
@@ -119,7 +125,7 @@ def undo(workspace: Workspace, what: str = "") -> UndoResult:
 
 
 def undo_model(workspace: Workspace, model: str) -> UndoResult:
-    """Undo every run in which a model proposed something, with all that the run brought. Raises UsageError."""
+    """Undo all changes of every run in which this model proposed something. Raises UsageError if there are none."""
     heads = tuple(workspace.store.log.pass_heads())
     runs = {head.run for head in heads if head.note.startswith(f"{model}, ")}
     wanted = [head for head in heads if head.run in runs]
@@ -145,7 +151,9 @@ def _undo_passes(workspace: Workspace, wanted: Sequence[Pass], undone: frozenset
 def _last_passes_in_scopes(
     workspace: Workspace, heads: tuple[Pass, ...], undone: frozenset[int], scopes: Collection[str]
 ) -> tuple[Pass, ...]:
-    """The passes that affect only memories of these scopes, in the last run with such passes that are not undone."""
+    """The passes that affect only memories of these scopes and are not undone, from the last run that has any; empty if there is
+    none.
+    """
     log = workspace.store.log
     for _, run in groupby((head for head in reversed(heads) if head.id not in undone), key=lambda head: head.run):
         passes = []
@@ -159,19 +167,19 @@ def _last_passes_in_scopes(
 
 
 def last_undoable_run(workspace: Workspace) -> str:
-    """The run that ``undo`` without an argument would undo, as ``r<number>``; empty if there is none."""
+    """The run that :func:`undo` would undo by default, as ``r<number>``; empty if there is none."""
     heads = tuple(workspace.store.log.pass_heads())
     last = _last_effective_run(heads, find_undone_passes(heads))
     return f"r{last}" if last is not None else ""
 
 
 def _last_effective_run(heads: Sequence[Pass], undone: frozenset[int]) -> int | None:
-    """The last run with a pass that is not undone and no undo or redo itself."""
+    """The number of the last run with a pass that is neither undone nor itself an undo or redo; None if there is none."""
     return next((head.run for head in reversed(heads) if head.stage not in _SWITCHES and head.id not in undone), None)
 
 
 def redo(workspace: Workspace, what: str = "") -> UndoResult:
-    """Redo an undone pass or run or, if nothing is named, everything that the last undo undid. Raises UsageError."""
+    """Redo an undone pass or run. By default, redo everything that the last undo undid. Raises UsageError."""
     heads = tuple(workspace.store.log.pass_heads())
     undone = find_undone_passes(heads)
     if what:
@@ -185,7 +193,7 @@ def redo(workspace: Workspace, what: str = "") -> UndoResult:
 
 
 def _select_passes(heads: tuple[Pass, ...], what: str, undone: frozenset[int], *, undoing: bool) -> tuple[Pass, ...]:
-    """The passes that a person names, without undos and redos; those of the last effective run if nothing is named."""
+    """The passes that ``what`` names (empty: those of the last effective run), without undos and redos. Raises UsageError."""
     undoable = tuple(head for head in heads if head.stage not in _SWITCHES)
     text = what.strip().lower()
     if not text:
@@ -213,7 +221,7 @@ def _commit_undo_redo(workspace: Workspace, *, undoes: tuple[int, ...], redoes: 
         log.commit(Draft(run=run, stage=name, subject=subject, actor=Actor.PERSON, recorded_at=now, undoes=undoes, redoes=redoes))
         log.end_run(run, now, {})
         operations = [operation for pass_ in related if pass_.id in switched for operation in pass_.operations]
-        from kept.days.day_notes import restore_lines  # noqa: PLC0415 - lists need none of it
+        from kept.days.day_notes import restore_lines  # noqa: PLC0415 - lists do not need it
 
         restore_lines(workspace, dict.fromkeys(operation.memory for operation in operations if isinstance(operation, Reword)))
         after = _effective_passes(related, find_undone_passes(log.undo_redo_passes()))
@@ -230,7 +238,10 @@ def _effective_passes(passes: tuple[Pass, ...], undone: frozenset[int]) -> tuple
 
 
 def _later_operations(after: tuple[Pass, ...], related: tuple[Pass, ...], switched: tuple[int, ...]) -> tuple[LaterOperation, ...]:
-    """The effective later operations on memories that the undone or redone passes affect."""
+    """The operations after the undone or redone passes, on the memories that these affect.
+
+    Operations of undone passes are omitted.
+    """
     touched = {
         number
         for pass_ in related
@@ -255,10 +266,10 @@ def _diff_memories(before: Mapping[str, Memory], after: Mapping[str, Memory]) ->
 
 
 def memories_at(workspace: Workspace, moment: datetime, *, recorded: bool = False) -> tuple[Memory, ...]:
-    """The memories as of a past moment; forgotten ones are missing.
+    """The memories as of a past moment, without forgotten ones.
 
-    By event time (the default): what was true then, according to what is known today. By recorded time: what kept believed then.
-    Operations without an event time count from when they were recorded.
+    By default, event times decide: the result is what was true then, according to what is known today. With ``recorded``, recording
+    times decide: the result is what kept believed then. An operation without an event time counts from when it was recorded.
     """
     passes = tuple(workspace.store.log.passes())
     if recorded:
@@ -270,7 +281,7 @@ def memories_at(workspace: Workspace, moment: datetime, *, recorded: bool = Fals
 
 
 def _first_seen(passes: tuple[Pass, ...]) -> dict[str, datetime]:
-    """When each memory was first seen, according to all evidence: evidence that was read later may be older."""
+    """When each memory was first seen, by id. All evidence counts, because evidence that was read later may be older."""
     found: dict[str, datetime] = {}
     for made in passes:
         for operation in made.operations:
@@ -290,7 +301,7 @@ def _cut_pass_at(made: Pass, moment: datetime, earliest: Mapping[str, datetime])
 
 
 def _memory_at(memory: Memory, moment: datetime, earliest: Mapping[str, datetime]) -> Memory:
-    """A memory without evidence later than a moment."""
+    """A memory without the evidence that is later than ``moment``."""
     evidence = tuple(item for item in memory.evidence if item.at is None or item.at <= moment)
     first, last = earliest.get(memory.id), memory.last_seen
     if last is not None and last > moment:
@@ -299,14 +310,14 @@ def _memory_at(memory: Memory, moment: datetime, earliest: Mapping[str, datetime
 
 
 def diff_moments(workspace: Workspace, earlier: datetime, later: datetime, *, recorded: bool = False) -> Changes:
-    """What changed between two moments."""
+    """The changes between two moments, as in :func:`memories_at`."""
     before = {memory.id: memory for memory in memories_at(workspace, earlier, recorded=recorded)}
     after = {memory.id: memory for memory in memories_at(workspace, later, recorded=recorded)}
     return _diff_memories(before, after)
 
 
 class DifferenceKind(StrEnum):
-    """The kinds of changes of a memory, most important first."""
+    """The kinds of changes of a memory, in the order in which they are listed."""
 
     ENTERED = "entered"
     CHANGED = "changed"
@@ -323,7 +334,7 @@ _ORDER = {difference_kind: number for number, difference_kind in enumerate(Diffe
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryDifference:
-    """One memory before and after (None: not there)."""
+    """A changed memory, before and after the change. None means that it did not exist."""
 
     id: str
     what: DifferenceKind
@@ -332,24 +343,24 @@ class MemoryDifference:
 
     @property
     def text(self) -> str:
-        """The memory's words, or its last words if it is gone."""
+        """The text of the memory; if it no longer exists or was forgotten, its last text."""
         memory = self.after if self.after is not None and self.after.content else self.before or self.after
         return memory.content if memory is not None else ""
 
     @property
     def words(self) -> tuple[Change, ...]:
-        """The word diff of the content; empty if it did not change."""
+        """The word diff of the text. Empty if the text did not change, or if it did not exist before or after."""
         old, new = (memory.content if memory is not None else "" for memory in (self.before, self.after))
         return diff_words(old, new) if old and new and old != new else ()
 
     @property
     def word(self) -> str:
-        """The person's action that ended it, in one word (:func:`find_ending_word`); empty if there is none."""
+        """One word for the action by which the person ended the memory (:func:`find_ending_word`); empty if there was none."""
         return find_ending_word(self.after.reason) if self.after is not None and self.after.ended_at else ""
 
     @property
     def why(self) -> str:
-        """The recorded reason, or a description of the change; may be empty."""
+        """The recorded reason for the change, or a description of it; may be empty."""
         before, after = self.before, self.after
         if after is None:
             return "undone"
@@ -366,13 +377,13 @@ class MemoryDifference:
 
 
 def list_differences(changed: Changes) -> tuple[MemoryDifference, ...]:
-    """The differences of all memories, most important first."""
+    """The differences of all changed memories, in the order of :class:`DifferenceKind`."""
     moved = {
         memory.superseded_by: number
         for number, states in changed.items()
         for memory in states
         if memory is not None and memory.outcome == "moved" and None in changed.get(memory.superseded_by, ())
-    }  # a moved memory continues in another project under a new id; show both as one difference
+    }  # a moved memory goes on under a new id in another project, so both are shown as one difference
     found = []
     for number, (before, after) in changed.items():
         old = changed[moved[number]] if number in moved else (None, None)
@@ -391,7 +402,7 @@ def _difference_kind(before: Memory | None, after: Memory | None) -> DifferenceK
             return DifferenceKind.LEFT
         case _, Status.HELD if had is not Status.HELD:
             return DifferenceKind.HELD
-        case Status.REJECTED, None:  # the memory only existed as a rejected proposal, which is pending again
+        case Status.REJECTED, None:  # only the rejection had stored the proposal, which is pending again
             return DifferenceKind.HELD
         case _, None:
             return DifferenceKind.LEFT
@@ -440,19 +451,19 @@ _COMMANDS = {
     "undo": "You undid",
     "redo": "You redid",
 }
-_LONGEST = 80  # quote at most this many characters of a memory
+_LONGEST = 80  # maximum characters of a quoted memory
 
 
 PERSON = "You"
 
 
 def describe_command(command: str) -> str:
-    """Who or what made a run, in words for the person; commands that are not listed are the person's own."""
+    """Who or what made a run, in words for the person. A command that is not listed is one of the person's own."""
     return _COMMANDS.get(command, PERSON)
 
 
 def describe_counts(kinds: Mapping[str, int]) -> str:
-    """The number of operations of each kind, in words, most frequent first."""
+    """The number of operations of each kind in words, the most frequent kind first."""
     return ", ".join(
         f"{count:,} {OPERATIONS.get(kind, kind)}" for kind, count in sorted(kinds.items(), key=lambda each: -each[1]) if count
     )
@@ -471,14 +482,14 @@ _GIVEN_BACK = {
 
 
 def count_given_back(steps: Sequence[MemoryDifference]) -> str:
-    """The changes of memories by an undo or redo, counted by kind, in words."""
+    """Count the changes that an undo or redo made to memories, by kind, in words."""
     held = DifferenceKind.HELD
     kinds = Counter(held if step.after and step.after.status is Status.HELD else step.what for step in steps)
     return ", ".join(f"{count:,} {_GIVEN_BACK[kind]}" for kind, count in kinds.items())
 
 
 def describe_given_back(steps: Sequence[MemoryDifference]) -> str:
-    """The changes of memories by an undo or redo, in words; a single memory is quoted."""
+    """Describe the changes that an undo or redo made to memories, in words. If only one memory changed, its text is quoted."""
     counted = count_given_back(steps)
     if len(steps) != 1 or not steps[0].text:
         return counted

@@ -1,6 +1,6 @@
-"""Migrates the memories of one profile to the categories of another, in one pass that can be undone.
+"""Migrate the memories of one profile to the categories of another, in one pass that can be undone.
 
-Switching profiles changes no memory. A migration is done on request, with a mapping that the person can see before.
+Switching profiles does not change memories. A migration must be requested, and the person can see the mapping before it is made.
 """
 
 from collections import Counter
@@ -19,7 +19,9 @@ from kept.workspace import Workspace
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MigrationReport:
-    """What was (or would be) migrated: the mapping of categories, and the number of memories of each that move or stay."""
+    """The result of a migration, or of a dry run: the mapping of categories, and by category the numbers of memories that move and
+    stay.
+    """
 
     mapping: Mapping[str, str]
     moved: Mapping[str, int]
@@ -27,7 +29,11 @@ class MigrationReport:
 
 
 def default_mapping(source: Profile, target: Profile) -> dict[str, str]:
-    """The default mapping of categories: the same id, else the category that the target uses for the same intents."""
+    """The default mapping of categories.
+
+    A category maps to the one with the same id, else to the one that the target uses most often for the same intents. A category
+    without either is not in the mapping.
+    """
     found = {}
     for category in source.categories:
         same = target.category(category.id)
@@ -43,10 +49,10 @@ def default_mapping(source: Profile, target: Profile) -> dict[str, str]:
 def migrate_profile(
     workspace: Workspace, source: str, target: str, mapping: Mapping[str, str], *, dry: bool = False
 ) -> MigrationReport:
-    """Move the memories of a profile to another one; the report counts active and held ones.
+    """Move the memories of the profile ``source`` to ``target``. The report counts active and held memories only.
 
-    ``mapping`` (category to category; empty: it stays) takes precedence over :func:`default_mapping`. Raises ConfigError for a
-    profile that cannot be read, UsageError for a mapping with unknown categories, StoreError.
+    ``mapping`` (category to category) takes precedence over :func:`default_mapping`; memories of a category that maps to an empty
+    text stay. Raises ConfigError if a profile cannot be read, UsageError for unknown categories or an inactive target, StoreError.
     """
     folder = workspace.paths.config / "profiles"
     left, right = profiles.load_profile(source, folder), profiles.load_profile(target, folder)
@@ -58,7 +64,7 @@ def migrate_profile(
     became = {name: kind for name, kind in {**default_mapping(left, right), **mapping}.items() if kind}
     every = [memory for memory in workspace.store.log.memories() if memory.profile == left.id and memory.content]
     living = [memory for memory in every if _is_living(memory)]
-    # Retired, rejected and superseded memories move too, so that they do not come back under the other profile.
+    # Ended memories move too, because the other profile would otherwise propose them again.
     moved = [memory for memory in every if memory.category in became]
     operations = (
         *(_build_move(memory, right, became[memory.category]) for memory in moved),
@@ -91,7 +97,10 @@ def _is_living(memory: Memory) -> bool:
 
 
 def _retire_twins(workspace: Workspace, moved: Sequence[Memory], target: Profile) -> Iterator[Operation]:
-    """Retire duplicates after the move: of two active or held memories that say the same, the one that no person decided on."""
+    """Retire duplicates after the move.
+
+    If two active or held memories say the same, the one that no person decided on is retired.
+    """
     standing = {
         (memory.scope, normal_form(memory.content)): memory
         for memory in workspace.store.log.memories()

@@ -1,4 +1,4 @@
-"""The memory that somebody's words become, without evidence from a transcript. Pure."""
+"""Build a memory from given words, without a transcript. Pure."""
 
 from datetime import datetime
 
@@ -6,7 +6,7 @@ from kept.core.artifact import find_artifacts
 from kept.core.event import Origin
 from kept.core.memory import Evidence, Memory, Status
 
-UNSURE = 0.6  # confidence of a memory that is held because somebody else wrote it
+UNSURE = 0.6  # confidence of a memory that is held because it is not the person's words
 
 
 def make_memory(
@@ -24,9 +24,9 @@ def make_memory(
     artifacts: tuple[str, ...] = (),
     until: datetime | None = None,
 ) -> Memory:
-    """A memory with somebody's words: active and owned by the person if ``trusted``, else held with ``origin``.
+    """A memory with the given words. If ``trusted``, it is active and owned by the person; else it is held and has ``origin``.
 
-    ``artifacts`` are used if the words name none.
+    ``artifacts`` are used if the words contain none.
     """
     return Memory(
         id=number,

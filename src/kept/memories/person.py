@@ -1,7 +1,7 @@
-"""A person's own operations: add, edit, retire, resolve, pin, approve, reject; and suggestions of agents.
+"""A person's own operations (add, edit, retire, resolve, pin, approve, reject), and suggestions of agents.
 
-Each is one pass in a separate run, so ``kept undo`` without an argument takes it back. Only words that the person typed later
-override it.
+Each is one pass in a run of its own, so that ``kept undo`` without an argument reverts it. Only words that the person types later
+can change its result.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,12 +42,15 @@ from kept.store.values import Draft
 from kept.workspace import Workspace
 
 _SHARED_RUN: ContextVar[RunNumber | None] = ContextVar("shared_run", default=None)
-_LISTED, _SHORT = 8, 40  # list at most this many memories for an ambiguous id, and this many characters of each
-MEMORY_CHARS = 2_000  # at most this many characters in a person's own memory, which is a single line
+_LISTED, _SHORT = 8, 40  # for an ambiguous id: maximum number of memories listed, and characters shown of each
+MEMORY_CHARS = 2_000  # maximum length of a memory, which is a single line
 
 
 def find_memory(workspace: Workspace, number: str) -> Memory:
-    """The memory with this id or unambiguous prefix. Raises MissingError, which lists the candidates."""
+    """The memory with this id or unambiguous prefix. Raises MissingError; if several ids match, its hint lists them.
+
+    The id of a refused candidate that a person has decided on gives the memory that it became.
+    """
     exact = workspace.store.log.memory(number)
     if exact is not None:
         return exact
@@ -58,7 +61,7 @@ def find_memory(workspace: Workspace, number: str) -> Memory:
             return found
     if not ids:
         missing = MissingError(f"no memory {number!r}", hint="see `kept list` for ids")
-        try:  # the id of a proposal that a person has decided on since
+        try:  # it may be the id of a proposal that a person has decided on
             became = workspace.store.log.memory(accepted_memory_id(find_refused(workspace, number).candidate.id))
         except MissingError:
             raise missing from None
@@ -81,10 +84,10 @@ def create_memory(
     agent: bool = False,
     told_by: str = "the user",
 ) -> Memory:
-    """Remember a sentence from a person at once, or hold it if an ``agent`` suggests it.
+    """Add a memory with the person's sentence. It is active, or held if an ``agent`` suggests it.
 
-    Its scope is the project of the directory ``project``, else ``scope``, else the user's scope. Raises UsageError for an unknown
-    category, an unusable text, or one that is remembered already.
+    Its scope is that of the directory ``project`` if given, else ``scope`` if given, else the user's scope. Raises UsageError if
+    the category is unknown, the text is unusable, or an active or held memory already says it.
     """
     content = clean_memory_text(workspace, text)
     profile, kind = workspace.kind(category)
@@ -108,7 +111,7 @@ def create_memory(
 
 
 def _own_category(workspace: Workspace, memory: Memory, category: str) -> str:
-    """The category of a memory's own profile with the given name. Raises UsageError if the profile has none."""
+    """The id of a category in the profile of ``memory``. Raises UsageError if the profile does not have it."""
     profile, wanted = workspace.profile_of(memory) or workspace.profile, category.removeprefix(f"{memory.profile}.")
     if profile.category(wanted) is None:
         known = ", ".join(category.id for category in profile.categories)
@@ -117,7 +120,7 @@ def _own_category(workspace: Workspace, memory: Memory, category: str) -> str:
 
 
 def clean_memory_text(workspace: Workspace, text: str, *, most: int = MEMORY_CHARS) -> str:
-    """A text as one line, without invisible characters and secrets. Raises UsageError if nothing is left or it is too long."""
+    """A text as one line, without invisible characters and secrets. Raises UsageError if it is then empty or too long."""
     content = one_line(redact(strip_invisible(text)[0], key=workspace.store.key("redaction")).text)
     if not any(char.isalnum() for char in content):
         raise UsageError("there is nothing to remember in an empty text")
@@ -128,7 +131,10 @@ def clean_memory_text(workspace: Workspace, text: str, *, most: int = MEMORY_CHA
 
 @contextmanager
 def _locked_memory(workspace: Workspace, number: str, if_match: str) -> Iterator[Memory]:
-    """A block with a memory that no other process can change. Raises StaleError if its revision is not ``if_match`` (if given)."""
+    """A context with a memory in a transaction, so that no other process can change it. Raises StaleError.
+
+    ``if_match`` is the revision that the memory must have; empty accepts any.
+    """
     with workspace.store.transaction():
         memory = find_memory(workspace, number)
         now = memory_revision(memory)
@@ -143,7 +149,10 @@ def _locked_memory(workspace: Workspace, number: str, if_match: str) -> Iterator
 def edit(
     workspace: Workspace, number: str, text: str, *, category: str | None = None, if_match: str = "", agent: bool = False
 ) -> Memory:
-    """Change the words or category of a memory; an untrusted ``agent`` may change held ones only. Raises UsageError, StaleError."""
+    """Change the words or category of a memory. An ``agent`` that is not trusted may only change held ones.
+
+    Raises UsageError, StaleError.
+    """
     with _locked_memory(workspace, number, if_match) as memory:
         if agent and not workspace.settings.trust_agents:
             _require_status(memory, Status.HELD)
@@ -162,22 +171,23 @@ def _edit_memory(workspace: Workspace, memory: Memory, text: str, category: str 
         last_seen=now,
         valid_until=find_new_end(workspace, memory, content),
     )
-    reason = WAS_SO if memory.reason == WAS_SO else f"edited by {_who(agent=agent)}"  # other words do not change how it ended
+    reason = WAS_SO if memory.reason == WAS_SO else f"edited by {_who(agent=agent)}"  # "was so" stays true after rewording
     operation = Revise(memory=memory.id, at=now, reason=reason, facts=facts)
     return _commit_one(workspace, "edit", operation, agent=agent)
 
 
 def find_new_end(workspace: Workspace, memory: Memory, content: str) -> datetime | None:
-    """The end of a memory with new words: the end in the new words if it differs from that in the old ones, else unchanged."""
+    """The end of validity after a memory gets the words ``content``. It stays unchanged unless the new words name another end."""
     now = workspace.clock()
     before, after = (find_end(text, memory.last_seen or now, workspace.zone) for text in (memory.content, content))
     return memory.valid_until if before == after else find_end(content, now, workspace.zone) or after
 
 
 def move(workspace: Workspace, number: str, project: str, *, if_match: str = "") -> Memory:
-    """Move a memory to another project (scope, name or folder) or to "everywhere": a new memory there supersedes it.
+    """Move a memory to the project with this scope, name or folder, or to "everywhere".
 
-    So reading the transcripts again does not bring it back. Raises UsageError, StaleError.
+    A new memory there supersedes it. The old one stays in the store, so reading the transcripts again does not bring it back.
+    Raises UsageError, StaleError.
     """
     with _locked_memory(workspace, number, if_match) as memory:
         _require_status(memory, Status.ACTIVE, Status.HELD)
@@ -195,7 +205,10 @@ def move(workspace: Workspace, number: str, project: str, *, if_match: str = "")
 
 
 def _give_way(workspace: Workspace, command: str, memory: Memory, parts: Sequence[Memory], reason: str) -> list[Memory]:
-    """Supersede a memory by person-owned memories, dated when it was first said; returns them."""
+    """Supersede ``memory`` by memories with the content and scope of ``parts``. Returns them.
+
+    The person owns them. The change is dated to when ``memory`` was first seen.
+    """
     names = [digest(memory.id, part.scope, part.content, workspace.clock().isoformat(), size=5) for part in parts]
     pairs, at = zip(names, parts, strict=True), memory.first_seen
     own = [replace(part, id=name, candidates=(), supersedes=(), owned=True) for name, part in pairs]
@@ -205,7 +218,7 @@ def _give_way(workspace: Workspace, command: str, memory: Memory, parts: Sequenc
 
 
 def retire(workspace: Workspace, number: str, reason: str = "", *, if_match: str = "", agent: bool = False) -> Memory:
-    """Retire a memory that is no longer true. The same proposal does not bring it back. Raises UsageError, StaleError."""
+    """Retire a memory that is no longer true. The same candidate does not bring it back. Raises UsageError, StaleError."""
     with _locked_memory(workspace, number, if_match) as memory:
         _require_status(memory, Status.ACTIVE, Status.HELD)
         operation = Retire(memory=memory.id, at=workspace.clock(), reason=reason or f"retired by {_who(agent=agent)}")
@@ -215,9 +228,9 @@ def retire(workspace: Workspace, number: str, reason: str = "", *, if_match: str
 
 
 def split(workspace: Workspace, number: str, first: str, second: str, *, if_match: str = "") -> list[Memory]:
-    """Split a memory into two with the given words; the first supersedes it. Raises UsageError, StaleError.
+    """Split a memory into two with the given words. The first of them supersedes it. Raises UsageError, StaleError.
 
-    Each part keeps the evidence whose quotes contain its words, or all of the evidence if none do.
+    Each part gets the evidence whose quotes contain its words. If there is none, it gets all evidence of the memory.
     """
     with _locked_memory(workspace, number, if_match) as memory:
         _require_status(memory, Status.ACTIVE, Status.HELD)
@@ -239,7 +252,10 @@ def _who(*, agent: bool) -> str:
 
 
 def keep(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
-    """Confirm that a memory is still true, even an expired one; the person owns it from now on. Raises UsageError, StaleError."""
+    """Confirm that an active or expired memory is still true. The end of an expired one is removed. Raises UsageError, StaleError.
+
+    The person owns the memory from then on.
+    """
     with _locked_memory(workspace, number, if_match) as memory:
         _require_status(memory, Status.ACTIVE)
         now = workspace.clock()
@@ -258,9 +274,9 @@ def approve(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
 
 
 def reject(workspace: Workspace, number: str, *, past: bool = False, until: datetime | None = None, if_match: str = "") -> Memory:
-    """Reject a held memory; the same proposal does not come back. Raises UsageError, StaleError.
+    """Reject a held memory, so that it is not proposed again. Raises UsageError, StaleError.
 
-    ``past`` means that it was true ``until`` then and no longer is: it is remembered as a memory of the past.
+    ``past`` means that it used to be true, until the time ``until``. It is then stored as a memory that has ended.
     """
     with _locked_memory(workspace, number, if_match) as memory:
         _require_status(memory, Status.HELD)
@@ -269,7 +285,10 @@ def reject(workspace: Workspace, number: str, *, past: bool = False, until: date
 
 
 def _decline(workspace: Workspace, memory: Memory, *, past: bool, until: datetime | None) -> Sequence[Operation]:
-    """Reject a held memory or, if ``past``, approve and end it: at ``until``, when its contradiction was first said, or now."""
+    """The operations that reject a held memory. If ``past``, they approve it and end it instead.
+
+    Its end is ``until`` if given, else the time at which the memory that contradicts it was first seen, else now.
+    """
     now = workspace.clock()
     if not past:
         return (Reject(memory=memory.id, at=now, reason="rejected by the user"),)
@@ -281,7 +300,10 @@ def _decline(workspace: Workspace, memory: Memory, *, past: bool, until: datetim
 
 
 def pin(workspace: Workspace, number: str, *, on: bool = True, if_match: str = "") -> Memory:
-    """Pin a memory, so that it is always shown and kept never changes it, or unpin it. Raises UsageError, StaleError."""
+    """Pin a memory, or unpin it if ``on`` is False. A pinned memory is always shown, and kept never changes it.
+
+    Raises UsageError, StaleError.
+    """
     with _locked_memory(workspace, number, if_match) as memory:
         _require_status(memory, Status.ACTIVE, Status.HELD)
         if memory.pinned == on:
@@ -294,9 +316,9 @@ def pin(workspace: Workspace, number: str, *, on: bool = True, if_match: str = "
 def resolve(
     workspace: Workspace, number: str, category: str, text: str = "", *, agent: bool = False, if_match: str = ""
 ) -> tuple[Memory, Memory]:
-    """Resolve a memory (an open question) with the decision or insight that answers it. Returns both memories.
+    """Resolve a memory (an open question) with a new memory that answers it. Returns both memories. Raises UsageError, StaleError.
 
-    ``agent`` means that an agent answers whom the person trusts to do so. Raises UsageError, StaleError.
+    The answer is ``text``, or the question's own text if that is empty. ``agent`` means that a trusted agent gives the answer.
     """
     with _locked_memory(workspace, number, if_match) as memory:
         return _resolve_memory(workspace, memory, category, text, agent=agent)
@@ -334,10 +356,10 @@ def _resolve_memory(workspace: Workspace, memory: Memory, category: str, text: s
 def merge(
     workspace: Workspace, numbers: Sequence[str], text: str = "", *, category: str | None = None, if_match: Sequence[str] = ()
 ) -> Memory:
-    """Merge several memories into the first, with all their evidence; its words become ``text`` if given.
+    """Merge several memories into the first, which gets all their evidence.
 
-    ``if_match`` are their revisions, in the same order. Raises UsageError for memories of different projects or profiles,
-    StaleError.
+    If ``text`` is given, it replaces the words of the first. ``if_match`` has the expected revisions in the same order. Raises
+    UsageError if the memories have different scopes or profiles, and StaleError.
     """
     seen = (*if_match, *("" for _ in range(len(numbers) - len(if_match))))
     with ExitStack() as held:
@@ -378,7 +400,7 @@ def merge(
 
 
 def accept_refused(workspace: Workspace, candidate: str, reason: str = "refused by kept, right after all by the user") -> Memory:
-    """Remember a refused candidate, with ``reason``. Raises MissingError, UsageError if it is remembered already."""
+    """Add a refused candidate as an active memory. Raises MissingError, and UsageError if it is already a memory."""
     with workspace.store.transaction():
         value = _memory_of_refused(workspace, candidate, Status.ACTIVE)
         _commit_operations(workspace, "admit", Add(memory=value.id, at=workspace.clock(), reason=reason, value=value))
@@ -386,7 +408,10 @@ def accept_refused(workspace: Workspace, candidate: str, reason: str = "refused 
 
 
 def reject_refused(workspace: Workspace, candidate: str, *, past: bool = False, until: datetime | None = None) -> Memory:
-    """:func:`reject` for a refused candidate that is shown for review (a wish said once). Raises MissingError, UsageError."""
+    """Reject a wish said once, as :func:`reject` does for a held memory.
+
+    Raises MissingError, and UsageError if it is already a memory.
+    """
     with workspace.store.transaction():
         value = _memory_of_refused(workspace, candidate, Status.HELD)
         added = Add(memory=value.id, at=value.first_seen if past else workspace.clock(), reason=value.trigger, value=value)
@@ -395,7 +420,10 @@ def reject_refused(workspace: Workspace, candidate: str, *, past: bool = False, 
 
 
 def _memory_of_refused(workspace: Workspace, candidate: str, status: Status) -> Memory:
-    """The memory that a refused candidate becomes. Raises MissingError, UsageError if it is remembered already or was forgotten."""
+    """The memory that a refused candidate becomes, with ``status``. Raises MissingError if there is no such candidate.
+
+    Raises UsageError if it is already a memory or was forgotten.
+    """
     judged = find_refused(workspace, candidate)
     found = judged.candidate
     if isinstance(judged.verdict, Refused) and judged.verdict.reason == FORGOTTEN:
@@ -410,7 +438,7 @@ def _memory_of_refused(workspace: Workspace, candidate: str, status: Status) -> 
 
 @contextmanager
 def one_run(workspace: Workspace, command: str) -> Iterator[RunNumber]:
-    """A block whose changes by a person form one run and one transaction, so that a single undo takes all of them back."""
+    """A context in which all of the person's changes form one run and one transaction, so that a single undo reverts them."""
     run = RunNumber(workspace.store.log, workspace.clock, command)
     with workspace.store.transaction():
         token = _SHARED_RUN.set(run)

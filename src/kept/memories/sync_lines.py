@@ -1,7 +1,8 @@
-"""The lines that a person's machines exchange, each the state of a memory after a change, and the merge of all lines of a memory.
+"""The lines that a person's machines exchange, and the merge of all lines of one memory.
 
-The result depends only on the set of lines, not on their order. Of concurrent changes, a person's wins over kept's own, then the
-later one wins; other words that the person said concurrently are kept as held memories.
+A line is the state of a memory after a change. The result of a merge depends only on the set of lines, not on their order. Of two
+concurrent changes, a person's wins over one by kept; otherwise the later one wins. If the losing line has other words of the
+person, these are kept as a held memory.
 """
 
 import hmac
@@ -18,18 +19,19 @@ from kept.core.text import normal_form
 from kept.core.times import format_instant, parse_stored_instant
 from kept.core.value import dataclass, replace
 
-SYNC = "sync"  # stage of passes that come from other machines
+SYNC = "sync"  # stage of the passes that apply changes from other machines
 SHOWN = (Status.ACTIVE, Status.HELD)
 _VISIBLE = ("content", "category", "profile", "scope", "status", "pinned", "superseded_by", "resolved_by", "valid_until", "about")
 
-Place = tuple[int, int]  # the place of a line: the epoch of its file, and the pass
+Place = tuple[int, int]  # the epoch of a machine's file, and the number of the pass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SyncLine:
-    """The state of a ``memory`` after a change on a ``machine``, in a pass (``place``); ``person`` means that a person made it.
+    """The state of ``memory`` after a pass (``place``) on ``machine``. ``person`` means that a person made the change.
 
-    ``seen`` is how far the machine had read the files of others then; ``project`` is the name of the memory's project there.
+    ``seen`` says up to which place the machine had read each other machine's file by then. ``project`` is the name that the
+    memory's project has on the machine.
     """
 
     machine: str
@@ -41,23 +43,24 @@ class SyncLine:
     project: str = ""
 
     def is_known_to(self, other: "SyncLine") -> bool:
-        """True if the machine that wrote ``other`` could know this line."""
+        """True if the machine that wrote ``other`` may have known this line when it wrote it."""
         return self.place < other.place if self.machine == other.machine else self.place <= other.seen.get(self.machine, (0, 0))
 
     @property
     def words(self) -> str:
-        """The normal form of the words, for comparison."""
+        """The normal form of the memory's words."""
         return normal_form(self.memory.content)
 
     @property
     def held_id(self) -> str:
-        """The id under which its words are held if another line wins; it is the same on every machine."""
+        """The id of the held memory with this line's words, in case another line wins. It is the same on every machine."""
         return conflict_id(self.memory, of=self.memory.id)
 
 
 def settle_lines(lines: Iterable[SyncLine]) -> tuple[SyncLine, list[SyncLine]]:
-    """The winning line of a memory, and the lines with other words of a person that it did not replace: whoever wrote the winning
-    line had not seen them.
+    """The winning line among the lines of one memory, and the lines whose words must be held for review.
+
+    The latter have other words of a person, and the machine that wrote the later line had not seen them.
     """
     ordered = sorted(lines, key=lambda line: (line.person, line.at, line.machine, line.place))
     newest = [line for line in ordered if not any(map(line.is_known_to, ordered))]
@@ -74,7 +77,7 @@ def settle_lines(lines: Iterable[SyncLine]) -> tuple[SyncLine, list[SyncLine]]:
 
 
 def format_line(line: SyncLine, key: bytes) -> str:
-    """The signed text of a line."""
+    """A line as canonical JSON with its signature. ``key`` is the key that the machines share."""
     body = {
         "pass": line.place[1],
         "at": format_instant(line.at),
@@ -88,7 +91,7 @@ def format_line(line: SyncLine, key: bytes) -> str:
 
 
 def parse_line(machine: str, epoch: int, text: str, key: bytes) -> SyncLine:
-    """Parse a line in the file of a machine and epoch.
+    """Parse a line from the file that ``machine`` wrote in ``epoch``.
 
     Raises ValueError, KeyError, TypeError, AttributeError or RecursionError if it is invalid or signed with another key.
     """
@@ -112,13 +115,14 @@ def _sign(machine: str, epoch: int, body: Mapping[str, object], key: bytes) -> s
 
 
 def conflict_id(memory: Memory, *, of: str) -> str:
-    """The id under which a memory's words are held beside the memory with the id ``of``."""
+    """The id of the held memory that has the words of ``memory`` beside the memory with the id ``of``."""
     return digest(SYNC, of, memory.content, size=5)
 
 
 def changed_ids(operations: Iterable[Operation]) -> Iterator[str]:
-    """The ids of memories that operations change for other machines; counts (Reaffirm), requests (Anticipate) and day lines
-    (Reword) stay local.
+    """The ids of the memories whose shared state the operations change.
+
+    Confirmations (Reaffirm), requests (Anticipate) and day lines (Reword) are not shared with other machines.
     """
     for operation in operations:
         if not isinstance(operation, Reaffirm | Anticipate | Reword):
@@ -126,12 +130,12 @@ def changed_ids(operations: Iterable[Operation]) -> Iterator[str]:
 
 
 def looks_same(one: Memory, other: Memory) -> bool:
-    """True if two memories look the same to a person."""
+    """True if all visible fields of two memories are equal."""
     return all(getattr(one, name) == getattr(other, name) for name in _VISIBLE)
 
 
 def replace_memory(line: SyncLine, mine: Memory) -> Add:
-    """The operation that replaces a memory by another machine's state; its evidence and candidates here stay."""
+    """The operation that gives a memory the state in another machine's line. Its evidence and candidates on this machine stay."""
     value = replace(
         line.memory,
         candidates=mine.candidates,

@@ -1,8 +1,8 @@
-"""Syncs the memories of one person's machines without a server: each machine writes its changes to its own file in a synced folder.
+"""Sync the memories of one person's machines without a server. Each machine writes its changes to its own file in a synced folder.
 
-A line holds the state of a memory after a pass, and how far its machine had read the files of the others; it is signed with a key
-that the person's machines share (:mod:`kept.memories.sync_lines`). A forgotten memory is a line without words. While the server of
-a home cannot be reached, such lines are also saved in an outbox beside the store.
+A line has the state of a memory after a pass, and says how far its machine had read the other files. It is signed with a key that
+the person's machines share (:mod:`kept.memories.sync_lines`). The line of a forgotten memory has no words. If a home's store is on
+a server that cannot be reached, its changes are saved as such lines in an outbox file until the server is back.
 """
 
 import json
@@ -43,18 +43,18 @@ from kept.store.run_number import RunNumber
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
-_NOTE = SYNC  # name of the store's note with the key and the places read so far
-_AWAY = "away"  # machine name in lines of changes that were made here while the server could not be reached
-_FILE = compile_late(r"([a-z0-9-]{1,80})\.(\d{1,6})\b")  # the program that syncs the folder may append to the names of copies
+_NOTE = SYNC  # name of the note in the store with the key and the places read so far
+_AWAY = "away"  # machine name in the lines of the outbox
+_FILE = compile_late(r"([a-z0-9-]{1,80})\.(\d{1,6})\b")  # the program that syncs the folder may append text to the names of copies
 _OTHER = compile_late(r"[^a-z0-9]+")
 
 
 @dataclass(kw_only=True, slots=True)
 class SyncReport:
-    """The result of a sync: changes ``received`` and lines ``sent``, number of ``clashes`` held for review, and ``problems``.
+    """The result of a sync: ``received`` changes, ``sent`` lines, ``clashes`` held for review, and messages about ``problems``.
 
-    ``forgotten`` are memories that were forgotten on other machines and still exist here; ``said`` are words of forgotten memories
-    that have no memory here.
+    ``forgotten`` has the memories that were forgotten on other machines and still exist here. ``said`` has the words of forgotten
+    memories that do not exist here.
     """
 
     received: int = 0
@@ -67,7 +67,10 @@ class SyncReport:
 
 @dataclass(frozen=True, kw_only=True)
 class SyncFolder:
-    """The synced folder of the settings, seen from this machine. It is also the holder of the words in this machine's files."""
+    """The synced folder of the settings, as this machine uses it.
+
+    It is also the erasure holder of the files that this machine wrote.
+    """
 
     workspace: Workspace
     name: str = "the synced folder"
@@ -75,20 +78,23 @@ class SyncFolder:
 
     @property
     def folder(self) -> Path | None:
-        """The folder; None if the settings name none, or if this is a user's store of :mod:`kept.api`."""
+        """The path of the folder. None if the settings name none, or in the store of a :mod:`kept.api` user."""
         given = self.workspace.settings.sync.folder
         return Path(given).expanduser() if given and not self.workspace.paths.settings_folder else None
 
     @property
     def machine(self) -> str:
-        """The name of this store in the folder; it contains the host's name, so a copy on another machine has another name."""
+        """The name of this store in the folder.
+
+        It depends on the host's name, so that a copy of the store on another host has another name.
+        """
         node = platform.node()
         own = digest(self.workspace.store.key("machine").hex(), node, size=4)
         return f"{_OTHER.sub('-', node.lower()).strip('-')[:60] or 'machine'}-{own}"
 
     @property
     def code(self) -> str:
-        """The key that the person's machines share, as text; created here if none was given."""
+        """The key that the person's machines share, in hex. It is created if the store has none."""
         if not self._note().get("key"):
             self._save_note(key=self.workspace.store.key(SYNC).hex())
         return str(self._note()["key"])
@@ -98,13 +104,13 @@ class SyncFolder:
         return bytes.fromhex(self.code)
 
     def join(self, code: str) -> None:
-        """Use the key of the person's other machines. Raises UsageError if it is not a key."""
+        """Use the key of the person's other machines. Raises UsageError if ``code`` is not a key."""
         if not re.fullmatch("[0-9a-f]{64}", code):
             raise UsageError("this is not a key of `kept sync`", hint="copy the key that `kept sync --show-key` prints there")
         self._save_note(key=code)
 
     def seen(self) -> dict[str, Place]:
-        """The places up to which the files of other machines were read."""
+        """The place up to which each other machine's file has been read."""
         return {machine: (epoch, number) for machine, (epoch, number) in self._note().get("seen", {}).items()}
 
     def _note(self) -> dict[str, Any]:
@@ -114,10 +120,10 @@ class SyncFolder:
     def _save_note(self, **values: object) -> None:
         self.workspace.store.save_note(_NOTE, to_canonical_json(self._note() | values))
 
-    # The files
+    # Files
 
     def _paths(self) -> dict[str, list[tuple[int, Path]]]:
-        """The files of each machine, by epoch."""
+        """The files of each machine with their epochs, by machine name."""
         found: dict[str, list[tuple[int, Path]]] = {}
         for path in sorted(self.folder.iterdir()) if self.folder else ():
             if path.suffix == ".jsonl" and (match := _FILE.match(path.name)) and path.is_file() and not path.is_symlink():
@@ -125,7 +131,7 @@ class SyncFolder:
         return found
 
     def _read(self, machine: str, epoch: int, path: Path, wrong: list[str]) -> Iterator[tuple[SyncLine, str]]:
-        """The lines of a file with their texts, without an incomplete last one; each bad line adds the file's name to ``wrong``."""
+        """The complete lines of a file, parsed and as text. For each invalid line, the file's name is appended to ``wrong``."""
         key = self._key
         for text in files.read_text(path).split("\n")[:-1]:
             try:
@@ -156,10 +162,10 @@ class SyncFolder:
         epoch, path = max(self._paths().get(machine, []), default=(1, self.folder / f"{machine}.1.jsonl"))
         content = files.read_file(path)
         written = [line for line, _ in self._read(machine, epoch, path, wrong)]
-        if wrong:  # the shared key changed since
+        if wrong:  # the shared key was changed, so the whole file is written anew
             written, content = [], replace(content, data=b"")
         elif written and [pass_.recorded_at for pass_ in log.passes([written[-1].place[1]])] != [written[-1].at]:
-            epoch, written = epoch + 1, []  # a backup was restored
+            epoch, written = epoch + 1, []  # the store was restored from a backup, so its passes have other numbers
             path = self.folder / f"{machine}.{epoch}.jsonl"
             content = files.read_file(path)
         sent = {line.memory.id: line.memory for line in written}
@@ -171,10 +177,9 @@ class SyncFolder:
         return len(lines)
 
     def _lines_after(self, after: int, epoch: int, said: Mapping[str, Memory], seen: Mapping[str, Place]) -> list[SyncLine]:
-        """The lines for memories that changed here after the pass number ``after``, in the order of the passes, with their present
-        state.
+        """The present state of each memory that changed here after the pass ``after``, as lines in the order of the passes.
 
-        If no person changed a memory, it is left out unless its state differs from its last line in ``said``.
+        A memory that no person changed is omitted if its state is the same as in its last line, which ``said`` has by memory id.
         """
         log, changes = self.workspace.store.log, dict[str, tuple[Pass, bool]]()
         for pass_ in log.passes_after(after):
@@ -200,14 +205,17 @@ class SyncFolder:
                 )
         return sorted(lines, key=lambda line: line.place)
 
-    # A time without the server
+    # The outbox, for a time without the server
 
     @property
     def _outbox(self) -> Path:
         return self.workspace.paths.state / "outbox.jsonl"
 
     def save_outbox(self, after: int) -> None:
-        """Save the changes made here after a pass in a file beside the store, for :meth:`apply_outbox`. Needs no server."""
+        """Save the changes made here after the pass ``after`` in the outbox file. Needs no server.
+
+        :meth:`apply_outbox` reads the file.
+        """
         seen = {self.machine: (1, after)}
         path, content = self._outbox, files.read_file(self._outbox)
         earlier = [text for line, text in self._read(_AWAY, 1, path, []) if line.seen != seen]
@@ -216,7 +224,10 @@ class SyncFolder:
         files.write_if_unchanged(path, data, expect=content.stamp, root=path.parent)
 
     def apply_outbox(self, run: RunNumber) -> SyncReport:
-        """Apply the saved changes to the store like those of another machine, which sends them to the server. Raises StoreError."""
+        """Apply the changes in the outbox to the store on the server, as if another machine had made them. Then delete the outbox.
+
+        Does nothing while the server cannot be reached. Raises StoreError.
+        """
         report, content = SyncReport(), files.read_file(self._outbox)
         if content.data and self.workspace.store.away_since is None:
             with self.workspace.store.transaction():
@@ -226,7 +237,11 @@ class SyncFolder:
         return report
 
     def _last_line(self, number: str) -> Iterator[SyncLine]:
-        """The present state of a memory here, as a line of its last pass; machines of one server have the same pass numbers."""
+        """The present state of a memory as a line; none if no pass changed it.
+
+        The place of the line is the last pass that changed it. Places can be compared with those in the outbox, because all
+        machines of a server have the same pass numbers.
+        """
         log, memory = self.workspace.store.log, self._find(number)
         history = [pass_ for pass_, operation in log.operations_on(number) if number in changed_ids((operation,))]
         ids = {pass_.id for pass_ in history}
@@ -239,14 +254,17 @@ class SyncFolder:
     # Receiving
 
     def pull(self, run: RunNumber) -> SyncReport:
-        """Apply what other machines wrote since their files were last read, in one transaction. Raises StoreError."""
+        """Apply the lines that other machines added since the last call, in one transaction. Raises StoreError.
+
+        If the folder cannot be used, nothing is applied, and the report says why.
+        """
         report, wrong = SyncReport(), list[str]()
         if self.folder is None:
             return report
         if not self.folder.is_dir():
             return SyncReport(problems=(f"the synced folder {self.folder} is not there",))
         try:
-            report.sent = self.push()  # before reading, so that these lines do not claim knowledge of what comes now
+            report.sent = self.push()  # sent first, because these lines must not claim to have seen the lines that are read next
             lines, seen = self._all_lines(wrong), self.seen()
         except (KeptError, OSError) as error:
             return SyncReport(problems=(f"the synced folder cannot be used: {error}",))
@@ -269,7 +287,7 @@ class SyncFolder:
         if gone:
             self.erase(ErasureWords(sentences=(), memories=frozenset(gone)))
         here = [store.log.memory(number) for number in sorted(gone)]
-        if gone & {line.memory.id for line in fresh}:  # clashes held beside them are other wordings of the same memories
+        if gone & {line.memory.id for line in fresh}:  # the memories held beside them are other wordings of the forgotten ones
             here += [each for each in store.log.memories() if each.id == conflict_id(each, of=each.superseded_by)]
         report.forgotten = tuple(
             memory for memory in here if memory and memory.content and {memory.id, memory.superseded_by} & gone
@@ -281,7 +299,7 @@ class SyncFolder:
         return report
 
     def _find(self, number: str) -> Memory | None:
-        """A memory as it is here; if its addition was undone, as retired."""
+        """A memory as it is on this machine. If its addition was undone, it is returned as retired. None if it never existed."""
         log = self.workspace.store.log
         added = [operation.value for _, operation in log.operations_on(number) if isinstance(operation, Add)]
         return log.memory(number) or (replace(added[-1], status=Status.RETIRED) if added else None)
@@ -289,7 +307,10 @@ class SyncFolder:
     def _settle(
         self, lines: Sequence[SyncLine], run: RunNumber, report: SyncReport, ids_with_lines: Container[str] = frozenset()
     ) -> None:
-        """Bring a memory to the state of its lines, and hold clashing words beside it, unless ``ids_with_lines`` names them."""
+        """Give a memory the state of its winning line, and hold clashing words beside it as memories of their own.
+
+        A clash is skipped if its id is in ``ids_with_lines``, because that memory has lines of its own.
+        """
         log, (line, waiting) = self.workspace.store.log, settle_lines(lines)
         theirs, mine = line.memory, self._find(line.memory.id)
         change, stage = None, SYNC
@@ -297,14 +318,14 @@ class SyncFolder:
             value = replace(theirs, candidates=(), owned=theirs.status is Status.ACTIVE, trigger=IMPORTED)
             known, key = log.forgotten_fingerprints(), self.workspace.store.key("forget")
             if known and is_known_statement(theirs.content, known, key):
-                value, stage = erase_content(value), FORGOTTEN  # passed on as forgotten, so that it is forgotten there too
+                value, stage = erase_content(value), FORGOTTEN  # passed on as forgotten, so that the other machines forget it too
             if value.content or not line.person:
                 change = Add(memory=value.id, at=value.last_seen, reason=value.reason or f"told on {line.machine}", value=value)
         elif (
             mine
             and mine.content
             and not looks_same(mine, theirs)
-            # Rules on another machine do not change a memory that is based on a conversation on this machine.
+            # Rules on another machine do not change a memory whose conversation is on this machine.
             and (line.person or (line.machine != self.machine and (mine.owned or not mine.candidates)))
         ):
             change = replace_memory(line, mine)
@@ -321,14 +342,15 @@ class SyncFolder:
                 clash = hold_conflict(each.held_id, theirs, words, each.at, path=each.machine)
                 self._commit(run, clash, subject=each.machine)
                 report.clashes += 1
-            elif held and held.status is Status.HELD:  # its words are the memory's words again
+            elif held and held.status is Status.HELD:  # the memory has these words again
                 self._commit(run, Retire(memory=held.id, at=held.last_seen, reason=SYNC), subject=each.machine)
 
     def _join_same(self, numbers: Container[str], run: RunNumber) -> None:
-        """Merge each of the memories ``numbers`` with another memory that says the same, if there is one."""
+        """Merge each memory of ``numbers`` with the memories that say the same."""
         log, groups = self.workspace.store.log, dict[tuple[str, ...], list[Memory]]()
         for memory in log.memories() if numbers else ():
-            if memory.status in SHOWN and not memory.superseded_by:  # a memory held beside another one is not a duplicate
+            # not a duplicate: it may contradict another one
+            if memory.status in SHOWN and not memory.superseded_by:
                 groups.setdefault((memory.profile, memory.scope, normal_form(memory.content)), []).append(memory)
         for same in groups.values():
             if len(same) > 1 and any(memory.id in numbers for memory in same):
@@ -340,7 +362,10 @@ class SyncFolder:
                 self._commit(run, merge, subject=winner.id, stage="join")
 
     def _commit(self, run: RunNumber, operation: Operation, *, subject: str, person: bool = False, stage: str = SYNC) -> None:
-        """Commit an operation that follows from other machines' lines; except for a join it is not sent as a change of this one."""
+        """Commit an operation that results from the lines of other machines.
+
+        In the stage ``SYNC``, it is not sent as a change of this machine.
+        """
         self.workspace.store.log.commit(
             Draft(
                 run=run(),
@@ -352,16 +377,19 @@ class SyncFolder:
             )
         )
 
-    # Words
+    # Erasure
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """The lines in this machine's files that hold the words."""
+        """The lines in this machine's files that contain the words."""
         for path, line, text in self._own_lines():
             if _holds(words, line, text):
                 yield ErasureMatch(holder=self.name, where=str(path), text=words.excerpt(line.memory.content))
 
     def erase(self, words: ErasureWords) -> int:
-        """Remove the words from this machine's files; the fact that a memory was forgotten stays. Raises KeptError."""
+        """Erase the words in this machine's files. The lines that say that a memory was forgotten stay.
+
+        Returns the number of changed lines. Raises KeptError.
+        """
         lines = [(path, line, text, _holds(words, line, text)) for path, line, text in self._own_lines()]
         for path in {path for path, _, _, held in lines if held}:
             stamp = files.read_file(path).stamp
@@ -370,7 +398,10 @@ class SyncFolder:
         return sum(held for _, _, _, held in lines)
 
     def _without(self, words: ErasureWords, line: SyncLine) -> str:
-        """A line's replacement: the memory's present state, from which other machines continue; empty if that holds the words."""
+        """The line that replaces ``line``: it has the present state of its memory, so that other machines get that state.
+
+        Empty if the present state still contains the words.
+        """
         if line.memory.id in words.memories:
             return format_line(replace(line, memory=erase_content(line.memory)), self._key)
         now = self._find(line.memory.id) or line.memory

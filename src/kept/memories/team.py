@@ -1,8 +1,8 @@
 """Teams: people share memories of a common project through the server of their stores.
 
-A memory is shared according to its owner's settings, and withdrawn as soon as it is no longer active. Lines of others stay on the
-server: they are not written to files or shown to agents. A line that a person accepts becomes their own memory; a line that may
-contradict a memory here is held for review.
+The owner's settings decide which memories are shared. A memory is withdrawn when it is no longer active. The lines of other people
+stay on the server: kept does not write them to files or show them to agents. If a person accepts a line, it becomes their own
+memory. A line that may contradict a memory here is held for review.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TeamFact:
-    """A fact that a team shares: its words, the people who share it (each with the quote they allow others to read), and whether it
-    is remembered here (``known``).
+    """A fact that a team shares. ``witnesses`` are the lines of the people who share it, each with a quote if its owner allows it.
+
+    ``known`` means that a memory of this store already says the same.
     """
 
     id: str
@@ -52,9 +53,9 @@ class TeamFact:
 
 
 def share_project(workspace: Workspace, project: str, team: str, *, what: str, quotes: bool) -> ShareSettings:
-    """Share a project with a team from now on, or change the kind of lines that are shared, and send them.
+    """Share a project with a team, or change what is shared of it. Sends the lines at once.
 
-    Raises UsageError for an unknown project, ConfigError, StoreError if the server does not allow it.
+    Raises UsageError if the team belongs to another project, ConfigError, and StoreError if the server refuses.
     """
     share = check_share(ShareSettings(project=workspace.find_scope(project), team=team, what=what, quotes=quotes), "--what")
     if any(each.team == team and each.project != share.project for each in _list_shares(workspace)):
@@ -68,7 +69,10 @@ def share_project(workspace: Workspace, project: str, team: str, *, what: str, q
 
 
 def leave_team(workspace: Workspace, project: str) -> tuple[ShareSettings, ...]:
-    """Withdraw the shared lines of a project and stop sharing it. Raises UsageError if it is not shared, StoreError."""
+    """Withdraw the shared lines of a project and stop sharing it. Returns the removed settings.
+
+    Raises UsageError if the project is not shared, StoreError.
+    """
     scope = workspace.find_scope(project)
     left = tuple(share for share in _list_shares(workspace) if share.project == scope)
     if not left:
@@ -83,8 +87,10 @@ def leave_team(workspace: Workspace, project: str) -> tuple[ShareSettings, ...]:
 
 
 def update_teams(workspace: Workspace, run: RunNumber) -> tuple[str, ...]:
-    """Update what is shared with each team. Hold the lines of others that may contradict memories here, and forget those that they
-    share no more. Returns the problems.
+    """Send this person's current lines to each team, and compare the lines of others with the memories here.
+
+    Lines of others that may contradict a memory here are held. Those that are no longer shared are forgotten. Returns messages
+    about teams that could not be updated.
     """
     problems, still_shared, unread = [], set[str](), set[str]()
     for share in _list_shares(workspace):
@@ -107,19 +113,23 @@ def update_teams(workspace: Workspace, run: RunNumber) -> tuple[str, ...]:
 
 
 def _hold_contradictions(workspace: Workspace, run: RunNumber, share: ShareSettings, lines: Sequence[SharedLine]) -> Iterator[str]:
-    """Hold lines of others beside the active memories that they may contradict, whichever is the later; yields their ids."""
+    """Hold each line of others that may contradict an active memory of the project, no matter which is the later.
+
+    Yields the ids of the held memories.
+    """
     log, now = workspace.store.log, workspace.clock()
     mine = [each for each in log.memories() if each.scope == share.project and each.status_at(now) is Status.ACTIVE]
     texts = [*(memory.content for memory in mine), *(line.content for line in lines)]
     sayings = [parse_value_statement(text, parse_statement(text)) for text in texts]
-    both = [*sayings, *sayings[: len(mine)]]  # own statements before and after those of others: both orders are compared
+    # own statements are before and after those of others, so that both orders are compared
+    both = [*sayings, *sayings[: len(mine)]]
     for one, other, _ in find_value_pairs(both) if lines else ():
         at, place = sorted((one % len(texts), other % len(texts)))
         if at < len(mine) <= place:
             memory, line = mine[at], lines[place - len(mine)]
             number = digest(TEAM, share.team, line.owner, line.content, size=5)
             if log.memory(number) is None:
-                with suppress(UsageError):  # words that no memory can have
+                with suppress(UsageError):  # the text cannot be the text of a memory
                     content = clean_memory_text(workspace, line.content)
                     _commit(workspace, run, hold_conflict(number, memory, content, now, path=_place(share), by=line.owner))
             yield number
@@ -136,7 +146,7 @@ def _commit(workspace: Workspace, run: RunNumber, operation: Operation) -> Pass:
 
 
 def list_team_facts(workspace: Workspace) -> tuple[TeamFact, ...]:
-    """The facts that the teams of the settings share; equal words of several people are one fact with several witnesses.
+    """The facts that the teams in the settings share. Lines with equal words form one fact with several witnesses.
 
     Raises StoreError.
     """
@@ -149,7 +159,7 @@ def list_team_facts(workspace: Workspace) -> tuple[TeamFact, ...]:
 
 
 def accept_fact(workspace: Workspace, number: str, *, agent: bool = False) -> Memory:
-    """Remember a fact of others as one's own memory; it is held if an ``agent`` accepts it. Raises UsageError, StoreError."""
+    """Add a fact of a team as a memory of this person. It is held if an ``agent`` accepts it. Raises UsageError, StoreError."""
     known = {fact.id: fact for fact in list_team_facts(workspace)}
     fact = find_by_prefix(known, number, f"no team shares a line with the id {number!r}", "see `kept team` for ids")
     category = fact.category if workspace.profile.category(fact.category) else workspace.profile.categories[0].id
@@ -163,20 +173,20 @@ def accept_fact(workspace: Workspace, number: str, *, agent: bool = False) -> Me
 
 @dataclass(frozen=True, kw_only=True)
 class SharedLines:
-    """The lines that this person shares with teams, as a holder of words."""
+    """The erasure holder of the lines that this person shares with teams."""
 
     workspace: Workspace
     name: str = "lines shared with teams"
     claims: tuple[str, ...] = ()
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """The lines that hold the words."""
+        """The lines that contain the words."""
         for share, line in self._own_lines():
             if _holds(words, line):
                 yield ErasureMatch(holder=self.name, where=share.team, text=words.excerpt(f"{line.content} {line.quote}"))
 
     def erase(self, words: ErasureWords) -> int:
-        """Withdraw the lines that hold the words. Raises StoreError."""
+        """Withdraw the lines that contain the words. Returns their number. Raises StoreError."""
         found = 0
         for share in _list_shares(self.workspace):
             lines = [line for each, line in self._own_lines() if each == share]
@@ -200,7 +210,7 @@ def _holds(words: ErasureWords, line: SharedLine) -> bool:
 
 
 def _list_shares(workspace: Workspace) -> tuple[ShareSettings, ...]:
-    """The shares in the settings; none for a user's store of :mod:`kept.api`, which uses the settings of another home."""
+    """The shares in the settings. Empty in the store of a :mod:`kept.api` user, because it has the settings of another home."""
     return () if workspace.paths.settings_folder else workspace.settings.share
 
 
@@ -211,7 +221,10 @@ def _connect(workspace: Workspace) -> "closing[PostgresServer]":
 
 
 def _lines_to_share(workspace: Workspace, share: ShareSettings) -> Sequence[SharedLine]:
-    """The lines to share: the project's active memories that the person decided on, and with ``certain`` those from their words."""
+    """The lines to share: the active memories of the project that the person decided on.
+
+    If ``share.what`` is ``certain``, memories from the person's own words are also shared. If it is ``nothing``, no line is.
+    """
     if share.what == "nothing" or share.project == USER_SCOPE:
         return ()
     now = workspace.clock()

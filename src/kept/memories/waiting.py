@@ -1,8 +1,8 @@
-"""The review queue: held memories and wishes that were said once, ranked by a score.
+"""The review queue: held memories and wishes that were said once, ordered by score.
 
-The ranking is computed each time; only the counts are cached (``COUNTS``). A wish that was said once is not a memory. If a person
-approves it, it becomes one with its evidence (:func:`kept.memories.person.accept_refused`); if they reject it, it is not shown
-again.
+The order is computed on each call; only the counts are cached (``COUNTS``). A wish said once is a candidate, not a memory. If a
+person approves it, it becomes a memory with its evidence (:func:`kept.memories.person.accept_refused`). If they reject it, it is
+not shown again.
 """
 
 import json
@@ -43,22 +43,23 @@ from kept.workspace import Workspace
 if TYPE_CHECKING:
     from kept.extraction.score import Score
 
-BEST = 10  # show at most this many proposals per project and day
-_RUNS = 1_000  # look for the decisions of today in at most this many of the last runs
-_DECISIONS = frozenset({"approve", "reject", "past", "admit"})  # commands of a person's runs that decide on proposals
-COUNTS = "held.json"  # cache of the counts, below the state folder: counting takes longer than the rest of a status
+BEST = 10  # maximum number of proposals shown for each project and day
+_RUNS = 1_000  # maximum number of latest runs searched for the decisions of today
+_DECISIONS = frozenset({"approve", "reject", "past", "admit"})  # commands with which a person decides on proposals
+COUNTS = "held.json"  # cache file in the state folder, because counting takes longer than the rest of `kept status`
 JUDGED = "judged.jsonl"
-_SHARED_WORDS = 3  # two sentences about one thing share at least this many words
-_LONG_WORD = 6  # and at least two words of at least this many letters
-_SHARED_SHARE = 0.4  # and at least this share of the shorter one's words
+_SHARED_WORDS = 3  # words that two sentences about the same thing must share
+_LONG_WORD = 6  # letters of a long word; the sentences must share two of these
+_SHARED_SHARE = 0.4  # share of the shorter sentence's words that must be shared
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PendingProposal:
     """A pending proposal as a memory. ``stored`` means that the store has it as a held memory.
 
-    ``rank`` is its place among the ``of`` proposals of its scope; ``decided`` is how many of that scope a person decided on today.
-    Proposals that may contradict something said later come first, newest first; those that are probably wrong come last.
+    ``rank`` is its place (from 1) among the ``of`` proposals of its scope. ``decided`` is the number of proposals of this scope
+    that a person decided on today. Proposals that may contradict something said later come first, the newest first. Those that are
+    probably wrong come last.
     """
 
     memory: Memory
@@ -70,10 +71,14 @@ class PendingProposal:
 
 
 def list_pending_proposals(workspace: Workspace) -> tuple[PendingProposal, ...]:
-    """All pending proposals by scope; both scopes and proposals are ordered best first. Raises StoreError, DamagedError."""
-    from kept.extraction.score import compute_features, score  # noqa: PLC0415 - its word lists are slow to load, and counts are cached
+    """All pending proposals, grouped by scope. The scopes and the proposals of each are sorted best first.
 
-    stamp = _stamp_store(workspace)  # before reading: counts that another process changes meanwhile must not be cached
+    Raises StoreError, DamagedError.
+    """
+    from kept.extraction.score import compute_features, score  # noqa: PLC0415 - slow to load, and not needed for cached counts
+
+    # taken before reading, so that counts are not cached if another process changes the store meanwhile
+    stamp = _stamp_store(workspace)
     pool: dict[str, list[tuple[Memory, bool, Score]]] = defaultdict(list)
     for memory, stored in collect_pending(workspace):
         pool[memory.scope].append((memory, stored, score(compute_features(memory.content, trigger=memory.trigger))))
@@ -90,7 +95,7 @@ def list_pending_proposals(workspace: Workspace) -> tuple[PendingProposal, ...]:
     return proposals
 
 
-# The explanation of each reason for a refusal that does not explain itself.
+# Explanations of the refusal reasons that are not clear by themselves.
 REFUSALS: Mapping[str, str] = {
     "forgotten": "You forgot it.",
     "forgotten words": "It rests on words that you forgot.",
@@ -111,24 +116,25 @@ REFUSALS: Mapping[str, str] = {
 
 
 def list_refused(workspace: Workspace) -> tuple[CandidateVerdict, ...]:
-    """The refused candidates with their reasons, except wishes said once, which are pending instead. Raises StoreError."""
+    """The refused candidates with their verdicts, except wishes said once, which are pending. Raises StoreError."""
     return tuple(each.judged for each in workspace.store.log.refused() if each.judged.candidate.content and not _is_wish(each))
 
 
 def best_of_each_scope(proposals: Sequence[PendingProposal]) -> tuple[PendingProposal, ...]:
-    """The best proposals of each scope: at most ``BEST`` a day, decided ones included, and none that is more likely wrong than
-    right.
+    """The proposals to show today: the first of each scope that are probably right.
+
+    At most ``BEST`` for each scope, including those that were decided today.
     """
     return tuple(item for item in proposals if item.rank + item.decided <= BEST and _is_likely(item.memory, item.score))
 
 
 def best_of_all(proposals: Sequence[PendingProposal], most: int) -> tuple[PendingProposal, ...]:
-    """The ``most`` best proposals of all scopes together."""
+    """The best ``most`` proposals of all scopes."""
     return tuple(sorted(proposals, key=lambda item: _review_order((item.memory, item.stored, item.score)))[:most])
 
 
 def _count_decided_today(workspace: Workspace) -> Counter[str]:
-    """The number of proposals that a person decided on today, by scope; undone decisions do not count."""
+    """The number of proposals that a person decided on today, by scope. Undone decisions do not count."""
     start, _ = workspace.day_bounds(workspace.clock().astimezone(workspace.zone).date())
     runs = {run.id for run in workspace.store.log.runs(_RUNS) if run.started_at >= start and run.command in _DECISIONS}
     if not runs:
@@ -141,7 +147,7 @@ def _count_decided_today(workspace: Workspace) -> Counter[str]:
 
 
 def count_pending_proposals(workspace: Workspace) -> tuple[int, int]:
-    """The number of pending proposals, and of the best ones that would be shown; cached as long as the store does not change."""
+    """The number of all pending proposals, and of those in :func:`best_of_each_scope`. Cached until the store changes."""
     with suppress(ValueError):
         stamp, every, best = json.loads(files.read_file(workspace.paths.state / COUNTS).data or b"[]")
         if stamp == _stamp_store(workspace):
@@ -151,7 +157,10 @@ def count_pending_proposals(workspace: Workspace) -> tuple[int, int]:
 
 
 def _stamp_store(workspace: Workspace) -> list[int | str]:
-    """A stamp that changes with the store, with kept's code and with the day, because proposals may expire."""
+    """A value that changes with the store, with this module's file, and with the day, because proposals may expire.
+
+    Empty if the store is not a file.
+    """
     with suppress(OSError):
         store, own = workspace.paths.store.stat(), Path(__file__).stat()
         today = format_day(workspace.clock(), workspace.zone)
@@ -165,16 +174,16 @@ def _save_counts(workspace: Workspace, stamp: list[int | str], proposals: Sequen
     before = files.read_file(path)
     data = json.dumps([stamp, len(proposals), len(best_of_each_scope(proposals))]).encode()
     if stamp and data != before.data:
-        with suppress(KeptError):  # without the cache, the next call counts again
+        with suppress(KeptError):  # if it is not written, the next call counts again
             files.write_if_unchanged(path, data, expect=before.stamp, root=workspace.paths.root)
 
 
 def _is_likely(memory: Memory, value: "Score") -> bool:
     """True if a proposal is worth a person's time.
 
-    The score only judges a person's sentences that rules chose; those that the person may not state are not worth it. Proposals of
-    agents and models are, unless the model did not pass its trial. Statements that only matter for the current task, or are too
-    short, are not. Proposals that may contradict something later always are.
+    A proposal that may contradict something said later always is. A statement that only matters for the current task or is too
+    short is not, nor is one of a model that failed its trial. A sentence that a rule found is worth it if its score is high enough,
+    its form does not speak against it (``UNSTATED``), and it stands alone. All other proposals of agents and models are worth it.
     """
     if memory.superseded_by or memory.reason.endswith((PASSING, SHORT, UNTRIED, PLANTED, REDACTED)):
         return bool(memory.superseded_by)
@@ -183,8 +192,10 @@ def _is_likely(memory: Memory, value: "Score") -> bool:
 
 
 def describe_set_aside(reasons: Mapping[str, int], most: int | None = 3) -> str:
-    """A text with the number of wishes said once, which are pending, and of refused candidates, with their ``most`` frequent
-    reasons (None: all). A single reason has no number. Empty if there are none.
+    """A text with the number of wishes said once, and the number of refused candidates with their ``most`` frequent reasons (None:
+    all).
+
+    If there is only one reason, it has no number. Empty if there are neither wishes nor refused candidates.
     """
     refused = Counter({reason: count for reason, count in reasons.items() if count and reason != SAID_ONCE})
     why = ", ".join(f"{count:,} {reason}" if len(refused) > 1 else reason for reason, count in refused.most_common(most))
@@ -194,19 +205,19 @@ def describe_set_aside(reasons: Mapping[str, int], most: int | None = 3) -> str:
 
 
 def find_pending_wish(workspace: Workspace, number: str) -> Memory:
-    """The wish said once that has this id, or a beginning of it, as the memory it would become. Raises MissingError."""
+    """The wish said once whose id is ``number`` or begins with it, as the memory that it would become. Raises MissingError."""
     wishes = [memory for memory, stored in collect_pending(workspace) if not stored]
     by_id = {item: memory for memory in wishes for item in (memory.id, *memory.candidates)}
     return find_by_prefix(by_id, number, f"no held proposal has the id {number!r}", "see `kept review --all` for ids")
 
 
 def accepted_memory_id(candidate: str) -> str:
-    """The id of the memory that a refused candidate becomes when a person decides on it."""
+    """The id of the memory that a refused candidate becomes when a person accepts or rejects it."""
     return digest("admitted", candidate, size=5)
 
 
 def find_refused(workspace: Workspace, number: str) -> CandidateVerdict:
-    """The candidate that was refused and has this id, or a beginning of it. Raises MissingError."""
+    """The refused candidate whose id is ``number`` or begins with it. Raises MissingError."""
     refused = {proposal.judged.candidate.id: proposal.judged for proposal in workspace.store.log.refused()}
     by_id = refused | {accepted_memory_id(candidate): judged for candidate, judged in refused.items()}
     return find_by_prefix(by_id, number, f"no refused proposal has the id {number!r}", "see `kept list --refused`")
@@ -220,15 +231,17 @@ def _review_order(member: "tuple[Memory, bool, Score]") -> tuple[bool, bool, flo
 
 
 def find_later_contradiction(workspace: Workspace, memory: Memory) -> Memory | None:
-    """The later memory that a held memory may contradict; None if it is held for another reason. Raises StoreError."""
+    """The later memory that a held memory may contradict. None if it is held for another reason. Raises StoreError."""
     return workspace.store.log.memory(memory.superseded_by) if memory.status is Status.HELD and memory.superseded_by else None
 
 
 def find_newer(workspace: Workspace, memories: Iterable[Memory]) -> Mapping[str, Memory]:
-    """For held memories, by id, an active memory that was said later: one that it may contradict, else the most similar one of its
-    project. It is shown to the person and decides nothing. Raises StoreError.
+    """For each held memory, a later active memory that may replace it, by the held memory's id. Raises StoreError.
+
+    It is the memory that the held one may contradict, else the most similar one of the same profile and scope. It is only shown to
+    the person.
     """
-    from kept.extraction.rules.passages import content_words  # noqa: PLC0415 - as above
+    from kept.extraction.rules.passages import content_words  # noqa: PLC0415 - its word lists are slow to load
 
     found, now = {}, workspace.clock()
     for group, members in groupby(sorted(memories, key=_group_of), key=_group_of):
@@ -255,8 +268,9 @@ def _group_of(memory: Memory) -> tuple[str, str]:
 
 
 def collect_pending(workspace: Workspace) -> list[tuple[Memory, bool]]:
-    """The held memories, and those wishes said once that no memory repeats or is based on. The bool is True if the store has it as
-    a memory. Each wording of a scope appears once. Raises StoreError.
+    """The held memories (True) and the wishes said once as memories (False). Raises StoreError.
+
+    A wish is omitted if a memory is based on it or says the same, or if an earlier wish of the same scope does.
     """
     now = workspace.clock()
     pool = [(memory, True) for memory in workspace.store.log.held() if memory.content and memory.status_at(now) is Status.HELD]
@@ -286,19 +300,19 @@ def _proposal_order(proposal: Proposal) -> tuple[str, str]:
 
 
 def _is_wish(proposal: Proposal) -> bool:
-    """True for a wish said once that has enough content words to be understood by itself."""
+    """True if a proposal is a wish said once that has enough content words to stand alone."""
     verdict = proposal.judged.verdict
     return isinstance(verdict, Refused) and verdict.reason == SAID_ONCE and _stands_alone(proposal.judged.candidate.content)
 
 
 def _stands_alone(words: str) -> bool:
-    from kept.extraction.rules.passages import LEAST, count_content_words  # noqa: PLC0415 - its patterns take long to compile
+    from kept.extraction.rules.passages import LEAST, count_content_words  # noqa: PLC0415 - compiling its patterns is slow
 
     return count_content_words(words) >= LEAST
 
 
 def to_held_memory(candidate: Candidate) -> Memory:
-    """A candidate as the held memory that it would become; it is not stored."""
+    """Convert a candidate to the held memory that it would become. The memory is not stored."""
     return Memory(
         id=candidate.id,
         profile=candidate.profile,
@@ -323,12 +337,12 @@ def to_held_memory(candidate: Candidate) -> Memory:
 
 
 def record_judgement(workspace: Workspace, memory: Memory, reason: str, *, again: bool = False) -> None:
-    """Record why a person calls a memory wrong, with the terms of its score; an empty ``reason`` means that they no longer do.
+    """Record in ``judged.jsonl`` why a person calls a memory wrong, with the terms of its score. An empty ``reason`` withdraws it.
 
-    With ``again``, it is recorded only if there was a reason before. The file stays on this machine; ``benchmarks/train_score.py``
-    learns from it. Raises KeptError.
+    ``again`` means that it is recorded only if the file already has an entry for the memory. The file stays on this machine.
+    ``benchmarks/train_score.py`` trains the score with it. Raises KeptError.
     """
-    from kept.core.invisible import strip_invisible  # noqa: PLC0415 - counting what is held needs none of it
+    from kept.core.invisible import strip_invisible  # noqa: PLC0415 - counting proposals does not need it
     from kept.core.redact import redact  # noqa: PLC0415 - as above
     from kept.extraction.score import compute_features, score  # noqa: PLC0415 - as above
 
