@@ -1,8 +1,8 @@
 """Clean an event: remove invisible text, binary data, secrets, and the bulk of tool output.
 
-The whole text is stripped of invisible characters, kept's own blocks, blobs and secrets before anything is truncated, so that no
-secret is cut in half. Text of people and assistants stays whole up to a generous limit. Of a tool's output the beginning, the end
-and the lines about errors stay. The redactor finds secrets; this module adds the forms of a password that is a whole prompt.
+Invisible characters, kept's own blocks, blobs and secrets are removed from the whole text before it is truncated, so that no secret
+is cut in half. Text of people and assistants is truncated only above a high limit. A tool's output keeps its beginning, its end and
+its lines about errors. The redactor finds secrets. This module also recognizes prompts that consist only of a password.
 """
 
 import re
@@ -29,10 +29,12 @@ Redact = Callable[[str], RedactionResult]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """Limits in characters: ``said`` for prompts and responses, ``injected`` for injected text, ``output`` for a call and for the
-    output of a tool that failed or does not give its status, ``passed`` for the output of one that succeeded, ``dump`` for a file
-    that a tool showed, ``errors`` for the lines about errors in an output, ``target`` and ``detail`` for what a call
-    acts on and its arguments, ``place`` for a path, a branch or a tool's name.
+    """Limits in characters.
+
+    ``said`` is for prompts and responses, ``injected`` for injected text. ``output`` is for a call, and for the output of a tool
+    that failed or does not report its status. ``passed`` is for the output of a tool that succeeded, ``dump`` for a file that a
+    tool showed, ``errors`` for the lines about errors in an output. ``target`` is for what a call acts on, ``detail`` for its
+    arguments, ``place`` for a path, a branch or a tool's name.
     """
 
     said: int = 32_000
@@ -49,8 +51,8 @@ class Limits:
 class CleanedEvent(NamedTuple):
     """The cleaned event, the number of removed bytes (UTF-8) by reason, and the number of secrets found.
 
-    The sum of ``removed`` is the event's reduction; ``removed["secrets"]`` is negative if the marks are longer than what they
-    replace.
+    The sum of ``removed`` is the difference in size. ``removed["secrets"]`` is negative if the redaction marks are longer than the
+    secrets.
     """
 
     event: Event
@@ -59,7 +61,9 @@ class CleanedEvent(NamedTuple):
 
 
 def clean_all(events: Iterable[Event], *, redact: Redact, limits: Limits) -> Iterator[CleanedEvent]:
-    """Clean the events of a file. A prompt is cleaned with the assistant's previous text in its session, which it may answer."""
+    """Yield the cleaned events of a file. A prompt may answer the assistant's previous text in its session, so that is
+    considered.
+    """
     said: dict[str, str] = {}
     for event in events:
         cleaned = clean(event, redact=redact, limits=limits, said=said.get(event.session, ""))
@@ -69,8 +73,9 @@ def clean_all(events: Iterable[Event], *, redact: Redact, limits: Limits) -> Ite
 
 
 def clean(event: Event, *, redact: Redact, limits: Limits, said: str = "") -> CleanedEvent:
-    """Return the event as it may be stored and shown to a model; ``said`` is the cleaned text that a prompt may answer. Pure;
-    cleaning a clean event changes nothing.
+    """Clean an event so that it may be stored and shown to a model. ``said`` is the cleaned text that a prompt may answer.
+
+    The function is pure and idempotent.
     """
     cleaner = _TextCleaner()
     text, tool = event.text, event.tool
@@ -98,9 +103,9 @@ def clean(event: Event, *, redact: Redact, limits: Limits, said: str = "") -> Cl
 
 
 def _redact_names(event: Event, redact: Redact) -> Event:
-    """Redact the event's ids and path: client-chosen names and paths may contain a secret.
+    """Redact the event's ids and path, because names that a client chose may contain a secret.
 
-    Equal names stay equal, so records, threads and files still belong together.
+    Equal names stay equal after redaction, so records, threads and files still belong together.
     """
     own, shared = (event.key, event.record, event.parent, event.turn), (event.session, event.label_reason, event.pointer.path)
     odd = tuple([name for name in own if name and not _is_made_id(name)])
@@ -111,18 +116,18 @@ def _redact_names(event: Event, redact: Redact) -> Event:
     return replace(event, key=key, session=session, record=record, parent=parent, turn=turn, label_reason=reason, pointer=pointer)
 
 
-# An id that a client or a model's server made: nearly all are, and no secret is found in them.
+# The form of ids that clients and models' servers generate. Nearly all ids have it, and they are not searched for secrets.
 _MADE_ID = compile_late(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?:#[0-9.]{1,9})?|(?:toolu|msg)_01[0-9A-Za-z]{22}")
 
 
-@lru_cache(maxsize=1024)  # an id is that of an event, and often the parent of the next one
+@lru_cache(maxsize=1024)  # an event's id is often also the parent id of the next event
 def _is_made_id(name: str) -> bool:
     return _MADE_ID.fullmatch(name) is not None
 
 
 @lru_cache(maxsize=256)
 def _holds_secret(names: tuple[str, ...], redact: Redact) -> bool:
-    """True if names contain a secret; cached, because many events share them."""
+    """True if any of the names contains a secret. Cached, because many events share names."""
     return bool(redact(" ".join(names)).found)
 
 
@@ -136,13 +141,13 @@ class _TextCleaner:
         self.secrets = 0
 
     def shorten(self, reason: str, before: str, after: str) -> str:
-        """Count what a step removed from a text, and return the rest."""
+        """Count the bytes that a step removed from a text, and return the text after the step."""
         if before is not after:
             self.removed[reason] = self.removed.get(reason, 0) + _count_bytes(before) - _count_bytes(after)
         return after
 
     def purge(self, text: str, redact: Redact) -> str:
-        """Remove invisible, binary and secret text, and kept's own blocks."""
+        """Remove invisible characters, binary data, secrets, and kept's own blocks."""
         purged = _purge_again(text, redact) if len(text) <= _REMEMBERED else _purge(text, redact)
         if purged is None:
             return text
@@ -153,7 +158,7 @@ class _TextCleaner:
         return text
 
     def hide_password(self, text: str, redact: Redact) -> str:
-        """Redact a prompt that consists of a password alone."""
+        """Redact a prompt that consists only of a password."""
         word = text.strip()
         kinds = sum(kind.search(word) is not None for kind in _KINDS_OF_CHARACTERS)
         if not _LONE_PASSWORD.fullmatch(word) or kinds < _LEAST_KINDS or not any(map(str.isdigit, word)):
@@ -161,8 +166,10 @@ class _TextCleaner:
         return self._hide_behind("password", text, redact)
 
     def hide_answer(self, text: str, redact: Redact, said: str) -> str:
-        """Redact a prompt of one word, groups of digits or several words (also after "it's") if it is the secret that the assistant
-        asked for: it is checked as if the question and the answer were one text.
+        """Redact a prompt if it is the secret that the assistant asked for.
+
+        A prompt of one word, groups of digits or several words (also after "it's") is checked together with the question as one
+        text.
         """
         answer = _ANSWER.fullmatch(text.strip())
         if answer is None or not common_words().isdisjoint(answer[2].casefold().split()):
@@ -184,7 +191,7 @@ class _TextCleaner:
         return self.shorten("secrets", text, redacted.text.removeprefix(asked))
 
     def cut(self, text: str, redact: Redact, most: int) -> str:
-        """Purge a text and remove its middle if it is long. Of an edit, the old and new text keep equal parts."""
+        """Purge a text and remove its middle if it is long. If it is an edit, the old and new text get half of ``most`` each."""
         purged = self.purge(text, redact)
         halves = purged.split(_BECAME) if len(purged) > most else ()
         if len(halves) == 2:
@@ -213,7 +220,7 @@ def _count_bytes(text: str) -> int:
 
 
 def _purge(text: str, redact: Redact) -> tuple[str, str, str, str, int] | None:
-    """The text after each purging step, and the number of secrets; None if nothing was removed."""
+    """Return the text after each of the four purging steps, and the number of secrets. None if nothing was removed."""
     visible, _ = strip_invisible(text)
     foreign = _remove_kept_blocks(visible)
     plain = _without_blobs(foreign)
@@ -221,16 +228,17 @@ def _purge(text: str, redact: Redact) -> tuple[str, str, str, str, int] | None:
     return None if redacted.text is text else (visible, foreign, plain, redacted.text, len(redacted.found))
 
 
-# A terminal puts these codes around pasted text. Removing them as invisible text would make the paste look typed.
+# A terminal puts these codes around pasted text. If they were removed as invisible text, the paste would look typed.
 _PASTE = Pattern(r"(?s)(?:\x1b|\^\[)?\[200~(.*?)(?:(?:\x1b|\^\[)?\[201~|\z)")
 
 
 def _keep_paste_marks(text: str) -> str:
-    """A prompt with tags in place of a terminal's codes around a paste."""
+    """Replace a terminal's codes around pasted text by tags."""
     return _PASTE.sub(r"<pasted-text>\n\1\n</pasted-text>", text) if "[200~" in text else text
 
 
-# A digit and at least two of lower case, upper case and signs, but none of the signs of paths and names (``/ . - _ : @``).
+# The form of a password: a digit, at least two of lower case, upper case and signs, and no sign of paths or names (``/ . - _ :
+# @``).
 _LONE_PASSWORD = compile_late(r"[A-Za-z0-9!#$%&*+?^~=]{8,64}")
 _KINDS_OF_CHARACTERS = tuple(map(compile_late, ("[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
 _LEAST_KINDS = 2
@@ -242,25 +250,25 @@ _ANSWER = compile_late(
 _END_SIGNS = " \t\n.?!:*_`。？！："
 _ASKED, _SENTENCES_ASKED = 400, 3  # characters and sentences at the end of what the assistant said
 _REMEMBERED = 8_000  # characters; shorter texts are cached
-# Events repeat directories, branches and tools, and the target of a call occurs again in its text and output.
+# Cached, because events repeat directories, branches and tools, and a call's target occurs again in its text and output.
 _purge_again = lru_cache(maxsize=1024)(_purge)
 
 
 @lru_cache(maxsize=256)
 def _are_clean_names(names: tuple[str, ...], redact: Redact, most: int) -> bool:
-    """True if :meth:`_TextCleaner.clean_name` changes none of the names; cached, because many events share them."""
+    """True if :meth:`_TextCleaner.clean_name` changes none of the names. Cached, because many events share names."""
     return all(len(name) <= most and name.isprintable() and _purge(name, redact) is None for name in names)
 
 
-# Blocks that kept added to a session or returned from a tool, wherever they occur again: verbatim, quoted or in JSON; those with
-# the notice also if they are truncated.
+# Blocks that kept added to a session or returned from a tool. They are found wherever they occur again: verbatim, quoted or in
+# JSON. A block with the notice is also found if it is truncated.
 _OWN = Pattern(rf"(?s)<{TAG}>(?:\s|\\n|>)*{re.escape(NOTICE[:30])}.*?(?:<\\?/{TAG}>|\z)")
 _OWN_TAG, _REMINDER_TAG = f"<{TAG}>", f"<{FENCE}>"
 _REMINDER = Pattern(rf"(?s)<{FENCE}>.+?<\\?/{FENCE}>")
 
 
 def _remove_kept_blocks(text: str) -> str:
-    """Remove kept's own blocks, so that memories are not learnt again."""
+    """Remove kept's own blocks, so that memories are not extracted again."""
     text = _OWN.sub("", text) if _OWN_TAG in text else text
     return _REMINDER.sub("", text) if _REMINDER_TAG in text else text
 
@@ -284,7 +292,7 @@ _SHOWING = Pattern(
 
 
 def _shorten(event: Event, text: str, limits: Limits) -> tuple[str, str]:
-    """The text shortened according to its kind, and the reason."""
+    """Shorten a text according to the event's kind. Returns the text and the reason."""
     match event.kind:
         case EventKind.PROMPT | EventKind.RESPONSE:
             if event.author in (Author.INJECTED, Author.COMPACTION):
@@ -303,25 +311,25 @@ def _shorten(event: Event, text: str, limits: Limits) -> tuple[str, str]:
 
 
 def _is_file_content(tool: ToolUse | None, name: str) -> bool:
-    """True if a tool showed or changed a file, whose content can still be read there."""
+    """True if a tool showed or changed a file. Its content can still be read in the file."""
     if tool is None or tool.ok is False or tool.exit_code:
         return False
     return name in _SHOWS_FILES or bool(_SHOWING.search(tool.target[:1000]))
 
 
 def _has_passed(tool: ToolUse | None, *, lists: bool) -> bool:
-    """True if a tool succeeded: it says so, or it only lists and reports no failure."""
+    """True if a tool succeeded: it reports success, or (if it only ``lists``) it reports no failure."""
     return tool is not None and tool.ok is not False and not tool.exit_code and (lists or tool.ok is True or tool.exit_code == 0)
 
 
 @lru_cache(maxsize=256)
 def _plain_name(name: str) -> str:
-    """The letters and digits of a tool's name in lower case, without a server's prefix."""
+    """Normalize a tool's name: letters and digits in lower case, without the MCP server's prefix."""
     return "".join(filter(str.isalnum, name.rsplit("__", 1)[-1].lower()))
 
 
 def _cut_middle(text: str, most: int, *, errors: int = 0) -> str:
-    """The beginning and end of a text longer than ``most`` characters, with the lines about errors in between."""
+    """If a text is longer than ``most`` characters, keep its beginning, its end and, between them, its lines about errors."""
     if len(text) <= most:
         return text
     mark = f"\n[… {len(text) - most:,} characters cut …]\n"
@@ -335,7 +343,7 @@ def _cut_middle(text: str, most: int, *, errors: int = 0) -> str:
 
 
 def _cut_at_boundary(text: str) -> str:
-    """Cut the text after its last line end, or else its last space, if that removes less than a quarter."""
+    """Cut a text after its last line end, or else after its last space, unless that removes a quarter or more."""
     for end in ("\n", " "):
         at = text.rfind(end)
         if at * 4 > len(text) * 3:
@@ -356,13 +364,13 @@ _LONGEST_ERROR = 200
 
 
 def _errors(text: str, most: int) -> str:
-    """Lines about errors, in order, each kind once, together at most ``most`` characters."""
+    """Return the lines about errors in order, each kind once, at most ``most`` characters in total."""
     kept: list[str] = []
     seen: set[str] = set()
     room, end = most, -1
     for hit in _ERROR.finditer(text):
         if hit.start() < end:
-            continue  # in a line that was already checked
+            continue  # this match is in a line that was already checked
         start, end = text.rfind("\n", 0, hit.start()) + 1, text.find("\n", hit.start())
         end = end if end >= 0 else len(text)
         short = text[start:end].strip()[:_LONGEST_ERROR].rstrip()
@@ -384,8 +392,8 @@ _VARYING = Pattern(r"[\d\s█▉▊▋▌▍▎▏▓▒░━╸╺=#>.|/\\⠀-
 
 
 def _without_repeats(text: str) -> str:
-    """Shorten each run of three or more equal lines, or of progress lines that differ only in their values, to their number and the
-    last one.
+    """Replace each run of three or more equal lines by their number and the last one. Progress lines that differ only in their
+    values count as equal.
     """
     telling = _find_progress_lines(text)
     lines = text.split("\n")
@@ -412,7 +420,7 @@ def _shorten_runs(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _find_progress_lines(text: str) -> set[int]:
-    """The numbers of progress lines; found with one pattern over the whole text, because most texts have none."""
+    """Return the numbers of the progress lines. One pattern searches the whole text, because most texts have none."""
     data = text.encode("utf-8", "surrogatepass")
     found: set[int] = set()
     number = start = 0
@@ -434,13 +442,13 @@ _BLOB = Pattern(
     rb"|[A-Za-z0-9+/_-]{512,}={0,2}"
     rb"|(?:\xef\xbf\xbd[^\n\xef]{0,4}){24,}"
 )
-# In every blob without a type: a run of 512, or eight lines of 60 to 100 characters.
+# Every blob without a type contains a run of 512 characters, or eight lines of 60 to 100.
 _LONG_RUN = Pattern(r"[A-Za-z0-9+/_-]{60,100}\n[A-Za-z0-9+/_-]{60}|[A-Za-z0-9+/_-]{120}")
 _MIXED = (range(48, 58), range(65, 91), range(97, 123))
 
 
 def _without_blobs(text: str) -> str:
-    """Replace data URIs, long base64 and broken binary data by a mark with their kind and size."""
+    """Replace each data URI, long base64 text and broken binary text by a mark with its kind and size."""
     if len(text) < 64 or not (_may_hold_blobs(text)):
         return text
     data = text.encode("utf-8", "surrogatepass")

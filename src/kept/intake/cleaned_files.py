@@ -1,4 +1,4 @@
-"""Read and clean a transcript file into values. Uses nothing but the file, so that any process can do it."""
+"""Read and clean a transcript file. The functions depend only on the file and their arguments, so any process can run them."""
 
 import json
 import os
@@ -24,8 +24,8 @@ from kept.sources.json_lines import REWRITTEN
 
 Redact = Callable[[str], RedactionResult]
 LIMITS = Limits()
-_LEAST_BYTES = 4096  # the weight of an empty file, so that a batch has at most two thousand files
-_PROSE = 4  # a byte of prose costs as much as this many bytes of records, which are mostly names and tool output that is dropped
+_LEAST_BYTES = 4096  # the minimum weight of a file, so that a batch has at most two thousand files
+_PROSE = 4  # weight of a byte of prose; a byte of records weighs 1, because most of it is names and tool output that is dropped
 _LINE = compile_late(r"\S[^\n]*")
 _OFF_COMMAND = Pattern(r"<command-name>\s*/?kept:off\s*</command-name>")  # as Claude Code writes a command without arguments
 
@@ -42,7 +42,7 @@ class InputFile:
 class FilesToRead:
     """The files to read with their formats, and the paths that are not read, each with the reason.
 
-    ``files`` maps paths to formats; strings use a fifth of the memory of Path objects, and there may be hundreds of thousands.
+    ``files`` maps paths to formats. The paths are strings, because these use a fifth of the memory of Path objects.
     ``unchanged`` counts, by format, the files that have not changed since they were read to the end; they are not opened.
     ``skipped`` are paths that should have been read: a person named them or a folder above them, or they are in a tool's folder
     and cannot be opened. ``left`` are other files in a tool's folder, and files that a person excluded or whose source is switched
@@ -69,8 +69,8 @@ class FilesToRead:
         return (InputFile(path=Path(path), source=source) for path, source in self.files.items())
 
     def split_newest(self, most: int) -> "tuple[FilesToRead, FilesToRead]":
-        """Split off the most recently changed files, up to weight ``most``; the rest includes every file that is larger by
-        itself.
+        """Split the files in two: the most recently changed ones with a total weight of at most ``most``, and the rest. Files
+        heavier than ``most`` are in the rest.
         """
         first: dict[str, Source] = {}
         size = 0
@@ -96,8 +96,9 @@ class FilesToRead:
 class UnreadFile:
     """A file to read from a cursor on, with everything that reading and cleaning it depends on.
 
-    ``shared``: others write to it too. ``project`` is the directory for all its events (empty: as the events say). Events in
-    ``exclude`` directories are left out. ``key`` is the key for redaction marks, ``stamp`` the file's stat entry before reading.
+    ``shared`` means that other people may have written it. ``project`` is the directory for all its events. If that is empty, the
+    events have their own. Events in ``exclude`` directories are left out. ``key`` is the key for redaction marks. ``stamp`` is the
+    file's stat entry before reading.
     """
 
     path: Path
@@ -112,11 +113,10 @@ class UnreadFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CleanedSlice:
-    """A piece of a file: its events, each with its session as the file names it, the account of its records, and the cursor after
-    it.
+    """A slice of a file: its events, the account of its records, and the cursor after it.
 
-    ``opted_out`` are (session, path) pairs of sessions that are opted out here. ``restarted``: the piece begins at the start of the
-    file. ``size`` is the number of bytes read.
+    ``events`` are pairs of the session's name in the file and the event. ``opted_out`` are (session, path) pairs of sessions that
+    opt out in this slice. ``restarted`` means that the slice begins at the start of the file. ``size`` is the number of bytes read.
     """
 
     events: tuple[tuple[str, CleanedEvent], ...]
@@ -141,8 +141,8 @@ def weigh_files(paths: Iterable[str]) -> int:
 
 
 def weigh_file(path: str, read: int = 0) -> int:
-    """The weight of a file from byte ``read`` on: its bytes, multiplied for prose, which takes longer to process than records;
-    never 0.
+    """The weight of a file from byte ``read`` on. It is the number of bytes, times a factor for prose, because prose takes longer
+    to process than records. It is never 0.
     """
     return _stat_file(path, read)[2]
 
@@ -158,7 +158,7 @@ def _stat_file(path: str, read: int = 0) -> tuple[float, str, int]:
 
 
 def read_whole(files: Sequence[UnreadFile]) -> tuple[CleanedFile, ...]:
-    """Read some files, which share one key; each result includes the error that stopped it."""
+    """Read files that share one redaction key. Each result includes the error that stopped reading, if any."""
     without_secrets = create_redaction(files[0].key)
     return tuple(_read_to_end(file, without_secrets) for file in files)
 
@@ -177,7 +177,7 @@ def read_slices(file: UnreadFile, without_secrets: Redact) -> Iterator[CleanedSl
     cursor = file.cursor
     for piece in _read_pieces(file):
         if piece.cursor == cursor:
-            continue  # only an incomplete last record: nothing is written
+            continue  # the file has only an incomplete last record, so there is nothing to store
         restarted = cursor == Cursor() or REWRITTEN in piece.account.noted
         prompts = [event for event in piece.events if event.kind is EventKind.PROMPT and event.session]
         opted_out = tuple((event.session, event.pointer.path) for event in prompts if is_opt_out(event))
@@ -204,13 +204,13 @@ def _set_project(piece: Slice, project: str) -> Slice:
 
 
 def count_left_out(account: RecordAccount, reason: str, count: int) -> RecordAccount:
-    """An account that also counts events left out for a reason."""
+    """Return the account with ``count`` more events left out for this reason."""
     return replace(account, noted=dict(Counter(account.noted) + Counter({reason: count}))) if count else account
 
 
 def is_opt_out(event: Event) -> bool:
-    """True if a prompt opts the conversation out: by the command, or by a line with only the phrase, outside code. A pasted line
-    counts only as the first or last one of the prompt.
+    """True if a prompt opts the conversation out, by the command or by a line with only the phrase outside code. In pasted text,
+    the line counts only if it is the first or last one of the prompt.
     """
     if event.kind is not EventKind.PROMPT or "kept:" not in event.text.lower():
         return False

@@ -1,4 +1,4 @@
-"""Discovery: find the files to read and their formats, and the files that are left out, with the reason."""
+"""Discovery: find the files to read with their formats, and the files that are left out with the reasons."""
 
 import os
 from collections import Counter
@@ -127,8 +127,8 @@ def printable(path: Path | str) -> str:
 
 
 def _is_missed(candidate: _PathCandidate, skipped: SkippedFile) -> bool:
-    """True if the skipped file might have been a transcript: any file that a person asked for, but of a tool's folder no file of
-    unknown format or without content.
+    """True if the skipped file might be a transcript. That is any file that a person asked for. In a tool's folder, files of
+    unknown format or without content do not count.
     """
     if skipped.reason in (SkipReason.MACHINERY, SkipReason.OWN):
         return False
@@ -136,7 +136,7 @@ def _is_missed(candidate: _PathCandidate, skipped: SkippedFile) -> bool:
 
 
 def _unchanged_format(workspace: Workspace, path: str, known: tuple[str, str] | None) -> str:
-    """The format of a file that has not changed since it was read to the end, unless its source is switched off; else empty."""
+    """The format of a file that is unchanged since it was read to the end. Empty if it changed or its source is switched off."""
     if known is None and printable(path) == path:  # other names cannot be in the cache
         known = workspace.store.archive.stat_cache_entry(path)
     if known is None or known[0] in workspace.settings.sources_off:
@@ -145,7 +145,7 @@ def _unchanged_format(workspace: Workspace, path: str, known: tuple[str, str] | 
 
 
 def make_stat_stamp(workspace: Workspace, path: str, source: str) -> str:
-    """The stat entry of a file. It includes the author and project that the file's root sets: if one changes, it is read again."""
+    """The stat entry of a file. It includes the author and project of the file's root, so that a change of these is noticed."""
     root = find_root_above(workspace.settings.root, path, workspace.paths.user)
     return make_stat_entry(path, source, folder_settings_entry(root.author, root.project) if root else "")
 
@@ -160,13 +160,13 @@ def list_source_places(workspace: Workspace) -> tuple[tuple[Source, Path], ...]:
 
 
 def source_places(workspace: Workspace, source: Source) -> list[Path]:
-    """The places of a source below the user's home and below ``--home``, each once, whether or not they exist."""
+    """The places of a source below the user's home and below ``--home``, without duplicates. They need not exist."""
     homes = dict.fromkeys((workspace.paths.user, workspace.paths.root))
     return list(dict.fromkeys(place for home in homes for place in source.places(home, workspace.env)))
 
 
 def _paths_to_examine(workspace: Workspace, paths: Sequence[Path]) -> Iterator[_PathCandidate]:
-    """Yield the given files and those below the given folders; without ``paths``, those in all known places and roots."""
+    """Yield the given files and those below the given folders. Without ``paths``, yield the files in all known places and roots."""
     if not paths:
         for source, place in list_source_places(workspace):
             yield from (_PathCandidate(path=path, owner=source.name) for path in find_file_names(place))
@@ -185,5 +185,5 @@ def _paths_to_examine(workspace: Workspace, paths: Sequence[Path]) -> Iterator[_
 
 
 def _owner(path: Path, known: Sequence[tuple[str, Path]]) -> str:
-    """The format of the tool whose folder contains a file: a known place of this machine, or a folder with a tool's layout."""
+    """The format of the tool whose folder contains a file, by known places or by the folder's layout. Empty if there is none."""
     return next((name for name, place in known if path.is_relative_to(place)), "") or tool_folder_format(path)

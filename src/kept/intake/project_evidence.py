@@ -27,10 +27,10 @@ later."""
 _COMMITS = "first_commits.json"
 _BRANCHES = "branches.json"
 _BRANCHES_KEPT = 200  # branches per directory
-_SHARED_BRANCHES = 2  # branches that two projects, and no third one, must share to suggest that they are one
+_SHARED_BRANCHES = 2  # branches that only two projects have; so many suggest that the two are one
 _WORDS = compile_late(r"[^\W_]+")
 _OUTPUT_CHARS = 20_000  # characters of an output that are examined
-_REMOTE_SHARE = 0.8  # of the repositories that git named in a project's directories, this share must be the same one
+_REMOTE_SHARE = 0.8  # share of the remotes that git printed in a project's directories that must be the same
 # Lines of `git push`, `git fetch`, `git remote -v`.
 _REMOTE_LINE = compile_late(r"^(?:To|From|origin[ \t]+)[ \t]*(\S{5,300}?)(?:[ \t]+\((?:fetch|push)\))?[ \t]*$", re.MULTILINE)
 _GIT = compile_late(r"\bgit\b[^|;&]*\b(?:push|pull|fetch|remote)\b")
@@ -46,7 +46,7 @@ def count_remotes(remotes: Remotes, events: Iterable[Event]) -> None:
 
 
 def collect_branches(branches: Branches, events: Iterable[Event]) -> None:
-    """Record the branches whose names have several words, with the directories of their events: many repositories have `main`,
+    """Record branches with the directories of their events. Names of one word are ignored, because many repositories have `main`,
     `fix` or `release`.
     """
     for name, directory in {(event.branch, event.project) for event in events if event.branch and event.project}:
@@ -72,9 +72,10 @@ def load_branches(home: Paths) -> Branches:
 
 
 def derive_identities(projects: Sequence[Project], remotes: Remotes, commits: Mapping[str, str]) -> dict[str, str]:
-    """The identity of each directory, joined by remote, then by first commit, then by a workspace manager's folders.
+    """Return the identity of each directory. Directories are joined by remote, then by first commit, then by the layout of
+    workspace managers.
 
-    ``commits`` maps directories to first commits. Remotes that disagree, and names that are ambiguous, are ignored.
+    ``commits`` maps directories to first commits. Contradictory remotes and ambiguous names are ignored.
     """
     identities = {project.directory: project.identity for project in projects}
     _join_by_remote(identities, remotes)
@@ -84,7 +85,7 @@ def derive_identities(projects: Sequence[Project], remotes: Remotes, commits: Ma
 
 
 def _join_by_remote(identities: dict[str, str], remotes: Remotes) -> None:
-    """Give a folder without a remote the identity of the repository that git named there."""
+    """Replace the identity of a folder without a remote by the repository that git's output in its transcripts names."""
     named: dict[str, Counter[str]] = {}
     for directory, counted in remotes.items():
         if directory in identities:
@@ -142,7 +143,9 @@ def first_commits(workspace: Workspace, projects: Sequence[Project], *, keep: bo
 
 
 def suggest_same_projects(projects: Sequence[Project], branches: Branches) -> tuple[tuple[str, str, str], ...]:
-    """The pairs of identities that may be one project, each with its evidence, which is too weak to join them."""
+    """Return the pairs of identities that may be one project, as (identity, identity, evidence). The evidence is too weak to join
+    them automatically.
+    """
     pairs = _pair_by_branches(projects, branches)
     known = sorted({project.identity for project in projects})
     first_called: dict[str, str] = {}
@@ -160,7 +163,7 @@ def suggest_same_projects(projects: Sequence[Project], branches: Branches) -> tu
 
 
 def _pair_by_branches(projects: Sequence[Project], branches: Branches) -> dict[tuple[str, str], str]:
-    """The pairs of identities that share branch names with each other and with no third one."""
+    """Return the pairs of identities that share branch names which no third identity has, with the evidence."""
     owners: dict[str, set[str]] = {}
     for project in projects:
         for name in branches.get(project.directory, ()):

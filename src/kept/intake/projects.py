@@ -28,9 +28,9 @@ class MoveReport:
 
 
 def collect_pending_evidence(workspace: Workspace, reading: ReadingReport) -> None:
-    """Add the evidence of threads that wait for extraction: an interrupted run may have archived them without recording it.
+    """Add the evidence in threads that wait for extraction, because an interrupted run may have archived them without recording it.
 
-    Evidence of the present reading is counted twice then, which changes no share by much. Raises StoreError.
+    Evidence in newly read threads is then counted twice, which changes the shares little. Raises StoreError.
     """
     archive = workspace.store.archive
     for thread in tuple(archive.threads(pending=True)):
@@ -63,7 +63,7 @@ def record_projects(workspace: Workspace, reading: ReadingReport, *, keep: bool 
             if found[project.directory] != project.identity:
                 identity = found[project.directory]
                 archive.save_project(replace(project, identity=identity, name=directory_name(identity)))
-        for place in fresh:  # it has no memories yet, so its scope can be set directly
+        for place in fresh:  # a new directory has no memories yet, so its scope can be set directly
             if (noted := archive.project(place)) is not None:
                 archive.save_project(replace(noted, scope=workspace.scope(place)))
 
@@ -71,8 +71,8 @@ def record_projects(workspace: Workspace, reading: ReadingReport, *, keep: bool 
 def move_memories(workspace: Workspace, run: int, progress: Progress = ignore_progress) -> MoveReport:
     """Move memories to the scopes that their directories now belong to, as one pass.
 
-    Threads in such directories are extracted again, so that their candidates are in the new scope. A memory that rests only on them
-    moves with them, keeping its id, its history and a person's changes. Raises StoreError.
+    Threads in such directories are extracted again, so that their candidates are in the new scope. A memory whose candidates all
+    come from these threads moves too. It keeps its id, its history and a person's changes. Raises StoreError.
     """
     changed = {project.directory: project for project in list_misplaced_directories(workspace)}
     if not changed:
@@ -156,7 +156,9 @@ def list_misplaced_directories(workspace: Workspace) -> tuple[Project, ...]:
 
 
 def _match_renamed(before: tuple[Proposal, ...], after: tuple[CandidateVerdict, ...]) -> dict[str, CandidateVerdict]:
-    """The new version of each candidate, by its old id. Alike candidates (of two scopes, or without words) are paired in order."""
+    """Map each candidate's old id to its new version. Candidates that differ only in scope, or have no words, are paired
+    in order.
+    """
     new: dict[tuple[object, ...], list[CandidateVerdict]] = {}
     for judged in reversed(after):
         new.setdefault(_identity_of(judged.candidate), []).append(judged)
@@ -166,13 +168,13 @@ def _match_renamed(before: tuple[Proposal, ...], after: tuple[CandidateVerdict, 
 
 
 def _identity_of(candidate: Candidate) -> tuple[object, ...]:
-    """All of a candidate that does not depend on its scope."""
+    """The fields of a candidate that do not depend on its scope, as a key."""
     evidence = tuple((item.event, item.quote) for item in candidate.evidence)
     return candidate.profile, candidate.category, candidate.trigger, candidate.at, candidate.content, evidence
 
 
 def _map_emptied_scopes(workspace: Workspace, changed: dict[str, Project]) -> dict[str, str]:
-    """The new scope of each scope that has no directory any more, if all its directories went to the same one."""
+    """Map each scope without directories to the scope that all its former directories belong to now."""
     remaining = {project.scope for project in workspace.store.archive.projects()}
     reached: dict[str, set[str]] = {}
     for directory, project in changed.items():
@@ -193,8 +195,8 @@ def _list_moves(
 
 
 def _find_new_scope(workspace: Workspace, memory: Memory, renamed: dict[str, CandidateVerdict], emptied: dict[str, str]) -> str:
-    """The scope of a memory's candidates if all of them moved; of a memory without candidates, the scope that its own was emptied
-    into. Else empty.
+    """The scope to which all candidates of a memory moved. For a memory without candidates, the new scope of its emptied scope.
+    Empty if the memory does not move.
     """
     stay = {proposal.judged.candidate.id for proposal in workspace.store.log.proposals(memory.profile, memory.scope)}
     if stay & set(memory.candidates):

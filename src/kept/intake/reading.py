@@ -1,7 +1,7 @@
 """Read transcript files into cleaned events in the archive.
 
-Events commit together with the cursor behind them, so an interrupted run continues there: a large file slice by slice, small files
-in batches. Records with the same identity but different content get different keys, so that the archive keeps both.
+Events commit together with the cursor after them, so an interrupted run continues there. Large files commit slice by slice, small
+files in batches. Records with the same identity but different content get different keys, so that the archive keeps both.
 """
 
 from collections import Counter
@@ -98,9 +98,9 @@ def archive_files(
     progress: Progress = ignore_progress,
     late: Late = never_late,
 ) -> ReadingReport:
-    """Archive what is new in the files. An unreadable file is skipped, counted and named; the others are read.
+    """Archive the new events of the files. An unreadable file is skipped and reported.
 
-    ``force`` reads every file from its start; known events are not stored twice. ``workers`` read the files, if given. Once
+    ``force`` reads every file from its start. Known events are not stored twice. ``workers`` read the files, if given. Once
     ``late`` is true, no more files are opened. ``report`` is the report of an earlier part of the same run, and is added to.
     ``progress`` gets amounts in the unit of :func:`weigh_file`. Raises StoreError.
     """
@@ -115,8 +115,8 @@ def archive_files(
     for batch, read in map_ahead(workers, read_whole, _prepare_batches(workspace, found, key, most, force=force)):
         if late():
             break
-        # A batch of one file commits slice by slice, so that an interrupted run continues within it; a file that is compared with
-        # its previous version commits as a whole.
+        # A batch of one file commits slice by slice, so that an interrupted run continues within it. Exception: a file that is
+        # compared with its previous version commits as a whole.
         with workspace.store.transaction() if len(batch) > 1 or _is_compared(batch[0].source) else nullcontext():
             for place, file in enumerate(batch):
                 progress("reading", done, whole)
@@ -132,8 +132,10 @@ def archive_files(
 def _prepare_batches(
     workspace: Workspace, found: FilesToRead, key: bytes, most: int, *, force: bool
 ) -> Iterator[tuple[list[UnreadFile], list[UnreadFile] | None]]:
-    """Yield the files in batches, and the same batch for another process, unless it is a file larger than a batch: that is read
-    slice by slice here. Another process returns everything at its end, and holds eight bytes for each byte that it reads.
+    """Yield pairs of a batch of files and the same batch for a worker process.
+
+    The second is None for a file larger than a batch. Such a file is read slice by slice in this process, because a worker returns
+    all events at its end, and needs eight bytes of memory for each byte of the file.
     """
     if not found.files:
         return
@@ -145,7 +147,7 @@ def _prepare_batches(
                 source=item.source,
                 cursor=Cursor() if force or _is_followed_since(workspace, item) else _load_cursor(workspace, item),
                 shared=is_in_repository(item.path, own, workspace.paths.user, found.named)
-                or (str(item.path) in found.hooked and not is_own(item.path, own)),  # whoever runs a hook can name any file
+                or (str(item.path) in found.hooked and not is_own(item.path, own)),  # anybody who runs a hook can name any file
                 project=_root_project(workspace, item.path),
                 exclude=workspace.settings.exclude,
                 key=key,
@@ -162,9 +164,10 @@ def _load_cursor(workspace: Workspace, item: InputFile) -> Cursor:
 
 
 def _is_followed_since(workspace: Workspace, item: InputFile) -> bool:
-    """True if a file was last read before the person named a folder above it as theirs, or its project. It is then read from its
-    start again, because its events now belong to that project, and text that was held as a repository's may now count as the
-    person's.
+    """True if a file was last read before a root of the settings named it as the person's own, or named its project.
+
+    It is then read again from its start, because its events may belong to another project now, and because text that was held as
+    a repository's may now count as the person's.
     """
     if find_root_above(workspace.settings.root, item.path, workspace.paths.user) is None:
         return False
@@ -174,7 +177,7 @@ def _is_followed_since(workspace: Workspace, item: InputFile) -> bool:
 
 
 def weigh_new(workspace: Workspace, found: FilesToRead) -> int:
-    """The weight of what was not read yet."""
+    """The total weight of the parts of files that were not read yet."""
     size, cursor = weigh_files(found.files), workspace.store.archive.cursor
     if size <= BATCH_BYTES:
         return size
@@ -183,7 +186,7 @@ def weigh_new(workspace: Workspace, found: FilesToRead) -> int:
 
 
 def _replay(cleaned_file: CleanedFile) -> Iterator[CleanedSlice]:
-    """Yield the slices that another process read, then raise its error if there was one. Raises SourceError."""
+    """Yield the slices that a worker process read, then raise its SourceError if there was one."""
     yield from cleaned_file.slices
     if cleaned_file.failed:
         raise SourceError(cleaned_file.failed)
@@ -225,7 +228,7 @@ def _archive_file(workspace: Workspace, file: UnreadFile, slices: Iterator[Clean
 
 
 def _without_forgotten(workspace: Workspace, event: Event, forgotten: Collection[str]) -> Event:
-    """Remove forgotten statements from an entry of a note: its author continued it, so it is not the entry that was erased."""
+    """Remove forgotten statements from an entry of a note. The rest stays, because the author may have extended the entry since."""
     if not (forgotten and is_note(event)):
         return event
     text = mark_known_statements(event.text, forgotten, workspace.store.key("forget"), FORGOTTEN_MARK)
@@ -233,12 +236,12 @@ def _without_forgotten(workspace: Workspace, event: Event, forgotten: Collection
 
 
 def _is_compared(source: Source) -> bool:
-    """True if a file of this format may have lost text or changed its author: see :func:`_mark_outdated_events`."""
+    """True if files of this format may lose text or change their author, so that :func:`_mark_outdated_events` applies."""
     return source.name == ENTRY or hasattr(source, "author")
 
 
 def _root_project(workspace: Workspace, path: Path) -> str:
-    """The project directory that a file's root names; empty if it names none."""
+    """The project directory that the file's root in the settings names. Empty if there is none."""
     root = find_root_above(workspace.settings.root, path, workspace.paths.user)
     if root is None or not root.project:
         return ""
@@ -246,8 +249,8 @@ def _root_project(workspace: Workspace, path: Path) -> str:
 
 
 def _mark_outdated_events(workspace: Workspace, path: str, now: Sequence[Event], *, whole: bool) -> None:
-    """Mark the events of a file that no longer count: those that have another author now, and in a ``whole`` file (a journal entry)
-    also those that are gone.
+    """Mark the archived events of a file that are outdated, because their author changed or, in a ``whole`` file (a journal entry),
+    because they are no longer in the file.
     """
     archive, present = workspace.store.archive, {event.key for event in now}
     authors = {item: event.author for event in now for item in (event.text, event.pointer)}
@@ -264,8 +267,8 @@ def _mark_outdated_events(workspace: Workspace, path: str, now: Sequence[Event],
 
 
 def _drop_opted_out(workspace: Workspace, piece: CleanedSlice, result: ReadingReport) -> tuple[list[CleanedEvent], RecordAccount]:
-    """The events of sessions that are not opted out, and the account with the number of others. Archived events of newly opted-out
-    sessions are erased.
+    """Return the events of sessions that are not opted out, and the account with the number of other events. Erases the archived
+    events of sessions that opt out in this slice.
     """
     for session, path in piece.opted_out:
         if session not in result.opted_out:
@@ -281,8 +284,9 @@ def _drop_opted_out(workspace: Workspace, piece: CleanedSlice, result: ReadingRe
 
 
 def _claim_suggestions(workspace: Workspace, events: Sequence[Event], sessions: Collection[str]) -> None:
-    """Give the suggestions of agents evidence in the opted-out sessions whose calls have the same words, so that they are erased
-    with these sessions: a suggestion does not record its session.
+    """Link agents' suggestions to the opted-out sessions that made them, so that they are erased with these sessions.
+
+    A suggestion does not record its session. So each gets as evidence a tool call of these sessions that has the same words.
     """
     called = {
         normal_form(suggestion.text): build_evidence(suggestion.event, "")
@@ -306,10 +310,10 @@ _HASH_CHARS = 12  # characters of a content hash in a key
 
 
 def make_keys_unique(archive: "Archive", events: Sequence[Event], *, rewritten: bool) -> Iterator[Event]:
-    """Yield the events of a slice. An event whose key already belongs to other content gets a new key, which is the same in every
-    reading.
+    """Yield the events of a slice. If an event's key already belongs to other content, the event gets a new key, which is the same
+    each time the file is read.
 
-    In a ``rewritten`` file, a record may have new content under its old identity without being a second record.
+    In a ``rewritten`` file, a record with an old identity and new content is a new version of the old record.
     """
     seen: dict[str, Event] = {}
     known = archive.known_keys(event.key for event in events)
@@ -324,7 +328,7 @@ def make_keys_unique(archive: "Archive", events: Sequence[Event], *, rewritten: 
 
 
 def _has_other_content(earlier: Event, event: Event) -> bool:
-    """True if two events say different things. Differently cleaned copies have the same twin; forgotten text does not count."""
+    """True if two events differ in content. Differences from cleaning or from forgotten text do not count."""
     if FORGOTTEN_MARK in earlier.text or bool(earlier.twin) != bool(event.twin):
         return False
     if earlier.twin:
@@ -333,6 +337,6 @@ def _has_other_content(earlier: Event, event: Event) -> bool:
 
 
 def _is_same_record(earlier: Event, event: Event, *, rewritten: bool) -> bool:
-    """True if both are the record at the same place of a file, or two versions of it in a rewritten file."""
+    """True if both events come from the same position in a file, or are two versions of one record in a rewritten file."""
     before, now = earlier.pointer, event.pointer
     return before.path == now.path and (rewritten or (before.line, before.start, before.end) == (now.line, now.start, now.end))

@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 OFF, REMIND, ASKING = "off", "remind", "ask"  # values of the setting `handover`
 _TURN_SUFFIX, _OPEN_SUFFIX = ".turns", ".open"
 _SHARE = 0.01  # maximum share of the session's tokens so far that reminders may take up
-_CLIENT_TOKENS = 12_000  # a client's own instructions and tools, which are not in the transcript, have at least so many
-_BYTES_PER_TOKEN = 12  # of a transcript: most of a record is not shown to the model
-_TAIL_BYTES = 1_000_000  # at the end of a transcript, which are searched for a hand-over
+_CLIENT_TOKENS = 12_000  # minimum tokens of a client's own instructions and tools, which are not in the transcript
+_BYTES_PER_TOKEN = 12  # bytes of a transcript per token; high, because most of a record is not shown to the model
+_TAIL_BYTES = 1_000_000  # bytes at the end of a transcript that are searched for a hand-over
 _FILE_BYTES = 64_000  # maximum size of a state file
 _INTERACTIVE = ("cli", "claude-vscode", "claude-desktop")
 _OPTED_OUT = b"kept:"
 _GENERATIONS = 12  # ancestors of a process that are examined
 
 
-# Patterns are compiled, and ``re`` is imported, for a text that may match: hardly any does.
+# ``re`` is imported, and patterns are compiled, only if a text may match. That is rare.
 @cache
 def _call_pattern() -> "re.Pattern[bytes]":
-    """A hand-over call as transcripts write it."""
+    """Compile a pattern that matches a hand-over call in a transcript."""
     import re  # noqa: PLC0415 - as above
 
     return re.compile(
@@ -43,7 +43,7 @@ def _call_pattern() -> "re.Pattern[bytes]":
 
 @cache
 def _client_pattern() -> "re.Pattern[str]":
-    """The command line of a client."""
+    """Compile a pattern that matches the command line of a client."""
     import re  # noqa: PLC0415 - as above
 
     return re.compile(r"(?:^|[/\0])claude(?:[\0/. ]|$)")
@@ -51,7 +51,7 @@ def _client_pattern() -> "re.Pattern[str]":
 
 @cache
 def _printing_client_pattern() -> "re.Pattern[str]":
-    """The command line of a client that answers another program."""
+    """Compile a pattern that matches the command line of a client which only prints an answer for another program."""
     import re  # noqa: PLC0415 - as above
 
     return re.compile(r"\0(?:-p|--print)(?:[\0=]|$)")
@@ -59,7 +59,9 @@ def _printing_client_pattern() -> "re.Pattern[str]":
 
 @cache
 def _opt_out_pattern() -> "re.Pattern[bytes]":
-    """An opt-out, as JSON writes it on a line of its own, or as Claude Code writes a command. It contains :data:`_OPTED_OUT`."""
+    """Compile a pattern that matches an opt-out in a transcript: the phrase on a line of its own in a JSON string, or Claude Code's
+    form of a command. Each match contains :data:`_OPTED_OUT`.
+    """
     import re  # noqa: PLC0415 - as above
 
     phrases = b"|".join(re.escape(words.encode()) for words in OPT_OUT)
@@ -77,7 +79,7 @@ class ReminderState(NamedTuple):
 
 
 def start_reminder(state: str, session: str, source: str) -> str:
-    """The text for a session's start, once; after a compaction it includes the open prompts. Empty for a resumed session."""
+    """Return the text for the start of a session. After a compaction it includes the open prompts. Empty for a resumed session."""
     if source in ("resume", "fork"):
         return ""
     lines = [fence_text(START)]
@@ -94,7 +96,9 @@ def start_reminder(state: str, session: str, source: str) -> str:
 
 
 def prompt_reminder(state: str, session: str, transcript: str) -> str:
-    """The reminder for a prompt with a trigger; empty if the session's share is used up, or the agent handed over in this turn."""
+    """Return the reminder for a prompt with a trigger. Empty if the session's share is used up, or if the agent has already handed
+    something over in this turn.
+    """
     turn, size, text = _load_reminder_state(state, session), _file_size(transcript), fence_text(REMINDER)
     cost = estimate_token_count(text)
     if turn.spent + cost > _SHARE * (_CLIENT_TOKENS + size / _BYTES_PER_TOKEN) or _has_handed_over(transcript, turn.began, size):
@@ -104,8 +108,8 @@ def prompt_reminder(state: str, session: str, transcript: str) -> str:
 
 
 def stop_question(state: str, session: str, payload: Mapping[str, Any], env: Mapping[str, str], *, asking: bool) -> str:
-    """The question at the end of a turn in which the agent was reminded but handed nothing over; else empty, which ends the turn in
-    the state. Asked once, and only in a session that a person uses.
+    """Return the question at the end of a turn if the agent was reminded but handed nothing over. Else record the end of the turn
+    in the state and return an empty text. The question is asked once per turn, and only in a session that a person uses.
     """
     if not session:
         return ""
@@ -122,16 +126,17 @@ def stop_question(state: str, session: str, payload: Mapping[str, Any], env: Map
 
 
 def is_off_the_record(transcript: str, prompt: str) -> bool:
-    """True if the session or its present prompt may be opted out; tool output does not count.
+    """True if the session or its present prompt may be opted out. Tool output does not count.
 
-    In doubt True, which only costs a reminder. The transcript decides later which words are stored.
+    Returns True in doubt, because that only omits a reminder. Which words are stored is decided later from the transcript.
     """
     raw = format_json(prompt).encode()
     if _OPTED_OUT in raw.lower() and _opt_out_pattern().search(raw):
         return True
     try:
         with open(transcript, "rb") as file:  # noqa: PTH123 - as in local/queue.py
-            # one search first: nearly no session contains these words, and matching each line takes ten times as long
+            # search all bytes first, because hardly any session contains these words, and matching each line takes ten times as
+            # long
             content = file.read().lower()
             if not any(words.strip("/").encode() in content for words in OPT_OUT):
                 return False
@@ -144,7 +149,7 @@ def is_off_the_record(transcript: str, prompt: str) -> bool:
 def is_interactive(env: Mapping[str, str]) -> bool:
     """True if a person uses the session: the client says so, and was not started by another client or only to print an answer.
 
-    In doubt False, because an answer that is printed for a program must not be delayed.
+    Returns False in doubt, because an answer that is printed for a program must not be delayed.
     """
     if env.get("CLAUDE_CODE_ENTRYPOINT") not in _INTERACTIVE:
         return False
@@ -190,7 +195,7 @@ def _sum_tokens(path: str) -> dict[str, tuple[int, int]]:
 
 
 def load_added_tokens(state: str) -> dict[str, tuple[int, int]]:
-    """How often hooks added text to sessions and prompts, and its tokens, by day (UTC), in order."""
+    """Map each day (UTC, in order) to the number of texts that hooks added to sessions and prompts, and their tokens."""
     return _sum_tokens(queue_path(state, "put"))
 
 
@@ -214,7 +219,7 @@ def _save_reminder_state(state: str, session: str, turn: ReminderState) -> None:
 
 
 def _has_handed_over(transcript: str, began: int, size: int) -> bool:
-    """True if the agent handed something over since the turn began."""
+    """True if the agent handed something over after byte ``began`` of the transcript, where the turn began."""
     if size <= began:
         return False
     try:

@@ -1,4 +1,4 @@
-"""Find out which files other people may have written: fixtures, chats and histories in a repository. They are read, but memories
+"""Find the files that other people may have written: fixtures, chats and histories in a repository. They are read, but memories
 from their prompts are held.
 
 Examines the folders above a file, not the file itself.
@@ -22,14 +22,14 @@ _REPOSITORIES = (
     *(".git", ".hg", ".jj", ".svn", "package.json", "pyproject.toml", "setup.py", "Cargo.toml", "go.mod", "pom.xml"),
     *("build.gradle", "Gemfile", "composer.json", "CMakeLists.txt", "Makefile", "deno.json", "mix.exs", "pubspec.yaml"),
 )
-_PROJECTS_OWN = ".specstory"  # a folder in each project, while other clients' folders are in the home
+_PROJECTS_OWN = ".specstory"  # this client's folder is in each project; other clients' folders are in the home
 _INDEX_BYTES = 64 * 2**20
 _SHORTENED = (4).to_bytes(4)  # the index version from which names are compressed
 
 
 def list_own_places(roots: Sequence[SourceRoot], places: Sequence[tuple[Source, Path]], user: Path) -> tuple[Path, ...]:
-    """The places whose transcripts are the person's own: the roots they named, their clients' places unless a repository may have
-    brought them, and the bundled sample.
+    """The places whose transcripts are the person's own: the roots of the settings, the places of clients, and the bundled sample.
+    A client's place that a repository may have brought does not count.
     """
     named = (root.resolve(user) for root in roots)
     kept = (place for _, place in places if not _may_be_shipped(place, user))
@@ -55,14 +55,14 @@ def _may_be_shipped(place: Path, home: Path) -> bool:
 
 
 def _is_tracked(name: Path, index: bytes) -> bool:
-    """True if git's index names the folder, or a link in its path, or is empty because it cannot be read."""
+    """True if git's index names the folder or a link in its path. Also true if the index is empty, because it cannot be read."""
     links = (f"{part.as_posix()}\0".encode() for part in (name, *name.parents) if part.name)
     return not index or f"{name.as_posix()}/".encode() in index or any(link in index for link in links)
 
 
 def _read_index(git: Path) -> bytes:
-    """The index of a checkout, also of a worktree or submodule, whose ``.git`` is a file; empty if it is unreadable or compresses
-    names.
+    """Read the index of a checkout, worktree or submodule (where ``.git`` is a file). Empty if the index is unreadable or
+    compresses names.
     """
     try:
         if git.is_file():
@@ -81,7 +81,7 @@ def is_own(path: Path, own: Sequence[Path]) -> bool:
 def is_in_repository(path: Path, own: Sequence[Path], home: Path, named: Sequence[Path] = ()) -> bool:
     """True if a file is in a repository and in none of the person's ``own`` places.
 
-    A repository that is the home or that contains a path which the person ``named`` does not count.
+    A repository does not count if it is the home, or if it contains a path that the person ``named``.
     """
     if is_own(path, own):
         return False

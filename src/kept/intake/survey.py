@@ -1,4 +1,4 @@
-"""Survey the transcripts on this machine by tool: which ones kept reads, which not, and why."""
+"""Survey the transcripts on this machine by tool: which ones kept reads, which ones it does not read, and why."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -21,19 +21,20 @@ from kept.sources.registry import LEFT_OUT, SOURCES, with_zone
 from kept.store.values import OptedOut
 from kept.workspace import Workspace
 
-_NAMED = 20  # listed files that are not transcripts
+_NAMED = 20  # maximum number of listed files that are not transcripts
 _NOT_BY_SIZE = (".sqlite", ".sqlite3", ".db", ".vscdb", ".zst")  # the cursor of such a file does not give its size
 
 
 @dataclass(kw_only=True, slots=True)
 class ToolSurvey:
-    """What there is of one tool.
+    """The transcripts of one tool.
 
-    ``places`` are its locations, and whether they exist. ``files`` and ``size`` (bytes) count the transcripts there; ``fresh`` of
-    these were never read, ``grown`` have another size than when they were read. ``elsewhere`` counts existing files that were read
-    outside these places and the roots. ``sessions`` were archived, from ``first_at`` to ``last_at``; ``gone`` of their files no
-    longer exist. ``excluded`` counts files that the user excluded. ``unreadable`` are paths with reasons. ``expiring`` are files
-    that the tool deletes within a week and that are not fully archived; ``days_kept`` is its retention (None: forever).
+    ``places`` are its locations, and whether they exist. ``files`` and ``size`` (bytes) count the transcripts there. ``fresh`` of
+    these were never read, and ``grown`` of these have changed in size since they were read. ``elsewhere`` counts existing files
+    that were read outside these places and the roots. ``sessions`` were archived, from ``first_at`` to ``last_at``; ``gone`` of
+    their files no longer exist. ``excluded`` counts files that the user excluded. ``unreadable`` are paths with reasons.
+    ``expiring`` are files that the tool deletes within a week and that are not fully archived; ``days_kept`` is its retention
+    (None: forever).
     """
 
     name: str
@@ -56,7 +57,7 @@ class ToolSurvey:
 
     @property
     def known(self) -> bool:
-        """True if there is or was anything of it."""
+        """True if there is anything to report about the tool."""
         return bool(
             self.files or self.account.records or self.unreadable or self.excluded or any(there for _, there in self.places)
         )
@@ -132,7 +133,7 @@ def _states(workspace: Workspace, accounts: dict[str, RecordAccount]) -> _States
 
 
 def _survey_archive(workspace: Workspace, accounts: Mapping[str, RecordAccount]) -> Iterator[ToolSurvey]:
-    """Yield every tool with what the archive has of it."""
+    """Yield the survey of every tool, with what the archive contains from it."""
     sessions: dict[str, set[str]] = {}
     spans: dict[str, list[datetime]] = {}
     for thread in workspace.store.archive.threads():
@@ -154,7 +155,7 @@ def _survey_archive(workspace: Workspace, accounts: Mapping[str, RecordAccount])
 
 
 def _paths(workspace: Workspace, tools: Mapping[str, ToolSurvey]) -> Iterator[tuple[Path, ToolSurvey, SourceRoot | None]]:
-    """Yield every file in the places of a tool, then in the roots of the settings (with the root), each once."""
+    """Yield every file in the places of the tools, then in the roots of the settings (with the root), without duplicates."""
     seen: set[Path] = set()
     for source in SOURCES:
         tool, journal = tools[source.name], workspace.paths.root / workspace.settings.journal.folder
@@ -180,7 +181,7 @@ def _count_file(
 ) -> str:
     """Count one file, and return the reason if it is not a transcript, else an empty string.
 
-    ``within`` is the tool in whose place the file is, or that the root names; and the root (None: a tool's place).
+    ``within`` is the tool whose place contains the file, or that the root names, and the root (None in a tool's place).
     """
     place_of, root = within
     owner = tool_folder_format(path) if root else place_of.name

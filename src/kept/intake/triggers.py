@@ -1,16 +1,16 @@
-"""Find trigger words in a typed prompt, which may then contain something that later sessions need. A trigger causes a reminder,
-never a memory.
+"""Find trigger words in a typed prompt. They show that it may contain something that later sessions need. A trigger causes a
+reminder, never a memory.
 
-Recall matters more than precision: a reminder costs a few tokens, a miss costs the memory. The words of all languages are searched
-at once and without a regular expression, because a hook waits for this module.
+Recall matters more than precision, because a reminder costs a few tokens and a miss costs the memory. The words of all languages
+are searched at once and without a regular expression, because a hook waits for this module.
 """
 
 from kept.core.text import word_set
 
 _EXAMINED = 8_000  # characters of a prompt that are examined, half from each end
 _LEAST_WORDS = 4  # a shorter prompt cannot contain a passage worth handing over
-_LEAST_UNSPACED = 8  # the same in characters of a script without spaces
-_LEAST_WEAK = 2  # different weak words that trigger together
+_LEAST_UNSPACED = 8  # the same limit in characters, for a script without spaces
+_LEAST_WEAK = 2  # number of different weak words that together are a trigger
 # Rules, corrections, decisions, preferences, causes; a line or two per language. One of them is enough.
 _WORDS = word_set(
     "always never must mustn't should shouldn't instead rather actually ensure avoid forbid forbidden remember reminder "
@@ -77,7 +77,7 @@ def has_trigger(prompt: str) -> bool:
 
 
 def _strip_code(text: str) -> str:
-    """The text without fenced blocks and quoted lines, which are not typed."""
+    """Remove fenced blocks and quoted lines, because they are not typed."""
     lines, fence = [], False
     for line in text.split("\n"):
         bare = line.lstrip()

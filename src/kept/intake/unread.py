@@ -1,5 +1,5 @@
 """The warnings of ``kept status``: files that kept should have read but did not, files that their tool deletes soon, and faults
-that keep agents from calling kept or kept from reading.
+that prevent agents from calling kept, or kept from reading.
 
 The list of unread files contains paths and reasons, never the content of a file.
 """
@@ -62,7 +62,9 @@ def _is_still_unread(workspace: Workspace, path: Path, roots: Sequence[Path]) ->
 
 
 def find_outages(home: Paths) -> Iterator[tuple[str, str]]:
-    """Yield each fault that keeps agents from calling kept, or kept from reading their sessions, with the command that fixes it."""
+    """Yield each fault that prevents agents from calling kept, or kept from reading their sessions, as pairs (fault, fix
+    command).
+    """
     for client in AGENTS:
         folder = home.of(client)
         for place in (folder, *(folder / name for name in TRANSCRIPTS)):
@@ -83,7 +85,7 @@ def find_outages(home: Paths) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExpiringFiles:
-    """The number of files that a tool deletes within a week and kept has not fully archived, and when the first one is due."""
+    """The number of files of a tool that kept has not fully archived and the tool deletes within a week, and the first deletion."""
 
     source: str
     files: int
@@ -91,7 +93,7 @@ class ExpiringFiles:
 
 
 def find_expiring_files(workspace: Workspace) -> tuple[ExpiringFiles, ...]:
-    """Find the files that are lost soon unless kept reads them. Opens only files that are due and not archived."""
+    """Find the files that a tool deletes soon and kept has not archived. Opens no other files."""
     now, days = workspace.clock(), retention_days(CLAUDE_CODE, workspace.paths.user, workspace.env)
     due: list[tuple[str, os.stat_result, datetime]] = []
     for root in dict.fromkeys((workspace.paths.user, workspace.paths.root)):
