@@ -1,1 +1,1 @@
-"""Turns candidates into operations: clusters, current values, merges, lifecycles, guards, a model's advice."""
+"""Turn candidates into operations on memories: clusters, current values, merges, lifecycles, guards, a model's advice."""

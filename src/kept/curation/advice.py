@@ -1,8 +1,9 @@
-"""Builds the requests in which a model proposes changes to a category's memories, and checks the proposed changes.
+"""Build the requests in which a model proposes changes to a category's memories, and check the proposed changes.
 
-The model sees memories under short numbers and replies with changes only; it writes no memory text. A change must be of one of
-five kinds and the only one for its number; merged memories must agree in numbers, names and negation; a superseded memory must not
-be newer than its successor. A person's memories are never changed. The guard decides whether all changes together remove too much.
+The model sees memories under short numbers. It replies with changes only and does not write memory text. A change must be of one of
+five kinds, and there must not be another change for the same memory. Merged memories must agree in numbers, names and negation. A
+superseded memory must not be newer than its successor. A person's memories are never changed. The guard checks whether all changes
+together remove too much.
 """
 
 from collections import Counter
@@ -23,13 +24,13 @@ from kept.profiles.profile import Category, Shape
 
 PURPOSE = "curate"
 MOST_TOKENS = 4_096
-MOST_ENTRIES = 40  # at most this many entries per request, which a small model can keep in view
-FRESH = 14  #: at most this many of them are new
-RELATED = 1 / 6  #: two entries are related if they share at least this share of the shorter one's words
-_FEW = 4  # shorter entries count as this long: a single shared word means little for them
+MOST_ENTRIES = 40  # maximum number of memories per request, so that a small model can take all of them into account
+FRESH = 14  #: maximum number of new memories among them
+RELATED = 1 / 6  #: two memories are related if they share at least this share of the shorter one's words
+_FEW = 4  # a memory with fewer words counts as this long, because one word that it shares with another means little
 _JOINTS = compile_late(r"[-_./]+")
 _REASON_CHARS = 120
-_NAMES = 4  # the entry that remains after a merge must contain the first artifacts of the other one, at most this many
+_NAMES = 4  # the memory that remains after a merge must contain this many of the first artifacts of the other one
 _SHAPES = {
     Shape.FACT: "Each entry is one fact.",
     Shape.DOSSIER: "Entries on one person or thing make a dossier: each says one thing about them, the latest where it changed.",
@@ -40,7 +41,7 @@ _SHAPES = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProposedChange:
-    """A change that a model proposes for the memory with number ``id``; ``into`` is the number of another one (0: none)."""
+    """A change that a model proposes for the memory with number ``id``. ``into`` is the number of another memory, or 0."""
 
     id: int
     op: str
@@ -48,12 +49,12 @@ class ProposedChange:
     reason: str
 
 
-_SCHEMA_FIELDS = {"into": "with"}  # names of fields in a reply; ``with`` is a keyword in Python
+_SCHEMA_FIELDS = {"into": "with"}  # the reply names this field ``with``, which is a keyword in Python
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChangesReply:
-    """A whole reply."""
+    """The reply of a model: a list of changes."""
 
     operations: tuple[ProposedChange, ...]
 
@@ -71,10 +72,10 @@ SCHEMA = _reply_schema()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryTable:
-    """The memories of one request, in the order of their numbers: the entries of the category, then ``named`` ones of other
-    categories, which changes may refer to but not change.
+    """The memories of one request, in the order of their numbers.
 
-    ``fresh`` are the ids of new memories.
+    ``entries`` are memories of the category. ``named`` are memories of other categories, to which a change may refer but which it
+    must not change. ``fresh`` has the ids of new memories.
     """
 
     category: Category
@@ -85,7 +86,7 @@ class MemoryTable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LlmCurationResult:
-    """The result of a reply: operations, and the number of refused changes by reason."""
+    """The operations that follow from a reply, and the number of refused changes by reason."""
 
     operations: tuple[Operation, ...] = ()
     refused: Mapping[str, int] = field(default_factory=dict)
@@ -97,10 +98,10 @@ def should_ask_about(memory: Memory) -> bool:
 
 
 def build_tables(category: Category, memories: Sequence[Memory], fresh: frozenset[str]) -> Iterator[MemoryTable]:
-    """The tables for the requests about a category: each has some new memories, with the memories most related to them.
+    """Yield the tables for the requests about a category. Each has some new memories, and those most related to them.
 
-    ``memories`` are all of the group for which :func:`should_ask_about` is true, because a memory of another category may answer or
-    replace one of this category. A memory that is related to no other is not asked about: it was judged when it was extracted.
+    ``memories`` are all memories of the group for which :func:`should_ask_about` is true, because a memory of another category may
+    answer or replace one of this category. A memory without related ones is left out. It was already judged at extraction.
     """
     matter = {memory.id: find_matter(memory.content) for memory in memories}
     answers = [memory for memory in memories if memory.id in fresh and memory.category != category.id]
@@ -112,7 +113,7 @@ def build_tables(category: Category, memories: Sequence[Memory], fresh: frozense
     new = [memory for memory in memories if near.get(memory.id)]
     for start in range(0, len(new), FRESH):
         some = new[start : start + FRESH]
-        ranks = zip_longest(*(near[memory.id] for memory in some))  # the nearest of each, then the second nearest
+        ranks = zip_longest(*(near[memory.id] for memory in some))  # the nearest memory of each, then the second nearest of each
         beside = {other.id: other for rank in ranks for other in rank if other is not None and other not in some}
         shown = sorted((*some, *list(beside.values())[: MOST_ENTRIES - len(some)]), key=_first_seen_order)
         entries, named = (tuple(each for each in shown if (each.category == category.id) is own) for own in (True, False))
@@ -124,17 +125,17 @@ def _first_seen_order(memory: Memory) -> tuple[bool, float, str]:
 
 
 def find_matter(content: str) -> frozenset[str]:
-    """The first letters of a text's content words; compounds ("pkg/provenance", "ai-provenance") are split."""
+    """The first letters of each content word of a text. Compounds ("pkg/provenance", "ai-provenance") are split into words."""
     return roots_of(find_content(_JOINTS.sub(" ", content)))
 
 
 def measure_likeness(left: frozenset[str], right: frozenset[str]) -> float:
-    """The share of the shorter text's words (:func:`find_matter`) that the other has too."""
+    """The share of the shorter text's words that the other text has too. Both are given as :func:`find_matter` returns them."""
     return len(left & right) / max(_FEW, min(len(left), len(right)))
 
 
 def rank_related(memory: Memory, others: Iterable[Memory], matter: Mapping[str, frozenset[str]]) -> list[Memory]:
-    """Those of ``others`` that are related to a memory, nearest first; ``matter`` has the words of each memory, by id."""
+    """The ``others`` that are related to a memory, nearest first. ``matter`` maps ids to results of :func:`find_matter`."""
     scores = {}
     for other in others:
         is_one_subject = bool(memory.subject) and memory.subject.casefold() == other.subject.casefold()
@@ -148,7 +149,7 @@ def _is_related(left: Memory, right: Memory) -> bool:
 
 
 def fill_curation_prompt(text: str, category: Category) -> str:
-    """The system prompt for requests about a category, from the template ``text``."""
+    """Fill the template ``text`` of the system prompt with the description of a category."""
     values = {
         "title": category.title,
         "belongs": category.belongs,
@@ -162,7 +163,7 @@ def fill_curation_prompt(text: str, category: Category) -> str:
 
 
 def build_curation_ask(table: MemoryTable, *, system: str, version: str) -> Ask:
-    """The request about a table; ``system`` comes from :func:`fill_curation_prompt`."""
+    """Build the request about a table. ``system`` is the result of :func:`fill_curation_prompt`."""
     lines = [_format_memory_line(number, memory, table) for number, memory in enumerate((*table.entries, *table.named), 1)]
     about = {item.session for memory in (*table.entries, *table.named) for item in memory.evidence if item.session}
     return Ask(
@@ -187,7 +188,7 @@ def _format_memory_line(number: int, memory: Memory, table: MemoryTable) -> str:
 
 
 def read_curation_reply(body: Mapping[str, Any], table: MemoryTable) -> LlmCurationResult:
-    """The operations that a reply leads to, after checks. Raises ValueError if it does not match the schema."""
+    """Check the changes in a reply, and return their operations. Raises ValueError if the reply does not match the schema."""
     listed = body.get("operations")
     renamed = [
         {"into" if name == "with" else name: value for name, value in item.items()} if isinstance(item, Mapping) else item
@@ -216,7 +217,7 @@ def read_curation_reply(body: Mapping[str, Any], table: MemoryTable) -> LlmCurat
 
 
 def _find_change_fault(change: ProposedChange, memory: Memory | None, other: Memory | None, table: MemoryTable) -> str:
-    """Why a change is refused; empty if it is allowed."""
+    """The reason why a change is refused; empty if the change is allowed."""
     if memory is None or (change.into and (other is None or other is memory)):
         return "a number that is not there"
     if memory.owned or memory.pinned:
@@ -265,7 +266,7 @@ def _to_operation(change: ProposedChange, memory: Memory, other: Memory | None) 
 
 
 def _build_merge(winner: Memory, several: Sequence[tuple[Memory, ProposedChange]]) -> Merge:
-    """Merge several memories into ``winner``, which keeps its sentence and takes over their evidence."""
+    """The operation that merges memories into ``winner``. The winner keeps its sentence and takes over their evidence."""
     parts = [winner, *(memory for memory, _ in several)]
     evidence = {(item.event, item.quote): item for memory in parts for item in memory.evidence}
     have = {(item.event, item.quote) for item in winner.evidence}
@@ -291,7 +292,7 @@ def _format_reason(reason: str) -> str:
 
 
 def _is_restatement(memory: Memory, winner: Memory) -> bool:
-    """True if ``winner`` can replace ``memory``: they are related, and it has the other's numbers, names and negation."""
+    """True if ``winner`` can replace ``memory``: it is related to it, and has its numbers, names and negation."""
     mine, others, text = parse_statement(memory.content), parse_statement(winner.content), winner.content.casefold()
     named = all(one_line(name).casefold() in text for name in memory.artifacts[:_NAMES])
     is_reversed = bool(mine.denials) != bool(others.denials) or has_opposites(mine.words - others.words, others.words - mine.words)
@@ -299,7 +300,10 @@ def _is_restatement(memory: Memory, winner: Memory) -> bool:
 
 
 def select_applicable(operations: Iterable[Operation], memories: Sequence[Memory]) -> tuple[Operation, ...]:
-    """The compatible operations of several replies: the first on each memory, unless another ends a memory that it refers to."""
+    """The operations of several replies that can be applied together.
+
+    Only the first operation on each memory is kept. It is left out if another operation ends a memory to which it refers.
+    """
     active = {memory.id for memory in memories if should_ask_about(memory)}
     changed: set[str] = set()
     ended: set[str] = set()

@@ -1,4 +1,4 @@
-"""Guards: detect passes that would remove too many memories, or change memories that a person owns. Such passes are not applied."""
+"""Guards detect passes that would remove too many memories, or change memories that a person owns. Callers do not apply them."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,10 +11,10 @@ from kept.core.operation import CONDENSED, FADED, GAVE_WAY, MAY_CONTRADICT, WITH
 from kept.core.statement import parse_statement
 from kept.core.value import dataclass
 
-LEAST_MEMORIES = 4  # a category with fewer memories than this is too small for a share to mean anything
+LEAST_MEMORIES = 4  # with fewer memories than this in a category, the share that is lost means nothing
 SHARE = 0.5
-WINDOW = timedelta(days=30)  # losses add up over this span of event time, since nine passes of a tenth each would be a wipe too
-# The states of memories that were active once. An active one counts as lost if it was emptied: nothing active is in its place.
+WINDOW = timedelta(days=30)  # losses are added up over this span of event time, because many small passes can remove as much as one
+# The states of memories that were active once. An active memory counts as lost if its content was emptied.
 _ONCE_ACTIVE = frozenset({Status.ACTIVE, Status.RETIRED, Status.SUPERSEDED, Status.RESOLVED})
 _SAME = 0.3  # a successor shares at least this share of a memory's content words; otherwise the memory counts as lost
 _Budget = tuple[str, bool]  # a category, and True for the separate budget of faded memories
@@ -22,8 +22,10 @@ _Budget = tuple[str, bool]  # a category, and True for the separate budget of fa
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GuardStop:
-    """Why a pass was stopped: the category, its ``active`` memories, how many the pass would deactivate (``lost``), and how many
-    kept deactivated in the 30 days before (``spent``).
+    """Why a pass was stopped.
+
+    ``active`` is the number of active memories in the category, ``lost`` how many of them the pass would deactivate, and ``spent``
+    how many kept deactivated in the 30 days before.
     """
 
     category: str
@@ -43,16 +45,17 @@ def find_overreach(
     corrected: frozenset[str] = frozenset(),
     active: Mapping[str, int] | None = None,
 ) -> tuple[GuardStop, ...]:
-    """The categories in which kept's operations would deactivate too many memories.
+    """The categories in which kept's operations would deactivate too many memories. A pass with any stop must not be applied.
 
-    Too many are more than half of the active memories in one pass, or more than half over 30 days of event time, together with what
-    kept deactivated before; a category with fewer than ``LEAST_MEMORIES`` memories is never stopped. In one pass, every end of an
-    active memory counts: retiring, superseding, merging away, resolving, emptying its content; moving it to another category does
-    not. Over the 30 days, a memory that an active one replaced, absorbed or resolved does not count as lost, and faded memories
-    have a separate budget.
+    The limit is half of the active memories of a category, in one pass and also over 30 days of event time. Categories with fewer
+    than ``LEAST_MEMORIES`` memories are never stopped.
 
-    ``corrected`` memories never count, because they should never have been active. ``active`` gives the number of active memories
-    by category if ``memories`` are not all of them. A pass with any stop must not be applied.
+    For one pass, every end of an active memory counts: retiring, superseding, merging, resolving, and emptying its content. A move
+    to another category does not count. Over the 30 days, a memory that an active one replaced, absorbed or resolved does not count.
+    Faded memories are counted separately.
+
+    ``corrected`` memories never count, because they should never have been active. ``active`` has the number of active memories by
+    category, if ``memories`` does not contain all of them.
     """
     before = {memory.id: memory for memory in memories}
     after = _apply_operations(before, operations)
@@ -78,14 +81,14 @@ def find_overreach(
 
 
 def find_ended(memories: Iterable[Memory], operations: Sequence[Operation]) -> tuple[Memory, ...]:
-    """The active memories that kept's operations would end or empty."""
+    """The active memories that the operations would end or empty."""
     before = {memory.id: memory for memory in memories}
     ended = _active_ids(before.values()) - _active_ids(_apply_operations(before, operations).values())
     return tuple(memory for number, memory in before.items() if number in ended)
 
 
 def _is_eroding(category: str, active: int, counted: Counter[_Budget], spent: Counter[_Budget]) -> bool:
-    """True if a category loses more than half over the 30 days, counting faded memories and all others separately."""
+    """True if a category loses more than half over the 30 days. Faded memories and all others are counted separately."""
     return any(
         counted[budget] and stood >= LEAST_MEMORIES and counted[budget] + spent[budget] > SHARE * stood
         for budget in ((category, False), (category, True))
@@ -98,8 +101,9 @@ def _loss_budget(category: str, ended: Memory) -> _Budget:
 
 
 def _has_active_successor(memory: Memory, memories: Mapping[str, Memory]) -> bool:
-    """True if an active memory replaced a memory, directly or in several steps, each about the same subject; or if it is active and
-    has content itself.
+    """True if a memory is active and has content, or if such a memory replaced it.
+
+    The replacement may take several steps, of which each must be about the same subject.
     """
     seen: set[str] = set()
     gone = (Status.SUPERSEDED, Status.RESOLVED)
@@ -120,8 +124,8 @@ def _active_ids(memories: Iterable[Memory]) -> frozenset[str]:
 def find_protected_changes(memories: Iterable[Memory], operations: Sequence[Operation]) -> tuple[str, ...]:
     """The ids of pinned or person-owned memories whose words, category or status kept's operations would change.
 
-    Person-owned memories that are superseded by words the person typed later, or that come back after that, are not included. A
-    pass with any such change must not be applied, even if a person allows losses.
+    Not included are person-owned memories that are superseded by words which the person typed later, or that come back after that.
+    A pass with a protected change must not be applied, even if a person allows losses.
     """
     before = {memory.id: memory for memory in memories}
     after = _apply_operations(before, operations)
@@ -136,7 +140,7 @@ def find_protected_changes(memories: Iterable[Memory], operations: Sequence[Oper
 
 
 def _is_change_by_person(memory: Memory, after: Mapping[str, Memory]) -> bool:
-    """True if a person-owned memory is only superseded by words that the person typed, or comes back after that."""
+    """True if a person-owned memory is only superseded by words that the person typed, or becomes active again after that."""
     now = after[memory.id]
     if memory.pinned or (memory.content, memory.category) != (now.content, now.category):
         return False
@@ -155,16 +159,19 @@ def _apply_operations(before: Mapping[str, Memory], operations: Sequence[Operati
 
 
 def _is_same_matter(old: Memory, new: Memory) -> bool:
-    """True if two memories are about the same: the same subject, or common words and at most one different number."""
+    """True if two memories are about the same thing.
+
+    They have the same subject, or ``new`` has 30 % of the content words and all but one of the numbers of ``old``.
+    """
     statement, says = parse_statement(old.content), parse_statement(new.content)
     words = len(statement.content & says.content) >= _SAME * len(statement.content)
     return bool(old.subject and old.subject == new.subject) or (words and len(statement.numbers - says.numbers) <= 1)
 
 
 def _count_recent_losses(before: Mapping[str, Memory], corrected: frozenset[str], until: datetime | None) -> Counter[_Budget]:
-    """The number of memories, by budget, that kept ended or emptied in the window before ``until``.
+    """The number of memories, by budget, that kept ended or emptied in the 30 days before ``until``.
 
-    A memory without an end time counts; those in ``corrected`` do not.
+    A memory without an end time counts. Memories in ``corrected`` do not count.
     """
     return Counter(
         _loss_budget(memory.category, memory)

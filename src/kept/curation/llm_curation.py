@@ -1,8 +1,7 @@
-"""Curation by a model: it is asked about the memories that changed in each category, and its replies become guarded operations.
+"""Curation by a model, which proposes changes to the memories of each category with new memories.
 
-The rules curate first; the model then proposes changes to the result. Each change is checked. All changes of a group form one pass,
-which a guard can stop and a person can undo. Without a usable reply nothing changes, and the next run asks again. The prompt's text
-is not in this module.
+The rules curate first, and the model proposes changes to the result. Each change is checked. All changes of a group form one pass,
+which a guard can stop and a person can undo. Without a usable reply nothing changes, and the next run asks again.
 """
 
 from collections import Counter
@@ -38,8 +37,10 @@ Group = tuple[str, str]
 
 @dataclass(kw_only=True, slots=True)
 class LlmCurationReport:
-    """The result: number of usable replies, operations by kind, refused changes by reason, a description of each pass that a guard
-    stopped, and the number of groups ``left`` for the next run.
+    """The result of curation by a model.
+
+    It has the number of usable replies, the operations by kind, the refused changes by reason, and a description of each pass that
+    a guard stopped. ``left`` is the number of groups that the next run asks about again.
     """
 
     asked: int = 0
@@ -52,10 +53,10 @@ class LlmCurationReport:
 def curate_with_llm(
     workspace: Workspace, run: Callable[[], int], asking: Asking, *, by: str, allow: bool = False
 ) -> LlmCurationReport:
-    """Ask a model about every category with new memories since it was last asked. Raises StoreError, ConfigError.
+    """Ask a model about every category that has new memories since it was last asked. Raises StoreError, ConfigError.
 
-    ``by`` names the model. ``run`` returns the number of the run, and is called only if something is committed. ``allow`` lets
-    passes through that would deactivate too many memories.
+    ``by`` is the model's name. ``run`` returns the number of the run. It is called only if something is committed. With ``allow``,
+    passes that would deactivate too many memories are committed too.
     """
     result, curated = LlmCurationReport(), CurationReport()
     text, version = question_text("curation")
@@ -75,7 +76,7 @@ def curate_with_llm(
                 result.refused.update(advice.refused)
                 proposed += advice.operations
         if not all(isinstance(reply, CompleteReply) for reply in replies):
-            result.left += 1  # the next run asks all of it again; replies that were received are cached
+            result.left += 1  # the next run asks everything again, and finds the replies it already has in the cache
             continue
         operations = select_applicable((item for item in proposed if not _has_forgotten_words(workspace, item)), memories)
         with workspace.store.transaction():
@@ -86,13 +87,14 @@ def curate_with_llm(
 
 
 def _memories_since_last_ask(workspace: Workspace) -> dict[Group, frozenset[str]]:
-    """By group, the ids of memories whose words are new since a model was last asked about the group; groups without any are
-    missing.
+    """The ids of memories whose words are new since a model was last asked about their group, by group.
+
+    Groups without such memories are left out.
     """
     heads = tuple(workspace.store.log.pass_heads())
     undone, since = find_undone_passes(heads), dict[str, list[int]]()
     for head in heads:
-        if head.stage == ADVISE:  # even if undone: advice that a person took back is not requested again
+        if head.stage == ADVISE:  # also if the pass is undone, so that the model is not asked again for advice that a person undid
             since[head.subject] = []
         elif head.id not in undone and head.stage == CURATE:
             since.setdefault(head.subject, []).append(head.id)
@@ -113,7 +115,7 @@ def _tables_to_ask(profile: Profile, memories: tuple[Memory, ...], fresh: frozen
 
 
 def _has_forgotten_words(workspace: Workspace, operation: Operation) -> bool:
-    """True if the words of an operation match a forgotten statement."""
+    """True if the words that an operation writes match a forgotten statement."""
     words, forgotten = getattr(getattr(operation, "facts", None), "content", ""), workspace.store.log.forgotten_fingerprints()
     return bool(forgotten and words) and is_known_statement(words, forgotten, workspace.store.key("forget"))
 
@@ -128,9 +130,9 @@ def _commit_group(
     note: str,
     allow: bool,
 ) -> None:
-    """Commit the advised operations on a group in one pass; a guard may stop all of them.
+    """Commit the advised operations on a group in one pass. If a guard stops them, the pass is committed without operations.
 
-    The pass is committed in any case, because it records that the group was asked about.
+    A pass is committed in both cases, because it records that the model was asked about the group.
     """
     memories, subject = workspace.store.log.memories(group=group), GROUP_SEPARATOR.join(group)
     stops = [str(guard_stop) for guard_stop in find_overreach(memories, operations)] if not allow else []

@@ -1,8 +1,8 @@
-"""Requests written by a model: up to three per memory, on other tasks, in which the memory should be shown. Only for memories
-without requests from the agent that handed them over.
+"""Sample requests, written by a model, that decide in which tasks a memory is shown. A memory has up to three of them.
 
-A memory is asked about once, and again only if its words change. Requests are untrusted: they decide only when a memory is shown,
-and no session is shown them.
+The model is not asked about memories that came with requests from the agent that suggested them. It is asked once about each other
+memory, and again only if the words of the memory change. Requests are not trusted: they only affect when a memory is shown, and
+no session sees them.
 """
 
 from collections import defaultdict
@@ -21,16 +21,16 @@ from kept.profiles.prompts import question_text
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
-REQUESTS = "requests"  # the purpose of these questions, and the stage of the resulting operations
+REQUESTS = "requests"  # the purpose of these questions to the model, and the stage of the passes that store the answers
 MOST_TOKENS = 4_096
-MEMORIES = 20  #: at most this many memories per question
-_REPLY_TOKENS = 120  # of a reply for one memory, at most
-_LONGEST = 800  # characters of a memory that are shown
+MEMORIES = 20  #: maximum number of memories per question
+_REPLY_TOKENS = 120  # maximum number of tokens in a reply, per memory
+_LONGEST = 800  # at most this many characters of a memory are sent to the model
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryRequests:
-    """The requests for the memory with the number ``id``."""
+    """The requests in a reply for the memory with the number ``id``."""
 
     id: int
     requests: tuple[str, ...]
@@ -38,7 +38,7 @@ class MemoryRequests:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RequestsReply:
-    """A whole reply."""
+    """The reply of a model to one question."""
 
     memories: tuple[MemoryRequests, ...]
 
@@ -48,9 +48,7 @@ SCHEMA = schema_of(RequestsReply)
 
 @dataclass(kw_only=True, slots=True)
 class LlmRequestsReport:
-    """How many memories were ``asked`` about, how many have requests now (``written``), and how many questions are ``left`` for
-    the next run.
-    """
+    """Counts: memories that were ``asked`` about, memories whose requests were ``written``, questions ``left`` for the next run."""
 
     asked: int = 0
     written: int = 0
@@ -60,10 +58,9 @@ class LlmRequestsReport:
 def write_requests(
     workspace: Workspace, run: Callable[[], int], asking: Asking, *, by: str, limits: TokenLimits | None = None
 ) -> LlmRequestsReport:
-    """Ask a model for the requests of all memories that recall can bring, if they have no requests yet. Raises StoreError,
-    ConfigError.
+    """Ask a model for requests, for all memories that can be recalled and have none yet. Raises StoreError, ConfigError.
 
-    ``by`` names the model. ``run`` returns the number of the run, and is called only if something is committed.
+    ``by`` is the model's name. ``run`` returns the number of the run. It is called only if something is committed.
     """
     result = LlmRequestsReport()
     batches = list_batches(workspace, limits or TokenLimits())
@@ -80,10 +77,9 @@ def write_requests(
 
 
 def list_batches(workspace: Workspace, limits: TokenLimits) -> list[tuple[Memory, ...]]:
-    """The memories to ask about, one batch for each question. Memories that a person stated or decided on come before inferred
-    ones, then the latest first.
+    """The memories to ask about, one batch per question. Memories that a person stated or decided on come first, then the latest.
 
-    A batch is filled from the oldest, so that new memories change no question whose reply is still being made.
+    Batches are filled from the oldest memory on. So new memories do not change a question whose reply is still pending.
     """
     now, asked = workspace.clock(), _asked_before(workspace)
     unasked = [
@@ -107,8 +103,9 @@ def list_batches(workspace: Workspace, limits: TokenLimits) -> list[tuple[Memory
 
 
 def _asked_before(workspace: Workspace) -> frozenset[tuple[str, str]]:
-    """The memories that a model was asked about, with their words at that time. Undone answers are included, so that they are not
-    asked for again.
+    """The memories that a model was asked about, as pairs of id and words at that time.
+
+    They include memories whose answers were undone, so that these are not asked for again.
     """
     log = workspace.store.log
     passes = log.passes(only=[head.id for head in log.pass_heads() if head.stage == REQUESTS])
@@ -121,7 +118,7 @@ def _asked_before(workspace: Workspace) -> frozenset[tuple[str, str]]:
 
 
 def build_requests_ask(memories: Sequence[Memory]) -> Ask:
-    """The question about some memories."""
+    """Build the question to the model about some memories."""
     lines = (
         f"{number} ({memory.category}): {one_line(memory.content)[:_LONGEST]}"
         + (f" (about: {one_line(memory.about)[:_LONGEST]})" if memory.about else "")
@@ -133,7 +130,7 @@ def build_requests_ask(memories: Sequence[Memory]) -> Ask:
 
 
 def complete_requests_ask(prompt: str, *, about: Iterable[str] = ()) -> Ask:
-    """The question with this text for the model, about memories of the sessions ``about``."""
+    """Build the question to the model from its text. ``about`` has the sessions from which the memories come."""
     system, version = question_text(REQUESTS)
     return Ask(
         purpose=REQUESTS,
@@ -148,10 +145,9 @@ def complete_requests_ask(prompt: str, *, about: Iterable[str] = ()) -> Ask:
 
 
 def read_requests(body: Mapping[str, Any], memories: Sequence[Memory]) -> list[tuple[Memory, tuple[str, ...]]]:
-    """The requests in a reply for each of its memories, as the model wrote them. If a number is answered twice, the first answer
-    counts.
+    """Read the requests in a reply. Returns pairs of a memory and its requests, as the model wrote them.
 
-    Raises ValueError if the reply does not match the schema.
+    If the reply has a number twice, the first one counts. Raises ValueError if the reply does not match the schema.
     """
     found: dict[int, tuple[str, ...]] = {}
     for item in parse_as(RequestsReply, body).memories:
@@ -167,12 +163,12 @@ def _commit_requests(
     *,
     note: str,
 ) -> None:
-    """Commit the usable requests, one pass for each profile and scope. A memory without any is recorded as asked about."""
+    """Commit the usable requests in one pass per profile and scope. A memory without usable requests is recorded as asked about."""
     log, forgotten, key = workspace.store.log, workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
     operations: dict[tuple[str, str], list[Anticipate]] = defaultdict(list)
     for memory, requests in written:
         profile, now = workspace.profile_of(memory), log.memory(memory.id)
-        if profile is None or now is None or now.content != memory.content:  # it was changed or forgotten while the model was asked
+        if profile is None or now is None or now.content != memory.content:  # changed or forgotten while the model replied
             continue
         usable = select_requests(requests, load_lexicon(profile.languages), forgotten, key)
         reason = f"a model wrote {format_count(len(usable), 'request')} that should bring it"

@@ -1,7 +1,7 @@
-"""Finds the part of a large group that is related to a change, by its words, so that it can be curated alone.
+"""Find the part of a large group that a change can affect, so that only this part is curated.
 
-A part is closed: no candidate, memory or text outside it says the same as one inside, contradicts it, answers it, takes it back or
-is based on it. So curating the whole group would leave everything outside the part unchanged.
+A part is closed: nothing outside it says the same as something inside, contradicts it, answers it, withdraws it or is based on it.
+Curating the whole group would therefore leave everything outside the part unchanged.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -45,23 +45,24 @@ from kept.curation.text_index import (
 from kept.extraction.questions.answer import apply_overrulings
 
 LARGE = 1_000  # a group with at least this many candidates is curated in parts
-SHARE = 150  # a part may be at most 1/150 of its group: a lookup by shared words costs as much as reading 150 texts in sequence
-_MOVED = 10  # at most this many new texts may fall between existing ones before the whole group is read again
-_COMMON = 50_000  # count the texts with a word up to this number; all more common words are treated alike
+# A lookup by shared words costs as much as reading 150 texts in sequence. So a part may be at most 1/150 of its group.
+SHARE = 150
+_MOVED = 10  # if more new texts than this fall between existing ones, the whole group is read again
+_COMMON = 50_000  # the texts with a word are counted up to this number; all words above it count as equally common
 _ANSWERED_WORDS = 3  # an answer shares at least this many words with its question
 
 
 class WholeGroupError(Exception):
-    """A part cannot be separated from the rest: it is too large, or too many new texts fall between texts that were compared."""
+    """The whole group must be curated, because the part is too large or too many new texts fall between compared texts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """The input of one curation: candidates with verdicts, memories, ``blocked`` candidates, the pairs of texts to compare, and
-    ``taken`` memory ids.
+    """The input of one curation, of a whole group or of a part.
 
-    ``texts`` are all texts of a whole group, or None for less than a group. ``elsewhere`` are memories of other profiles, which may
-    be based on the candidates.
+    ``blocked`` are candidates to ignore, ``compared`` the pairs of texts to compare, ``taken`` memory ids in use. ``texts`` are
+    all texts of a whole group, and None for a part. ``elsewhere`` are memories of other profiles that may be based on the
+    candidates.
     """
 
     judged: tuple[CandidateVerdict, ...]
@@ -76,8 +77,8 @@ class Part:
 def read_group(index: TextIndex) -> Part:
     """The whole group as a part.
 
-    Candidates are blocked if a person migrated their memory to another profile, or decided there on a memory with the same words:
-    that memory stays the only one, whatever its status.
+    Candidates are blocked if a person migrated their memory to another profile, or decided there on a memory with the same words.
+    The memory in the other profile then remains the only one, whatever its status.
     """
     judged = tuple(proposal.judged for proposal in index.log.proposals(*index.group))
     memories = index.log.memories(group=index.group)
@@ -100,12 +101,12 @@ def read_group(index: TextIndex) -> Part:
 
 
 def is_large(part: Part) -> bool:
-    """True if a group is large enough to be curated in parts; a smaller one is always read as a whole."""
+    """True if a group is large enough to be curated in parts."""
     return len(part.judged) >= LARGE
 
 
 def settle_group(index: TextIndex, part: Part, operations: Iterable[Operation], rules: str) -> None:
-    """Index the curated texts, and mark the group as settled under ``rules`` (empty: read it as a whole next time)."""
+    """Index the curated texts, and mark the group as settled under ``rules``. If ``rules`` is empty, it is read whole next time."""
     if part.texts is None:
         index.index_memories({item for operation in operations for item in affected_memory_ids(operation)})
     elif rules:
@@ -115,7 +116,7 @@ def settle_group(index: TextIndex, part: Part, operations: Iterable[Operation], 
 
 
 def find_part(index: TextIndex, meaning: Meaning | None) -> Part:
-    """The part of the group that changed since it was settled, with everything related. Raises WholeGroupError."""
+    """The part of the group that changed since the group was settled, with everything related. Raises WholeGroupError."""
     part = _PartSearch(index=index, meaning=meaning, most=index.texts.count_candidates() // SHARE)
     candidates, memories = index.texts.changed_items()
     before = index.texts.places_of(candidates, memories)
@@ -128,7 +129,7 @@ def find_part(index: TextIndex, meaning: Meaning | None) -> Part:
     fresh = {index.index_text(content, says, ()) for content, says in verdicts.items()}
     ended = set(candidates) - {each.candidate.id for says in verdicts.values() for each in says}
     if any(index.token(TAKEN) in text.tokens for text in index.texts.at(index.texts.places_of(ended)).values()):
-        raise WholeGroupError  # a withdrawal disappeared: the memory it took back may return, and no candidate names it any more
+        raise WholeGroupError  # a withdrawal is gone: its memory may return, and no candidate says which memory that is
     index.texts.drop_places(ended)
     if any((memory.profile, memory.scope) != index.group for memory in index.log.some(memories)):
         raise WholeGroupError
@@ -163,8 +164,9 @@ Tied = Callable[[Text, Text], bool]
 
 @dataclass(kw_only=True)
 class _PartSearch:
-    """The state of the search for a part. ``new`` are the places of texts that were added or removed since the group was settled,
-    ``gone`` those that were removed.
+    """The state of the search for a part.
+
+    ``new`` has the places of texts that were added or removed since the group was settled, ``gone`` only those of removed texts.
     """
 
     index: TextIndex
@@ -190,7 +192,7 @@ class _PartSearch:
             raise WholeGroupError
 
     def close(self) -> None:
-        """Process all waiting texts, and the texts that are related to them, until none are left."""
+        """Process the waiting texts and everything related to them, until no text is waiting."""
         texts = self.index.texts
         while self.waiting:
             place = self.waiting.pop()
@@ -199,7 +201,7 @@ class _PartSearch:
                 self.reach(self.neighbours(place))
 
     def include(self, candidates: Iterable[str], memories: Iterable[str]) -> None:
-        """Add candidates and memories to the part, with everything they are based on, and add their texts to the search."""
+        """Add candidates and memories to the part, with everything linked to them, and add their texts to the search."""
         others = self.index.others
         texts, waiting = self.index.texts, (set(candidates) - self.candidates, set(memories) - self.memories.keys())
         while any(waiting):
@@ -217,7 +219,7 @@ class _PartSearch:
             )
 
     def load(self, places: Iterable[int]) -> list[tuple[int, Text, frozenset[str]]]:
-        """The texts at these places, with their tokens."""
+        """The texts at these places as tuples (place, text, tokens), in order of place. Places without a text are left out."""
         places = set(places)
         for place, stored in self.index.texts.at(places - self.known.keys()).items():
             self.known[place] = (text_of(stored.body, place, proposed=True), frozenset(stored.tokens.split()))
@@ -241,9 +243,9 @@ class _PartSearch:
         return {place for place, text, _ in self.load(places) if check(text)}
 
     def _find_sharing(self, says: Statement, share: float, *beside: str, least: int = 0, sized: bool = True) -> Sequence[int]:
-        """The places of texts that may have a Jaccard similarity of at least ``share``, or may share at least ``least`` words.
+        """The places of texts that may have a Jaccard similarity of at least ``share`` or, if it is given, share ``least`` words.
 
-        They must also have the tokens ``beside``; ``sized`` restricts them to possible numbers of words.
+        The texts must also have the tokens ``beside``. ``sized`` leaves out texts whose number of words rules the similarity out.
         """
         token, texts = self.index.token, self.index.texts
         words = {word: token("word", word[:STEM]) for word in says.content}
@@ -278,9 +280,9 @@ class _PartSearch:
         return found
 
     def _find_nearest(self, tokens: Iterable[str], text: Text, most: int, tied: Tied, compared: set[tuple[str, str]]) -> set[int]:
-        """The nearest texts in time that have all tokens, before and after a text.
+        """The ``most`` nearest texts in time that have all tokens, before and after a text.
 
-        If the text was added or removed, pairs of others that it pushed out of, or let into, each other's range are checked too.
+        If the text was added or removed, this changes which other texts are near each other. Such pairs are checked too.
         """
         find, tokens, more = self.index.texts.find, tuple(tokens), self._count_moved(text)
         before = find(tokens, before=text.place, most=most + more)
@@ -297,7 +299,7 @@ class _PartSearch:
         return {*before[:most], *after[:most]}
 
     def _count_moved(self, text: Text) -> int:
-        """How far the ranks of other texts may have moved: the number of added and removed texts, if this text is one of them."""
+        """The most that the rank of another text can have changed: the number of new texts if this text is one, else 0."""
         return len(self.new) if text.place in self.new else 0
 
     def _without_new(self, places: Sequence[int]) -> Sequence[int]:
@@ -306,7 +308,7 @@ class _PartSearch:
     def _check_pairs(
         self, cut: Iterable[tuple[int, int]], text: Text, later: Sequence[int], tied: Tied, compared: set[tuple[str, str]]
     ) -> None:
-        """Check pairs of texts between which this text was added or removed, and add them to the part if they are ``tied``.
+        """Add the pairs ``cut`` to the part if they are ``tied``. The text was added or removed between the two texts of each pair.
 
         Raises WholeGroupError if many texts were added or removed among older ones.
         """
@@ -339,7 +341,7 @@ class _PartSearch:
         return found
 
     def _find_by_opening(self, key: str, text: Text) -> set[int]:
-        """The texts that a single key relates to a text: it opens the earlier one, and both are near among texts with the key."""
+        """The places of texts related to a text by one key alone: it opens the earlier text, and the two are near in time."""
         find, more, opens = self.index.texts.find, self._count_moved(text), key in text.saying.opening_keys
         marks = (([self.index.token("key", key)], CROWD + more), ([self.index.token("opening", key)], COMPARED + more))
         crowd, begun = (find(mark, before=text.place, most=most) for mark, most in marks)
@@ -377,7 +379,7 @@ class _PartSearch:
         return {place for (place, _), score in zip(asked, scores or (), strict=False) if score is not None and score >= ONE_MEANING}
 
     def _find_by_kind(self, text: Text, tokens: AbstractSet[str]) -> set[int]:
-        """Themes on the same subject, answers and their questions, and agents' notes that are part of a longer sentence."""
+        """The places of themes on the same subject, of answers or questions, and of suggestions within a reason or the reverse."""
         says, token, find = text.says, self.index.token, self.index.texts.find
         found: set[int] = set()
         if token(THEME) in tokens:
@@ -403,7 +405,7 @@ class _PartSearch:
         return found
 
     def _find_by_candidates(self, candidates: Sequence[Candidate], text: Text) -> set[int]:
-        """Texts of candidates with the same subject, texts that replace, reword or withdraw this one, and the reverse."""
+        """The places of texts with the same subject, and of texts that replace, reword or withdraw this one, or the reverse."""
         token, texts = self.index.token, self.index.texts
         found: set[int] = set()
         marks = []

@@ -1,4 +1,4 @@
-"""Curates the groups whose candidates changed: computes operations, lets the guard check them and commits them."""
+"""Curate the groups whose candidates changed: compute the operations, let the guard check them, and commit them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -25,29 +25,29 @@ from kept.store.log import Log
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
-_BEFORE = 40  # search at most this many events before a prompt for the previous prompt
-_ENOUGH = 3  # if a prompt has at least this many content words besides a wish, its previous prompt is not read
+_BEFORE = 40  # at most this many events before a prompt are searched for the previous prompt
+_ENOUGH = 3  # the previous prompt is not read if a prompt has this many content words besides the wish
 CURATE, GUARD = "curate", "guard"
 
 
 @dataclass(kw_only=True, slots=True)
 class CurationReport:
-    """The result of curation: the operations by kind, and a description of each pass that a guard stopped."""
+    """The result of curation: the number of operations by kind, and a description of each pass that a guard stopped."""
 
     operations: Counter[str] = field(default_factory=Counter)
-    taken_back: int = 0  # how many of the retired memories a person took back
+    taken_back: int = 0  # the number of memories that were retired because a person withdrew them
     stopped: list[str] = field(default_factory=list)
 
 
 class _UnknownSimilarityError(Exception):
-    """The similarity of some texts is not known yet."""
+    """The similarity of some texts is not computed yet."""
 
 
 class _DeferredMeaning:
-    """The similarity of texts, computed between transactions: it may take long, and other processes wait to write.
+    """The similarity of texts, computed outside transactions, because it may take long and other processes wait to write.
 
-    A call inside a transaction raises _UnknownSimilarityError if it lacks pairs. The caller then calls :meth:`compute_missing`
-    outside the transaction and tries again.
+    A call inside a transaction raises _UnknownSimilarityError if the similarity of a pair is missing. The caller then calls
+    :meth:`compute_missing` outside the transaction and tries again.
     """
 
     def __init__(self, meaning: Meaning) -> None:
@@ -65,7 +65,7 @@ class _DeferredMeaning:
         return [self._known[pair] for pair in pairs]
 
     def compute_missing(self) -> None:
-        """Compute the pairs that the last call lacked; once that failed, it is not tried again."""
+        """Compute the similarity of the pairs that the last call lacked. After a failure, nothing is computed any more."""
         scores = self._meaning(self._missing) if self._missing and not self.failed else ()
         self.failed = self.failed or scores is None
         self._known |= dict(zip(self._missing, scores or (), strict=False))
@@ -83,9 +83,10 @@ def curate_changed_groups(
 ) -> CurationReport:
     """Curate every group whose live candidates changed. Raises StoreError.
 
-    ``run`` returns the number of the run, and is called only if something is committed. ``allow`` lets passes through that would
-    deactivate too many memories; ``freed`` does so for scopes that a person changed on purpose. ``meaning`` returns the similarity
-    of texts. A group that a guard stopped keeps its candidates and stays queued; the stop is recorded once.
+    ``run`` returns the number of the run. It is called only if something is committed. With ``allow``, passes that would deactivate
+    too many memories are committed too. ``freed`` has the scopes in which they are always committed, because a person changed them
+    on purpose. ``meaning`` returns the similarity of texts. If a guard stops a group, the stop is recorded once. The group stays
+    queued.
     """
     result = CurationReport()
     groups = workspace.store.log.groups_to_curate()
@@ -120,10 +121,10 @@ def curate_group(
     meaning: Meaning | None = None,
     version: Callable[[], str] | None = None,
 ) -> bool:
-    """Curate one group; returns False if a guard stopped the pass. Raises StoreError.
+    """Curate one group. Returns False if a guard stopped the pass. Raises StoreError.
 
-    ``version`` returns the version of the rules under which a large group is settled afterwards (None: it is not settled). As long
-    as this version stays the same, later passes read only changed texts and those related to them.
+    ``version`` returns the version of the rules under which a large group is settled. As long as this version stays the same, later
+    passes read only changed texts and those related to them. If ``version`` is None, the group is read whole and not settled.
     """
     log, (profile, scope) = workspace.store.log, group
     rules = _rules_for(workspace, profile)
@@ -155,7 +156,7 @@ def curate_group(
 
 
 def _rules_for(workspace: Workspace, profile: str) -> CurationRules:
-    """The curation rules of an active profile; the rules without exceptions for any other."""
+    """The curation rules of an active profile. A profile that is not active gets the default rules."""
     return next((rules_of(item) for item in workspace.profiles if item.id == profile), CurationRules())
 
 
@@ -169,11 +170,11 @@ def _commit_operations(
     result: CurationReport,
     allow: bool,
 ) -> bool:
-    """Commit operations on a group; returns False if a guard stopped them. Raises StoreError."""
+    """Commit operations on a group. Returns False if a guard stopped them. Raises StoreError."""
     log, subject, memories = workspace.store.log, GROUP_SEPARATOR.join(group), part.memories
     corrected = _find_corrected(part)
     overreach = () if allow else _find_overreach(log, group, part, operations, corrected)
-    if overreach and part.texts is not None:  # a memory is not lost if another profile remembers it from now on
+    if overreach and part.texts is not None:  # a memory is not lost if another profile has it from now on
         corrected |= _memories_proposed_elsewhere(workspace, memories, group)
         overreach = find_overreach(memories, operations, corrected=corrected)
     stops = [str(guard_stop) for guard_stop in overreach]
@@ -197,15 +198,16 @@ def _commit_operations(
 
 
 def _find_corrected(part: Part) -> frozenset[str]:
-    """The memories all of whose candidates a model rejected: they should never have become active."""
+    """The ids of memories that should never have become active, because a model rejected all their candidates."""
     turned_down = overruled_candidate_ids(part.judged)
     resting = (memory for memory in part.memories if memory.candidates and not memory.owned)
     return frozenset(memory.id for memory in resting if turned_down.issuperset(memory.candidates))
 
 
 def _describe_rules(workspace: Workspace, profile: str, scope: str, meaning: Meaning | None) -> str:
-    """Everything that the curation of a group depends on besides its content: kept's version, the rules, the other profiles, and
-    whether an embedding model is available.
+    """A description of everything on which the curation of a group depends, other than its content, as JSON.
+
+    It has kept's version, the rules, the groups of other profiles, and whether an embedding model is available.
     """
     rules = _rules_for(workspace, profile)
     kinds = (rules.lasting, rules.gathered, rules.themes, rules.questions)
@@ -217,13 +219,13 @@ def _describe_rules(workspace: Workspace, profile: str, scope: str, meaning: Mea
 
 @cache
 def _program_version() -> str:
-    from importlib.metadata import version  # noqa: PLC0415 - slow to import, and few runs have something to curate
+    from importlib.metadata import version  # noqa: PLC0415 - slow to import, and few runs need it
 
     return version("kept")
 
 
 def _words_around(workspace: Workspace, candidate: Candidate) -> frozenset[str]:
-    """The content words that the person typed around a wish: in its prompt or, if there are too few, in the previous prompt."""
+    """The content words that the person typed around a wish in its prompt or, if these are too few, in the previous prompt."""
     quote = candidate.evidence[0]
     *before, prompt = workspace.store.archive.events_around(quote.event, _BEFORE, 0) or (None,)
     if prompt is None:
@@ -236,19 +238,19 @@ def _words_around(workspace: Workspace, candidate: Candidate) -> frozenset[str]:
 
 
 def _other_groups(workspace: Workspace, profile: str, scope: str) -> frozenset[tuple[str, str]]:
-    """The groups of the other active profiles that apply to a scope: those of the scope itself and of the user's scope."""
+    """The groups of the other active profiles that apply to a scope: those of the scope and of the user scope."""
     return frozenset((item.id, place) for item in workspace.profiles if item.id != profile for place in {scope, USER_SCOPE})
 
 
 def _memories_proposed_elsewhere(workspace: Workspace, memories: Iterable[Memory], group: tuple[str, str]) -> frozenset[str]:
-    """The memories of a group that another active profile proposes now, because the settings assigned their source to it."""
+    """The ids of a group's memories that another active profile proposes now, because the settings gave it their source."""
     proposals = (proposal for other in _other_groups(workspace, *group) for proposal in workspace.store.log.proposals(*other))
     proposed = {normal_form(proposal.judged.candidate.content) for proposal in proposals}
     return frozenset(memory.id for memory in memories if normal_form(memory.content) in proposed)
 
 
 def _read_part(index: TextIndex, version: Callable[[], str] | None, meaning: Meaning | None) -> Part | None:
-    """The part of a group that changed since it was settled, with everything related; None if the whole group must be read."""
+    """The part of a group that changed since the group was settled. Returns None if the whole group must be read."""
     settled_under = index.texts.rules if version else None
     if not (version and settled_under and settled_under == version()):
         return None
@@ -261,7 +263,7 @@ def _read_part(index: TextIndex, version: Callable[[], str] | None, meaning: Mea
 def _find_overreach(
     log: Log, group: tuple[str, str], part: Part, operations: Sequence[Operation], corrected: frozenset[str]
 ) -> tuple[GuardStop, ...]:
-    """The guard's stops for operations on a part of a group; the rest of the group is counted instead of read."""
+    """The guard's stops for operations on a part of a group. Other memories of the group are read only if the guard needs them."""
     if part.texts is not None:
         return find_overreach(part.memories, operations, corrected=corrected)
     memories = {memory.id: memory for memory in part.memories}
@@ -281,6 +283,6 @@ def _find_overreach(
 
 
 def _is_repeated_stop(workspace: Workspace, subject: str, note: str) -> bool:
-    """True if the last pass over the group was the same stop."""
+    """True if the last pass on a group was stopped for the same reasons."""
     last = [pass_ for pass_ in workspace.store.log.pass_heads() if pass_.subject == subject and pass_.stage in (GUARD, CURATE)][-1:]
     return bool(last) and (last[0].stage, last[0].note) == (GUARD, note)

@@ -1,4 +1,4 @@
-"""Indexes the texts of a large group's candidates and memories by hashed tokens, which stand for words and other features."""
+"""The index of a large group's texts. It finds texts by hashed tokens, which stand for words and other features."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,9 +25,9 @@ DECIDED = "decided elsewhere"
 
 
 class TextIndex:
-    """The index of the texts of one group, by which the part that is related to a change is found.
+    """The index of the texts of one group. Curation uses it to find the part of the group that is related to a change.
 
-    ``others`` are groups of other profiles, in which a person may have decided on the same texts or own their memories.
+    ``others`` are groups of other profiles, in which a person may have decided on the same texts.
     """
 
     def __init__(
@@ -47,8 +47,10 @@ class TextIndex:
     def index_group(
         self, judged: Iterable[CandidateVerdict], memories: Iterable[Memory], *, elsewhere: Iterable[Memory], texts: Iterable[Text]
     ) -> None:
-        """Index a whole group. ``elsewhere`` are memories of other groups, which may be based on its candidates. ``texts`` are the
-        group's texts as far as they are parsed already.
+        """Index a whole group.
+
+        ``elsewhere`` are memories of other groups that may be based on its candidates. ``texts`` are those of its texts that are
+        parsed already.
         """
         verdicts: dict[str, list[CandidateVerdict]] = {}
         for each in self.eligible(apply_overrulings(judged)):
@@ -69,7 +71,7 @@ class TextIndex:
             self.texts.put_candidates(memory.id, memory.candidates)
 
     def index_memories(self, ids: Iterable[str]) -> None:
-        """Update the index for these memories: their texts, and their candidates."""
+        """Update the texts and the candidates of these memories in the index."""
         for memory in self.log.some(list(ids)):
             self.texts.put_candidates(memory.id, memory.candidates)
             if (memory.profile, memory.scope) == self.group and has_own_words(memory):
@@ -78,18 +80,18 @@ class TextIndex:
                 self.texts.drop_places(memories=[memory.id])
 
     def eligible(self, judged: Iterable[CandidateVerdict]) -> Iterator[CandidateVerdict]:
-        """The candidates that take part in curation: not refused, and not blocked."""
+        """The candidates that take part in curation, which are neither refused nor blocked."""
         return (each for each in judged if is_eligible(each.verdict) and each.candidate.id not in self.blocked)
 
     def find_decided(self, contents: Iterable[str]) -> frozenset[str]:
-        """Those of the contents that a person decided on in another profile."""
+        """The ``contents`` on which a person decided in another profile."""
         forms = {content: normal_form(content) for content in contents}
         stored = self.texts.of_forms(forms.values())
         decided = {_parse_body(text.body)[0] for text in stored if text.tokens == self.token(DECIDED)}
         return frozenset(content for content, form in forms.items() if form in decided)
 
     def index_text(self, content: str, verdicts: Sequence[CandidateVerdict], memories: Sequence[Memory]) -> tuple[int, bool]:
-        """Index a text with the candidates and memories that have it; returns its place, and True if it was not there before."""
+        """Index a text with the candidates and memories that have it. Returns its place, and True if the place is new."""
         alike = self.texts.of_forms([normal_form(content)])
         old = next((stored for stored in alike if _parse_body(stored.body)[0] == content), None)
         return self._index_text(content, verdicts, memories, old)
@@ -126,13 +128,13 @@ class TextIndex:
         return place, old is None or old.place != place
 
     def token(self, *parts: object) -> str:
-        """The index token for a feature, given as parts; it is specific to the group."""
+        """The token for a feature, which is given as parts. Other groups have other tokens for the same feature."""
         if parts not in self._tokens:
             self._tokens[parts] = "t" + digest(*self.group, *map(str, parts), size=4)
         return self._tokens[parts]
 
     def _words_tokens(self, text: Text) -> Iterator[str]:
-        """The tokens that follow from a text's words."""
+        """Yield the tokens that follow from the words of a text."""
         says, saying = text.says, text.saying
         yield from (self.token("word", word) for word in beginnings_of(says))
         yield self.token("size", len(says.content))
@@ -144,16 +146,16 @@ class TextIndex:
         yield from (self.token("choice", name) for name in choices_of(saying))
 
     def beside_token(self, what: object) -> str:
-        """The token of what two texts may share besides words: the set of their artifacts, or the error fingerprint."""
+        """The token for a feature other than words that two texts can share: a set of artifacts, or an error fingerprint."""
         return self.token("failure", what) if isinstance(what, str) else self.token("artifacts", *sorted(what))  # type: ignore[call-overload]
 
     def meaning_token(self, says: Statement) -> str:
-        """The token that all wordings of one statement share, whatever their words (:func:`meaning_of`)."""
+        """The token that all wordings of one statement share. It is made from the result of :func:`meaning_of`."""
         numbers, names, denies = meaning_of(says)
         return self.token("meaning", *sorted(numbers), "", *sorted(names), "", denies)
 
     def _candidate_tokens(self, judged: CandidateVerdict) -> Iterator[str]:
-        """The tokens that follow from a candidate besides its words."""
+        """Yield the tokens that follow from a candidate and not from its words."""
         candidate, rules = judged.candidate, self._rules
         if takes_back(judged):
             yield self.token(TAKEN)
@@ -185,23 +187,23 @@ class TextIndex:
 
 
 def collect_decided_forms(memories: Iterable[Memory]) -> frozenset[str]:
-    """The normal forms of memories that a person owns or pinned."""
+    """The normal forms of the memories that a person owns or pinned."""
     return frozenset(normal_form(memory.content) for memory in memories if is_person_owned(memory) and memory.content)
 
 
 def takes_back(judged: CandidateVerdict) -> bool:
-    """True if a candidate is a withdrawal, which says nothing by itself."""
+    """True if a candidate is a withdrawal. A withdrawal cannot become a memory."""
     return judged.candidate.trigger == WITHDRAWAL
 
 
 def text_of(body: str, place: int, *, proposed: bool) -> Text:
-    """The text in an indexed body. Raises DamagedError."""
+    """The text of which ``body`` is the indexed form. Raises DamagedError."""
     content, artifacts, fingerprint = _parse_body(body)
     return Text(content=content, place=place, says=parse_statement(content, artifacts, fingerprint), proposed=proposed)
 
 
 def _parse_body(body: str) -> tuple[str, Sequence[str], str]:
-    """Content, artifacts and fingerprint in an indexed body. Raises DamagedError."""
+    """The content, artifacts and error fingerprint in an indexed body. Raises DamagedError."""
     try:
         content, artifacts, fingerprint = json.loads(body)
     except ValueError as error:

@@ -1,8 +1,8 @@
-"""Curation without a model: from the live candidates and the memories of one group to operations.
+"""Curation without a model: compute the operations on the memories of one group from its live candidates.
 
-The target state of the memories is computed from all live candidates of the group in event-time order, and the operations are the
-difference to the present state. So neither the order in which files were read nor the number of runs affects the result. Knows
-nothing of the origin of candidates or of other groups.
+The target state of the memories follows from all live candidates of the group in order of event time. The operations are the
+difference between this state and the present one. So neither the order in which files were read nor the number of runs affects the
+result.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -88,14 +88,14 @@ def curate(
 ) -> tuple[Operation, ...]:
     """The operations that bring the memories of a group to the state that follows from its live candidates.
 
-    A memory that a person wrote, edited, retired or rejected absorbs the candidates that say the same. It does not change until the
-    person says explicitly that it changed; any other newer contradiction is held for the person. Of two other memories that
-    contradict each other, the later by event time replaces the earlier; if no rule is sure that they do, the earlier is held.
+    A memory that a person wrote, edited, retired or rejected absorbs the candidates that say the same. It stays as it is until the
+    person says explicitly that something changed. Any other newer contradiction is held for the person. Of two other memories that
+    contradict each other, the later by event time replaces the earlier. If no rule is sure that they do, the earlier is held.
 
-    ``blocked`` candidates, such as those of undone passes, are ignored. ``rules`` are the rules of the group's profile,
-    ``surroundings`` returns the words around a wish, and ``meaning`` the semantic similarity of texts (None: there is no embedding
-    model). For a closed part of a group, ``compared`` are the pairs of texts to compare, and ``taken`` the ids of memories outside
-    the part.
+    ``blocked`` candidates, such as those of undone passes, are ignored. ``rules`` are the rules of the group's profile.
+    ``surroundings`` returns the words around a wish. ``meaning`` returns the semantic similarity of texts, and is None without an
+    embedding model. For a closed part of a group, ``compared`` has the pairs of texts to compare, and ``taken`` the ids of memories
+    outside the part.
     """
     live = {each.candidate.id: each for each in judged if is_eligible(each.verdict) and each.candidate.id not in blocked}
     ordered = sorted(live.values(), key=time_order)
@@ -119,11 +119,11 @@ def curate(
     owners = assign_memories(groups, proposals, standing, memories)
     known_ids = {*taken, *(memory.id for memory in memories)}
     plans = []
-    lowest: dict[int, float] = {}  # by proposal, its lowest similarity to another one that it was joined with by meaning
+    lowest: dict[int, float] = {}  # by proposal: the lowest similarity to a later proposal that was joined with it by meaning
     for (place, _), score in same_meaning.items():
         if score:
             lowest[place] = min(score, lowest.get(place, score))
-    nearness: list[float] = []  # by plan, the lowest similarity in its cluster (0: there is none)
+    nearness: list[float] = []  # by plan: the lowest similarity in its cluster, 0 if no proposals were joined by meaning
     for group in groups:
         nearness.append(min((lowest[i] for i in group if i in lowest), default=0.0))
         members = [proposals[i] for i in group if i < len(proposals)]
@@ -169,7 +169,7 @@ def curate(
 
 
 def _is_taken_back(plan: Plan) -> bool:
-    """True if a withdrawal retired the plan's memory."""
+    """True if the plan's memory is already retired because a person withdrew it."""
     return plan.winner is not None and plan.winner.status is Status.RETIRED and plan.winner.reason.startswith(TAKEN_BACK)
 
 
@@ -184,11 +184,11 @@ def _pair_by_meaning(
 ) -> dict[tuple[int, int], float]:
     """The pairs of proposals that mean the same, with their similarity.
 
-    If the similarity of proposals is unknown, the proposals of one memory stay together: their similarity counts as 0.
+    Proposals of unknown similarity stay together if they belong to the same memory. Such pairs have the similarity 0.
     """
     mine = statements[: len(proposals)]
     texts = [proposal.candidate.content for proposal in proposals]
-    # In these categories only the latest memory is active, or several are; wordings are not joined.
+    # These categories have their own rules for several memories on one subject. So their wordings are not joined by meaning.
     apart = {
         place
         for place, proposal in enumerate(proposals)
@@ -207,7 +207,7 @@ def _pair_by_meaning(
     return {(first, other): 0.0 for first, *others in filter(None, together) for other in others} | known_scores
 
 
-# The reason for reactivating a person's own memory, without candidates, when the memory that superseded it is gone.
+# The reason for an operation that reactivates a person's own memory, because the memory that superseded it is gone.
 _HOLDS_AGAIN = "what superseded it is gone"
 
 
@@ -217,10 +217,10 @@ def is_eligible(verdict: Verdict) -> bool:
 
 
 def _plan_operations(plan: Plan, *, replaced: bool, doubtful: bool, beside: str, nearness: float) -> Iterator[Operation]:
-    """The operations on the memory of a plan.
+    """Yield the operations on the memory of a plan.
 
-    ``beside`` is the id of a memory that it may contradict (empty: none). ``nearness`` is the similarity of wordings that were
-    joined by meaning and not by their words (0: there are none).
+    ``beside`` is the id of a memory that it may contradict, or empty. ``nearness`` is the lowest similarity of wordings that were
+    joined by meaning, or 0 if none were.
     """
     facts, winner = plan.facts, plan.winner
     if winner is not None and facts is None and plan.gave_way and not replaced:
@@ -272,7 +272,7 @@ def _plan_operations(plan: Plan, *, replaced: bool, doubtful: bool, beside: str,
 
 
 def _is_doubted(plan: Plan) -> bool:
-    """True if kept made a memory active and a model doubts all its candidates: then it is held, as if the model had come first."""
+    """True if kept made the plan's memory active, but a model doubts all its candidates. Such a memory is held."""
     doubts = all(isinstance(member.verdict, Held) and member.verdict.reason == DOUBTED for member in plan.members)
     return bool(plan.members) and doubts and plan.is_made_active
 

@@ -1,8 +1,8 @@
-"""Finds clusters of statements that say the same, without comparing every pair.
+"""Find clusters of statements that say the same, without comparing every pair.
 
-Statements in different words are joined if their embeddings are similar and their words agree: the same names and numbers, the
-same negation, and enough common words. Wishes of several sessions are joined by their words alone, and count only if they were said
-often enough.
+Statements in different words are joined if their embeddings are similar and their words agree. They must have the same names,
+numbers and negation, and enough common words. Wishes from several sessions are joined by their words alone. They count only if they
+come from enough sessions.
 """
 
 from collections import Counter, defaultdict, deque
@@ -37,23 +37,25 @@ from kept.curation.curate.wishes import Wish, find_trios, parse_wish
 from kept.profiles.lexicons import word_list
 
 Surroundings = Callable[[Candidate], frozenset[str]]
-"""The words that a person typed around a wish."""
+"""Returns the words that a person typed around a wish."""
 
-ONE_MEANING = 0.85  # two statements mean the same if their semantic similarity is at least this
-_LIKE = 0.37  # and the Jaccard similarity of their content words is at least this
-SHARED = 2  # and they share at least this many content words
-_MOST_WORDS = 12  # and each has at most this many: a longer one says more than one thing
+# Two statements mean the same if all four of these conditions hold.
+ONE_MEANING = 0.85  # minimum semantic similarity
+_LIKE = 0.37  # minimum Jaccard similarity of their content words
+SHARED = 2  # minimum number of shared content words
+_MOST_WORDS = 12  # maximum number of content words of each, because a longer statement says more than one thing
 _RULES = frozenset({FROM_NOW_ON, RULE, BAN, CORRECTION, NOTE, WISH})  # triggers of rules
 _TRIED_AGAIN = 0.4  # two wishes are one repeated request if the Jaccard similarity of the words around them is at least this
-_TOPIC = 2  # a wish that shares this many words with those around it is about the current work, not a lasting wish
+_TOPIC = 2  # a wish that shares this many words with the words around it is about the current work, and not lasting
 
 
 def find_clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, int]] = ()) -> tuple[tuple[int, ...], ...]:
-    """Clusters of statements that say the same, transitively, as sorted indices; clusters are ordered by their first member.
+    """The clusters of statements that say the same, directly or through others.
 
-    ``linked`` pairs belong together whatever they say. Equal texts are joined first. Of the others, only pairs that share two rare
-    words are compared (the prefix filter of an exact Jaccard join: Bayardo, Ma, Srikant 2007), so the cost is nearly linear for
-    statements about different things.
+    Each cluster has the sorted indices of its statements. Clusters are ordered by their first index. ``linked`` pairs are joined
+    whatever they say. Equal texts are joined first. Of the others, only pairs that share two rare words are compared. This is the
+    prefix filter of an exact Jaccard join (Bayardo, Ma, Srikant 2007). The cost is nearly linear for statements about different
+    things.
     """
     parent = list(range(len(statements)))
 
@@ -94,7 +96,7 @@ def find_clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, i
 
 
 def _comparable_pairs(statements: Sequence[Statement], places: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """The pairs that can say the same: they share two rare content words and have similar numbers of content words."""
+    """Yield the pairs of places that can say the same: they share two rare content words and are similar in length."""
     frequency = Counter(word for statement in statements for word in statement.content)
     index: dict[tuple[object, tuple[str, str]], list[int]] = {}
     for i in places:
@@ -115,7 +117,10 @@ def _comparable_pairs(statements: Sequence[Statement], places: Iterable[int]) ->
 
 
 def find_likenesses(statement: Statement) -> dict[object, float]:
-    """The least similarity at which another statement says the same, by the artifacts or fingerprint it must share ("": none)."""
+    """The minimum Jaccard similarity at which another statement says the same.
+
+    The keys are what the other statement must share: the artifacts, the error fingerprint, or "" for nothing.
+    """
     found: dict[object, float] = {"": NEAR}
     if statement.artifacts:
         found[statement.artifacts] = CLOSE
@@ -125,9 +130,10 @@ def find_likenesses(statement: Statement) -> dict[object, float]:
 
 
 def select_word_pairs(rare: Sequence[str], least: float) -> Iterator[tuple[str, str]]:
-    """The word pairs to index a set of words by: two sets with a similarity of at least ``least`` share at least one pair.
+    """Yield the word pairs by which a set of words is indexed.
 
-    Both sets must have two words or more. The order of ``rare``, rarest first, affects only the cost, not which sets are found.
+    Two sets with a similarity of at least ``least`` share at least one such pair, if both have two words or more. ``rare`` has the
+    words with the rarest first. Another order finds the same sets at a higher cost.
     """
     return combinations(rare[: len(rare) - ceil(least * len(rare)) + 2], 2)
 
@@ -139,10 +145,10 @@ def find_pairs_by_meaning(
     meaning: Meaning,
     compared: Iterable[tuple[int, int]],
 ) -> dict[tuple[int, int], float | None] | None:
-    """Those of the ``compared`` pairs of statements that mean the same in other words, each with its similarity.
+    """The ``compared`` pairs of statements that mean the same in different words, each with its similarity.
 
-    The similarity is None for a pair whose similarity is unknown; the result is None if all are unknown. ``apart`` are the places
-    of statements that are never joined.
+    The similarity of a pair is None if it is unknown. The result is None if all are unknown. ``apart`` has the places of statements
+    that are never joined.
     """
     pairs = [pair for pair in compared if apart.isdisjoint(pair) and can_mean_same(statements[pair[1]], statements[pair[0]])]
     change = {place for place in {place for pair in pairs for place in pair} if _is_about_change(texts[place], statements[place])}
@@ -156,16 +162,16 @@ def find_pairs_by_meaning(
 
 
 def _is_about_change(text: str, says: Statement) -> bool:
-    """True if a text says how something was at first, or that it changed: then it is not another wording of a statement."""
+    """True if a text says how something was at first, or that it changed. Such a text is not another wording of a statement."""
     parsed = parse_value_statement(text, says)
     return parsed.once or parsed.tells_change
 
 
 def pair_by_words(statements: Iterable[Statement]) -> Iterator[tuple[int, int]]:
-    """The pairs of statements that may mean the same: they agree in names, numbers and negation, and share two words.
+    """Yield the pairs of statements that may mean the same: they agree in names, numbers and negation, and share two words.
 
-    Statements must be in the order in which they were first said. A statement is compared only with the ``CROWD`` nearest in time
-    that share a word.
+    Statements must be in the order in which they were first said. For each of its words, a statement is compared only with the
+    ``CROWD`` statements nearest in time that share the word.
     """
     having: defaultdict[object, deque[int]] = defaultdict(lambda: deque(maxlen=CROWD))
     for place, statement in enumerate(statements):
@@ -177,18 +183,18 @@ def pair_by_words(statements: Iterable[Statement]) -> Iterator[tuple[int, int]]:
 
 
 def is_brief(statement: Statement) -> bool:
-    """True if a statement may be another wording of something: it is short, and no question, fix or refusal."""
+    """True if a statement may be another wording of something: it is short, and not a question, a fix or a refusal."""
     is_short = SHARED <= len(statement.content) <= _MOST_WORDS
     return is_short and not (statement.fingerprint or statement.asks or statement.refused)
 
 
 def meaning_of(statement: Statement) -> tuple[frozenset[str], frozenset[str], int]:
-    """The features that two wordings of one thing share whatever their words: numbers, artifacts, and the parity of denials."""
+    """The features that two wordings of one statement have in common: numbers, artifacts, and the parity of their negations."""
     return statement.numbers, statement.artifacts, statement.denials % 2
 
 
 def beginnings_of(statement: Statement) -> frozenset[str]:
-    """The first letters of each content word, which all forms of a word share."""
+    """The first letters of each content word. All forms of a word begin with the same letters."""
     return frozenset(word[:STEM] for word in statement.content)
 
 
@@ -200,7 +206,7 @@ def can_mean_same(left: Statement, right: Statement) -> bool:
     theirs = {word for word in right.content if not any(is_form(word, other) for other in left.content)}
     own, others = left.words - right.words, right.words - left.words
     if len(mine) == len(theirs) == 1 or has_opposites(own, others):
-        return False  # a single replaced word is as likely another value as a synonym
+        return False  # a single different word is as likely to be another value as a synonym
     for name in ("weekdays", "months", "languages"):
         if not (word_list("change", name).isdisjoint(own) or word_list("change", name).isdisjoint(others)):
             return False
@@ -208,7 +214,7 @@ def can_mean_same(left: Statement, right: Statement) -> bool:
 
 
 def session_words(candidate: Candidate) -> frozenset[str]:
-    """The sessions of a candidate, used in place of the words around a wish if there is no conversation to read."""
+    """The sessions of a candidate. They stand in for the words around a wish if there is no conversation to read."""
     return frozenset(evidence.session for evidence in candidate.evidence)
 
 
@@ -218,18 +224,19 @@ def is_said_once(judged: CandidateVerdict) -> bool:
 
 
 def is_wish(judged: CandidateVerdict) -> bool:
-    """True if a candidate is, or may be, a rule that a person stated. Such a candidate is compared with others that may ask for the
-    same in other words.
+    """True if a candidate is, or may be, a rule that a person stated.
+
+    Such a candidate is compared with others that may ask for the same thing in different words.
     """
     unsure = isinstance(judged.verdict, Held) and judged.verdict.reason in (UNSURE, SHORT)
     return is_said_once(judged) or (judged.candidate.trigger in _RULES and (unsure or isinstance(judged.verdict, Accepted)))
 
 
 def leave_out_untried(clusters: Iterable[tuple[int, ...]], proposals: Sequence[CandidateVerdict]) -> Iterator[tuple[int, ...]]:
-    """Remove proposals of a model that did not pass its trial from clusters in which rules propose the same.
+    """Yield the clusters without the proposals of an untried model, if rules propose the same.
 
-    If only wishes that were said once remain in a cluster, the removed proposals form a separate cluster. Indices past the
-    proposals are memories.
+    An untried model is one that did not pass its trial. If a cluster then has only wishes that were said once, the removed
+    proposals form a cluster of their own. An index after the last proposal stands for a memory.
     """
     untried = {place for place, each in enumerate(proposals) if isinstance(each.verdict, Held) and each.verdict.reason == UNTRIED}
     for cluster in clusters:
@@ -243,9 +250,10 @@ def leave_out_untried(clusters: Iterable[tuple[int, ...]], proposals: Sequence[C
 
 
 def is_pending_cluster(members: Sequence[CandidateVerdict], size: int, surroundings: Surroundings) -> bool:
-    """True if a cluster of ``size`` (including a person's own memories) consists only of wishes that do not count yet.
+    """True if a cluster consists only of wishes that do not count yet. ``size`` is its size, including memories.
 
-    They come from too few sessions, or from sessions with the same request: repeating a request does not make it a lasting wish.
+    Wishes do not count if they come from too few sessions. Sessions with the same request count once, because repeating a request
+    does not make it a lasting wish.
     """
     if len(members) != size or not all(map(is_said_once, members)):
         return False
@@ -254,8 +262,9 @@ def is_pending_cluster(members: Sequence[CandidateVerdict], size: int, surroundi
 
 
 def _count_distinct_requests(candidates: Sequence[Candidate], surroundings: Surroundings) -> int:
-    """The number of wishes whose surrounding words differ from the surroundings of all earlier wishes and are not about the wish
-    itself.
+    """The number of wishes that were said in different surroundings.
+
+    A wish counts if the words around it differ from those around all earlier wishes, and are not about the wish itself.
     """
     different: list[frozenset[str]] = []
     for candidate in candidates:
@@ -271,9 +280,9 @@ def _has_similar_words(left: frozenset[str], right: frozenset[str]) -> bool:
 
 
 def hold_template(members: Sequence[CandidateVerdict], surroundings: Surroundings) -> Sequence[CandidateVerdict]:
-    """The members of a cluster, held as a template if the same words surround each of them.
+    """The members of a cluster. They are held as a template if similar words surround each of them.
 
-    Such words are a text that recurs with other values, and no wish, however often it recurs.
+    In that case they come from a text that recurs with other values. Its repetition does not make it a wish.
     """
     if len(members) < OFTEN or not all(isinstance(member.verdict, Held) and not member.candidate.fingerprint for member in members):
         return members
@@ -284,7 +293,7 @@ def hold_template(members: Sequence[CandidateVerdict], surroundings: Surrounding
 
 
 def find_similar_wishes(proposals: Sequence[CandidateVerdict]) -> Iterator[tuple[int, int]]:
-    """The pairs of wishes that ask for the same in other words, if together they come from enough sessions."""
+    """Yield the pairs of wishes that ask for the same thing in different words, if they come from enough sessions together."""
     first: dict[int, Wish] = {}
     said: dict[str, list[Candidate]] = {}
     for place, proposal in enumerate(proposals):

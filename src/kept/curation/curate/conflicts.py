@@ -1,5 +1,7 @@
-"""Finds conflicts between plans: the plans that later ones replace, those that contradict a person's memories, and the pairs that a
-person must decide. Also finds the plans that a person withdrew, and those that answer open questions.
+"""Find conflicts between plans.
+
+A plan may be replaced by a later one, contradict a memory that a person decided on, or be one of a pair between which a person
+must decide. This module also finds the plans that a person withdrew, and the plans that answer open questions.
 """
 
 from collections import Counter
@@ -16,16 +18,16 @@ from kept.curation.curate.texts import Compared, find_value_pairs
 from kept.curation.curate.values import Meaning, parse_value_statement
 from kept.curation.lifecycle import CurationRules, is_answer_to_question, is_same_theme
 
-_PARALLEL = timedelta(hours=12)  # themes nearer in time are parallel parts of the work
+_PARALLEL = timedelta(hours=12)  # themes closer in time than this are parallel parts of the work
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conflicts:
-    """Conflicting plans, by place. ``replaced`` maps a plan to its successor and the time; ``doubtful`` plans contradict something
-    older that a person keeps.
+    """Conflicts between plans, which are given by their places.
 
-    ``paired`` maps a plan to a later one that it may contradict, when no rule is sure. ``confirmed`` are later plans that are
-    active because they give an earlier rule a new value, even if they may not be meant as rules by themselves.
+    ``replaced`` maps a plan to its successor and the time. ``doubtful`` plans contradict an older plan that stays. ``paired`` maps
+    a plan to a later one that it may contradict, if no rule is sure. ``confirmed`` plans give an earlier rule a new value. They
+    become active even if they may not be meant as rules by themselves.
     """
 
     replaced: dict[int, tuple[int, datetime]]
@@ -35,9 +37,9 @@ class Conflicts:
 
 
 def find_conflicts(plans: Sequence[Plan], rules: CurationRules, compared: Compared, meaning: Meaning | None) -> Conflicts:
-    """The conflicts between plans; only ``compared`` pairs of texts are examined. ``meaning`` returns the similarity of texts.
+    """Find the conflicts between plans. Only ``compared`` pairs of texts are examined. ``meaning`` returns the similarity of texts.
 
-    A plan is replaced by the first later plan that contradicts it, if that one is active and at least as trusted.
+    A plan is replaced by the first later plan that contradicts it, is active, and is at least as trusted.
     """
     dated = [(plan.last, place) for place, plan in enumerate(plans) if plan.last is not None and plan.category not in rules.lasting]
     replaced: dict[int, tuple[int, datetime]] = {}
@@ -69,7 +71,7 @@ def find_conflicts(plans: Sequence[Plan], rules: CurationRules, compared: Compar
 
 
 def _find_places(compared: Iterable[tuple[str, str]], contents: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The pairs of places, in order, whose contents are compared."""
+    """Yield the pairs of places (lower, higher) of the contents in each compared pair. A content can have several places."""
     places: dict[str, list[int]] = {}
     for place, content in enumerate(contents):
         places.setdefault(content, []).append(place)
@@ -78,10 +80,10 @@ def _find_places(compared: Iterable[tuple[str, str]], contents: Sequence[str]) -
 
 
 def _add_doubtful_pair(plans: Sequence[Plan], earlier: int, later: int, conflicts: Conflicts) -> None:
-    """Record two plans that may contradict each other: the less trusted one is held, or else the earlier.
+    """Record two plans that may contradict each other, so that one of them is held: the earlier, unless it is more trusted.
 
-    An earlier plan that a person decided on, or that a person or model approved, is not held. A later plan that may not be meant as
-    a rule is confirmed, unless it is held itself: the earlier one was told as a rule.
+    An earlier plan is not held if a person owns it, or if a person or model approved it. A later plan that may not be meant as a
+    rule is confirmed if it is not held, because the earlier plan was stated as a rule.
     """
     before, plan = plans[earlier], plans[later]
     taken = (conflicts.replaced, conflicts.doubtful, conflicts.paired)
@@ -116,7 +118,7 @@ def _is_typed(plan: Plan) -> bool:
 
 
 def _find_handovers(plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]]) -> dict[int, tuple[int, datetime]]:
-    """The plans that a later suggestion of the same session says it replaces, each with its successor and the time."""
+    """The plans that a later suggestion explicitly replaces in the same session. Maps each to its successor and the time."""
     places: dict[tuple[str, str], int] = {
         (member.candidate.content, evidence.session): place
         for place, plan in enumerate(plans)
@@ -142,10 +144,10 @@ def _find_handovers(plans: Sequence[Plan], replaced: Mapping[int, tuple[int, dat
 def find_withdrawn(
     plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]], withdrawals: Iterable[CandidateVerdict]
 ) -> tuple[dict[int, datetime], list[CandidateVerdict]]:
-    """The plans that a person took back in a later session, each with the time; and the withdrawals whose target is unclear.
+    """The plans that a person withdrew, each with the time, and the withdrawals with an unclear target.
 
-    A target is clear if exactly one active plan of that time contains all that the withdrawal names ("my allergy" matches "I am
-    allergic") and is not the person's own. A withdrawal without any matching plan is ignored.
+    A withdrawal matches the plans active at its time that contain all it names ("my allergy" matches "I am allergic"). The target
+    is clear if there is exactly one and the person does not own it. A withdrawal without a match is ignored.
     """
     found: dict[int, datetime] = {}
     unclear = []
@@ -168,7 +170,7 @@ def find_withdrawn(
 def _find_newer_values(
     dated: Sequence[tuple[datetime, int]], plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]]
 ) -> dict[int, tuple[int, datetime]]:
-    """The plans that are replaced by a later plan of the same category and subject, such as where somebody lives."""
+    """The plans replaced by a later plan of the same category and subject ("home"). Maps each to its successor and the time."""
     latest: dict[tuple[str, str], int] = {}
     found: dict[int, tuple[int, datetime]] = {}
     for last, later in dated:
@@ -186,10 +188,10 @@ def _find_newer_values(
 def _find_newer_themes(
     dated: Sequence[tuple[datetime, int]], plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]]
 ) -> dict[int, tuple[int, datetime]]:
-    """The themes that are replaced by a later one on the same subject, each with the successor and the time.
+    """The themes replaced by a later theme on the same subject. Maps each to its successor and the time.
 
-    Only themes that share two words are compared. Themes within 12 hours are parallel parts of the work, unless the words of one
-    include those of the other.
+    Only themes that share two words are compared. Themes within 12 hours of each other count as parallel parts of the work, unless
+    the words of one include those of the other.
     """
     filed: dict[str, list[int]] = {}
     found: dict[int, tuple[int, datetime]] = {}
@@ -220,9 +222,10 @@ def _trust_rank(plan: Plan) -> int:
 
 
 def find_answers(plans: Sequence[Plan], rules: CurationRules, replaced: Mapping[int, object]) -> dict[int, int]:
-    """The open questions that a later plan answers, each with the first such plan.
+    """The open questions that a later plan answers. Maps each question to the first plan that answers it.
 
-    Only plans that share two words are compared. A person's own questions are left to them, and a question answers no question.
+    Only plans that share two words are compared. A question that a person owns is left open for that person. A question does not
+    count as an answer to another question.
     """
     asked = {
         place: plan

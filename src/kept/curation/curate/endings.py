@@ -1,8 +1,7 @@
-"""Find decisions that end an earlier one: the later decision names the option it abandons ("we decided against Postgres, SQLite it
-is").
+"""Find decisions that end an earlier decision, because they abandon its option ("we decided against Postgres, SQLite it is").
 
-Two such decisions share that name and often nothing else. The earlier one ends only if its words include all that the later clause
-says: "against Postgres for the search" does not end a decision for Postgres in the orders. Knows no memories.
+The two decisions share the name of the option, and often nothing else. The earlier one ends only if it has all words of the clause
+that abandons the option. So "against Postgres for the search" does not end a decision for Postgres in the orders.
 """
 
 import re
@@ -29,7 +28,10 @@ def _words_pattern(*names: tuple[str, str]) -> re.Pattern[str]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Choice:
-    """The options that a decision chooses or abandons: their names, and all content words of the clauses that say so."""
+    """The options that a decision chooses, or those that it abandons.
+
+    ``names`` are the options. ``words`` are the content words of the clauses about them.
+    """
 
     names: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
@@ -40,7 +42,7 @@ _NONE = Choice()
 
 @lru_cache(maxsize=20_000)
 def find_left(text: str) -> Choice:
-    """The abandoned option in the first clause of a text that abandons a name; empty if there is none."""
+    """The options that a text abandons, from the first clause that abandons a name; empty if no clause does."""
     text = text[:_TEXT_CHARS]
     if _leaves().search(text):
         for clause in _split_clauses(text):
@@ -53,7 +55,7 @@ def find_left(text: str) -> Choice:
 
 @lru_cache(maxsize=20_000)
 def find_taken(text: str) -> Choice:
-    """The chosen options, from all clauses that abandon nothing; empty if a text is not a decision."""
+    """The options that a text chooses, from all clauses that do not abandon an option; empty if the text is not a decision."""
     text = text[:_TEXT_CHARS]
     if not find_languages("decided", text):
         return _NONE
@@ -64,8 +66,9 @@ def find_taken(text: str) -> Choice:
 
 
 def ends_choice(earlier: str, later: str) -> bool:
-    """True if a later text abandons the option that an earlier decision chose, without a limit that the earlier decision does not
-    name.
+    """True if the later text abandons the option that the earlier decision chose.
+
+    False if the later text limits this to something that the earlier decision does not name.
     """
     left = find_left(later)
     taken = find_taken(earlier) if left.names else _NONE
@@ -75,7 +78,7 @@ def ends_choice(earlier: str, later: str) -> bool:
 
 
 def strip_reasons(text: str) -> str:
-    """A text without its reasons."""
+    """A text without the clauses that give reasons."""
     return " ".join(_split_clauses(text[:_TEXT_CHARS]))
 
 
@@ -97,9 +100,10 @@ def _cut_reason(clause: str) -> str:
 
 
 def _read_clause(clause: str, text: str, *, takes: bool = False) -> Choice:
-    """The names and content words of a clause. The words after a name and "to" or "with" are the option chosen instead of it.
+    """The names and content words of a clause. ``takes`` is True for a clause about chosen options.
 
-    A capital letter at the beginning of a text does not indicate the name of a chosen option.
+    For abandoned options, reading stops before the option chosen instead: after a name and a word such as "to" or "with". Every
+    text begins with a capital letter, so its first word does not count as the name of a chosen option.
     """
     for patterns in find_languages("decided", clause):
         clause = compile_pattern(patterns.decided).sub(_keep_names, clause)
@@ -120,6 +124,6 @@ def _read_clause(clause: str, text: str, *, takes: bool = False) -> Choice:
 
 
 def _keep_names(decided: "re.Match[str]") -> str:
-    """The part of the words of a decision from its first name on: "we've switched from Heroku to"."""
+    """The words that express a decision, from the first name on: "Heroku to" of "we've switched from Heroku to"."""
     name = _NAME.search(decided[0])
     return f" {decided[0][name.start() :]} " if name else " "

@@ -1,7 +1,7 @@
-"""Plans: the target state of the memory for one cluster of candidates, and the pairs that belong to one cluster whatever their
-words are.
+"""Plans: the target state of the memory for one cluster of candidates.
 
-The facts of a cluster summarize its candidates: the wording, when and how often it was said, and the evidence.
+The facts of a cluster summarize its candidates: the wording, when and how often it was said, and the evidence. This module also
+finds pairs that belong to one cluster even if their words differ.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ DAWN = datetime.min.replace(tzinfo=UTC)
 
 
 def time_order(judged: CandidateVerdict) -> tuple[datetime, str]:
-    """The sort key of candidates: when it was said, then its id."""
+    """The sort key of a candidate: the time when it was said, and its id."""
     return (judged.candidate.at or DAWN, judged.candidate.id)
 
 
@@ -86,16 +86,17 @@ def facts_of(members: Sequence[CandidateVerdict]) -> tuple[Facts, Status]:
 
 
 def _is_whole_sentence(text: str) -> bool:
-    """True if a text begins with a capital and with its content, not with "from now on", "as you know" or a label."""
+    """True if a text begins with a capital letter, and not with "from now on", "as you know" or a label."""
     words = normal_form(text).split()
     opens = strip_opening(words) != words or find_lead_end(text) or ":" in "".join(text.split()[:1])
     return text[:1].upper() == text[:1] and not opens
 
 
 def _select_best(members: Sequence[CandidateVerdict]) -> Candidate:
-    """The candidate with the best wording: one that rewords another, then the most confident, a whole sentence, the latest.
+    """The candidate with the best wording.
 
-    A candidate that repeats this wording and continues it is preferred, unless the best one has a subject.
+    A candidate that rewords another comes first, then the more confident one, then a whole sentence, then the latest. If another
+    candidate repeats this wording and continues it, it is chosen instead, unless the first choice has a subject.
     """
     if len(members) == 1:
         return members[0].candidate
@@ -114,9 +115,9 @@ def _select_best(members: Sequence[CandidateVerdict]) -> Candidate:
 
 
 def count_sessions(candidates: Sequence[Candidate]) -> int:
-    """The number of sessions in which the user said it; for a fix, the sessions in which it was applied.
+    """The number of sessions in which the user stated the candidates or, for a fix, in which it was applied.
 
-    An event that occurs in several sessions (a copy, a resumed conversation) counts once.
+    An event that occurs in several sessions, because a session was copied or resumed, counts once.
     """
     where: dict[str, str] = {}
     for candidate in candidates:
@@ -132,7 +133,7 @@ def _unique_evidence(candidates: Iterable[Candidate]) -> tuple[Evidence, ...]:
 
 
 def select_new_facts(memory: Memory, facts: Facts) -> Facts:
-    """The facts to update an existing memory with: only new evidence, and without changes to a person's own words."""
+    """The facts with which a memory is updated. They have only new evidence, and do not change words that a person owns."""
     have = {(item.event, item.quote) for item in memory.evidence}
     want = {(evidence.event, evidence.quote) for evidence in facts.added}
     proposed = frozenset(memory.candidates) & frozenset(facts.candidates) or not memory.owned
@@ -161,18 +162,18 @@ def select_new_facts(memory: Memory, facts: Facts) -> Facts:
 
 
 def has_new_facts(memory: Memory, facts: Facts) -> bool:
-    """True if facts would change anything in the memory besides its words and category."""
+    """True if the facts would change something in the memory other than its words and category."""
     changes = any(getattr(memory, name) != getattr(facts, name) for name in FACT_NAMES if name not in ("content", "category"))
     return changes or bool(facts.added or facts.dropped)
 
 
 def is_agent_suggestion(memory: Memory) -> bool:
-    """True for a memory that an agent suggested by a call or keeps in its own memory; candidates that say the same join it."""
+    """True if an agent suggested the memory with a call, or has it in its own memory file. Candidates that say the same join it."""
     return memory.trigger in (SUGGESTED, CLIENT_MEMORY) and not memory.candidates and memory.status in (Status.HELD, Status.ACTIVE)
 
 
 def create_memory_id(candidate: Candidate, taken: set[str]) -> str:
-    """A new id for a memory based on the candidate; it is added to ``taken``."""
+    """Create an id for a memory based on a candidate, and add it to ``taken``."""
     number, turn = digest(candidate.id, size=5), 0
     while number in taken:
         turn += 1
@@ -199,7 +200,7 @@ def build_memory(number: str, candidate: Candidate, facts: Facts, status: Status
 
 
 def format_evidence_reason(members: Sequence[CandidateVerdict], facts: Facts, status: Status) -> str:
-    """The reason for a memory's status, from its evidence alone, so that it does not depend on the order of reading."""
+    """The reason for a memory's status. It follows from the evidence alone, so that the order of reading does not matter."""
     if status is Status.HELD:
         reasons = (member.verdict.reason for member in reversed(members) if not isinstance(member.verdict, Accepted))
         return f"held: {next(reasons, '')}"
@@ -213,8 +214,8 @@ def format_session_count(sessions: int) -> str:
     return "one session" if sessions == 1 else f"{sessions} sessions"
 
 
-_PART = 0.5  # a note is part of a sentence if it makes up at least this share of it; fewer words may be part of many sentences
-# Prefixes of the reasons for which kept makes a memory active.
+_PART = 0.5  # a note must make up at least this share of a sentence, because a few words can be part of many sentences
+# The reasons with which kept makes a memory active begin with these words.
 _MADE_ACTIVE = ("accepted", "seen in ", "decided in ", NEWER_VALUE)
 _ENDED = (Status.RESOLVED, Status.REJECTED, Status.RETIRED)
 
@@ -223,9 +224,9 @@ _ENDED = (Status.RESOLVED, Status.REJECTED, Status.RETIRED)
 class Plan:
     """The target state for one cluster: its candidates (``members``), its existing memories (``found``) and its facts.
 
-    ``winner`` is the memory that will represent the cluster, None if it does not exist yet; ``number`` is its id in both cases.
-    ``members`` is empty for words of a person or an agent without candidates. ``category`` is the one after a promotion.
-    ``ended`` means that the memory ended (resolved, retired, rejected, or superseded on advice) and nothing brings it back now.
+    ``winner`` is the memory that represents the cluster, or None if it must be created. ``number`` is its id in both cases.
+    ``members`` is empty if no candidate says what a person's or an agent's memory says. ``category`` is the category after a
+    promotion. ``ended`` means that the memory was resolved, retired, rejected, or superseded on advice, and does not come back now.
     """
 
     members: tuple[CandidateVerdict, ...]
@@ -250,19 +251,19 @@ class Plan:
 
     @property
     def gave_way(self) -> bool:
-        """True if a person's own memory gave way to something they said later."""
+        """True if a person's own memory was superseded by something that they said later."""
         gone = self.winner is not None and self.winner.status is Status.SUPERSEDED
         return self.is_person_owned and gone and self.winner is not None and self.winner.reason.startswith(GAVE_WAY)
 
     @property
     def content(self) -> str:
-        """The words: a person's words if there are any, else the words of the facts."""
+        """The words of the memory: a person's own words if there are any, else the words of the facts."""
         source = self.winner if self.winner is not None and (self.is_person_owned or self.facts is None) else self.facts
         return source.content if source is not None else ""
 
     @property
     def last(self) -> datetime | None:
-        """When it was last said."""
+        """The time when it was last said."""
         times = [item.last_seen for item in (self.facts, self.winner if self.is_person_owned else None) if item and item.last_seen]
         return max(times, default=None)
 
@@ -274,19 +275,19 @@ class Plan:
 
     @property
     def is_made_active(self) -> bool:
-        """True if its memory is active because kept, not a person, made it so."""
+        """True if its memory is active, and kept made it active, not a person."""
         active = self.winner is not None and self.winner.status is Status.ACTIVE
         return active and not self.is_person_owned and self.winner is not None and self.winner.reason.startswith(_MADE_ACTIVE)
 
     @property
     def is_unsure(self) -> bool:
-        """True if it is held only because it may not be meant as a rule; it may still give an earlier rule a new value."""
+        """True if it is held only because it may not be meant as a rule. It may still give an earlier rule a new value."""
         waits = all(isinstance(member.verdict, Held) and member.verdict.reason == UNSURE for member in self.members)
         return bool(self.members) and waits and self.status is Status.HELD and not (self.is_person_owned or self.ended)
 
     @property
     def was_active(self) -> bool:
-        """True if it is active, or was active until it was retired: then it can have replaced an earlier plan."""
+        """True if it is active, or was active until it was retired. In both cases it can have replaced an earlier plan."""
         retired = self.winner is not None and self.winner.status is Status.RETIRED
         return self.is_active or (retired and (self.ended or self.is_person_owned) and self.status is Status.ACTIVE)
 
@@ -300,14 +301,14 @@ def build_plan(
     *,
     gone: frozenset[str],
 ) -> Plan:
-    """The plan for a cluster: ``members`` are its candidates, ``found`` its existing memories.
+    """Build the plan for a cluster. ``members`` are its candidates, ``found`` its existing memories.
 
-    ``taken`` are memory ids in use; a new id is added. ``known`` has parsed statements by content and artifacts. ``gone`` are ids
-    of retired and rejected memories, which no longer supersede or resolve others.
+    ``taken`` has the memory ids in use, to which a new id is added. ``known`` has parsed statements by content and artifacts.
+    ``gone`` has the ids of retired and rejected memories, which no longer supersede or resolve others.
     """
     facts, status = facts_of(members) if members else (None, Status.ACTIVE)
     ids = {memory.id for memory in found}
-    apart = [memory for memory in found if memory.superseded_by not in ids]  # without those merged into another of them
+    apart = [memory for memory in found if memory.superseded_by not in ids]  # not merged into one another
     living = [memory for memory in apart if is_person_owned(memory) or memory.status in (Status.ACTIVE, Status.HELD)]
     ended = not living and any(
         (memory.status in _ENDED or _has_lost_advised_successor(memory, ids | gone)) and not _is_returning(memory, facts, gone)
@@ -320,7 +321,7 @@ def build_plan(
             facts, content=winner.content, artifacts=winner.artifacts, origin=winner.origin, advised=True, about=winner.about
         )
     if facts is not None and winner is not None and not facts.needed_for and (fixed or facts.content == winner.content):
-        facts = replace(facts, needed_for=winner.needed_for)  # no candidate has those that a model wrote
+        facts = replace(facts, needed_for=winner.needed_for)  # a model wrote these for the memory, so no candidate has them
     source = winner if winner is not None and (fixed or facts is None) else facts
     if source is None:
         raise ValueError("a cluster needs a member or a memory")
@@ -343,9 +344,9 @@ def build_plan(
 def _is_returning(memory: Memory, facts: Facts | None, gone: frozenset[str]) -> bool:
     """True if an ended memory comes back.
 
-    It does in one of these cases: it ended because its evidence was no longer proposed, or because the person took it back (each
-    curation decides both anew); the answer that ended it is gone; it faded, was answered or ended on advice, and was stated again
-    later.
+    It comes back if it ended because its evidence was gone or because a person withdrew it. Each curation decides both anew. It
+    also comes back if the answer that resolved it is gone. If it faded, was answered or ended on advice, it comes back when it is
+    stated again later.
     """
     again = facts is not None and facts.last_seen is not None and memory.ended_at is not None and facts.last_seen > memory.ended_at
     lost = memory.reason == ANSWERED and memory.resolved_by in gone
@@ -354,19 +355,19 @@ def _is_returning(memory: Memory, facts: Facts | None, gone: frozenset[str]) -> 
 
 
 def _has_lost_advised_successor(memory: Memory, others: frozenset[str] | set[str]) -> bool:
-    """True if a memory was superseded on a model's advice by one that is not among ``others``."""
+    """True if a memory was superseded on a model's advice, and its successor is not among ``others``."""
     is_advised = memory.status is Status.SUPERSEDED and memory.reason.startswith(ADVISED)
     return is_advised and memory.superseded_by not in others
 
 
 def _keeps_advised_wording(memory: Memory, facts: Facts) -> bool:
-    """True if a model chose the memory's content in a merge, and all candidates on which it rests are still there."""
+    """True if a model chose the memory's content in a merge, and all candidates of the memory still exist."""
     kept = set(memory.candidates) <= set(facts.candidates)
     return memory.advised and memory.status in (Status.ACTIVE, Status.HELD) and kept
 
 
 def pair_llm_merged(proposals: Sequence[CandidateVerdict], memories: Sequence[Memory]) -> Iterator[tuple[int, int]]:
-    """The pairs of proposals whose memories were merged on a model's advice."""
+    """Yield the pairs of proposals whose memories were merged on a model's advice."""
     place = {candidate_verdict.candidate.id: i for i, candidate_verdict in enumerate(proposals)}
     by = {memory.id: memory for memory in memories}
     for memory in memories:
@@ -377,8 +378,9 @@ def pair_llm_merged(proposals: Sequence[CandidateVerdict], memories: Sequence[Me
 
 
 def pair_with_memories(proposals: Sequence[CandidateVerdict], standing: Sequence[Memory]) -> list[tuple[int, int]]:
-    """The pairs (proposal, memory) that belong together: the memory is based on the proposal, or it is an agent's note that makes
-    up at least half of the sentence of a handed-over proposal.
+    """The pairs (proposal, memory) that belong together.
+
+    The memory is based on the proposal, or it is an agent's note whose words are at least half of a proposal that gives a reason.
     """
     place = {candidate_verdict.candidate.id: i for i, candidate_verdict in enumerate(proposals)}
     pairs = [
@@ -404,7 +406,7 @@ def pair_with_memories(proposals: Sequence[CandidateVerdict], standing: Sequence
 
 
 def pair_rewordings(proposals: Sequence[CandidateVerdict]) -> list[tuple[int, int]]:
-    """The pairs of proposals of which the second rewords the first."""
+    """The pairs of proposals in which the second is a new wording of the first."""
     place = {candidate_verdict.candidate.id: i for i, candidate_verdict in enumerate(proposals)}
     return [
         (place[candidate_verdict.candidate.rewords], i)
@@ -416,7 +418,10 @@ def pair_rewordings(proposals: Sequence[CandidateVerdict]) -> list[tuple[int, in
 def assign_memories(
     groups: Sequence[tuple[int, ...]], proposals: Sequence[CandidateVerdict], standing: Sequence[Memory], memories: Sequence[Memory]
 ) -> Mapping[int, tuple[Memory, ...]]:
-    """The existing memories of each cluster (by its first index), matched by candidates or by their own words."""
+    """The existing memories of each cluster, by the first index of the cluster.
+
+    A memory belongs to the cluster with its own words, or else to the first cluster with one of its candidates.
+    """
     place = {proposals[i].candidate.id: group[0] for group in groups for i in group if i < len(proposals)}
     spoken = {standing[i - len(proposals)].id: group[0] for group in groups for i in group if i >= len(proposals)}
     owners: dict[int, list[Memory]] = {}

@@ -1,7 +1,7 @@
-"""The texts of a group in the order in which they were first said, and the pairs of them that are compared.
+"""The texts of a group in the order in which they were first said, and the pairs of texts that curation compares.
 
-The pairs follow from the texts alone: a new text adds pairs and leaves all others unchanged. So curating a closed part of a group
-alone gives the same result as curating it within the whole group.
+The pairs depend on the texts alone. A new text adds pairs and leaves all others unchanged. A closed part of a group is therefore
+curated with the same result alone as within the whole group.
 """
 
 from collections import Counter, defaultdict, deque
@@ -30,14 +30,14 @@ from kept.curation.curate.values import (
 )
 from kept.curation.curate.wishes import Wish, parse_wish
 
-_SECOND_BITS, _HASH_BITS = 33, 30  # the bits of a place: the second when a text was first said, and a hash that makes it unique
+_SECOND_BITS, _HASH_BITS = 33, 30  # a place has 33 bits for the second when a text was first said, and 30 bits of a hash
 
 Pairs = Callable[[], Iterable[tuple[str, str]]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Text:
-    """A text of a group. ``place`` orders texts by when they were first said; ``proposed`` means that a candidate has it."""
+    """A text of a group. ``place`` is its sort key, the time when it was first said. ``proposed`` is True if a candidate has it."""
 
     content: str
     place: int
@@ -57,37 +57,41 @@ class Text:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Compared:
-    """The pairs of ``texts`` to compare: ``values`` as different values of one thing, ``meanings`` as wordings of one statement."""
+    """Which pairs of ``texts`` to compare.
+
+    ``values`` yields the pairs that may give different values of one thing, and ``meanings`` the pairs that may be wordings of one
+    statement.
+    """
 
     texts: Mapping[str, Text]
     values: Pairs
     meanings: Pairs
 
     def find_saying(self, content: str, says: Statement) -> ValueStatement:
-        """The text parsed as a statement about values; cached for known texts."""
+        """``content`` as a statement about values: the parsed one if it is a text of the group, else parsed from ``says``."""
         known = self.texts.get(content)
         return known.saying if known is not None and known.says == says else parse_value_statement(content, says)
 
 
 def is_standing(memory: Memory) -> bool:
-    """True if a memory's words count in addition to those of its candidates: a person owns it, or an agent suggested it."""
+    """True if a memory counts by its own words, with or without candidates, because a person owns it or an agent suggested it."""
     return bool((is_person_owned(memory) or is_agent_suggestion(memory)) and memory.content)
 
 
 def has_own_words(memory: Memory) -> bool:
-    """True if the words of a memory may differ from all its candidates."""
+    """True if the words of a memory may differ from those of all its candidates."""
     return is_standing(memory) or (memory.advised and memory.status in (Status.ACTIVE, Status.HELD))
 
 
 def find_place(group: tuple[str, str], content: str, at: datetime | None) -> int:
-    """The place of a text of a (profile, scope) that was first said at ``at``."""
+    """The place of a text in a group (profile, scope): an integer with the time ``at`` in its high bits."""
     seconds = max(0, int(at.timestamp())) if at is not None and at.year > 1 else 0
     place: int = seconds % 2**_SECOND_BITS << _HASH_BITS | int(digest(*group, content, size=4), 16) % 2**_HASH_BITS
     return place
 
 
 def list_texts(proposals: Sequence[CandidateVerdict], memories: Iterable[Memory]) -> Sequence[Text]:
-    """The distinct texts of candidates, and of memories with their own words, in the order in which they were first said."""
+    """The distinct texts of the candidates, and of memories with words of their own, in order of when they were first said."""
     found: dict[str, Text] = {}
     for candidate in (proposal.candidate for proposal in proposals):
         place = find_place((candidate.profile, candidate.scope), candidate.content, candidate.at)
@@ -123,10 +127,10 @@ def _pair_meanings(texts: Sequence[Text]) -> Iterator[tuple[str, str]]:
 def find_value_pairs(
     sayings: Sequence[ValueStatement], meaning: Meaning | None = None, compared: Iterable[tuple[int, int]] | None = None
 ) -> Iterator[tuple[int, int, bool]]:
-    """Triples (earlier, later, is sure) of statements, in order of time, of which the later contradicts the earlier.
+    """Yield triples (earlier, later, is sure) for pairs of statements of which the later one contradicts the earlier one.
 
-    If it is not sure, a person must decide. ``meaning`` returns the similarity of texts (None: words alone decide). Only
-    ``compared`` pairs are examined (None: pairs that share words).
+    If ``is sure`` is False, a person must decide. ``meaning`` returns the similarity of texts; without it the words alone decide.
+    Only ``compared`` pairs are examined, by default those of :func:`pair_statements`.
     """
     pairs = pair_statements(sayings) if compared is None else compared
     found = [
@@ -145,7 +149,7 @@ def find_value_pairs(
 
 
 def can_relate(left: ValueStatement, right: ValueStatement) -> bool:
-    """True if one of two statements contradicts the other, or may, whichever is the later."""
+    """True if one of two statements contradicts the other or may do so, whichever of them is later."""
     return any(
         is_comparable(earlier, later) and find_relation(earlier, later) is not Relation.APART
         for earlier, later in ((left, right), (right, left))
@@ -153,10 +157,10 @@ def can_relate(left: ValueStatement, right: ValueStatement) -> bool:
 
 
 def pair_statements(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
-    """The pairs of statements to compare: they share two keys, or a single opening key of one of them.
+    """Yield the pairs of statements to compare: they share two keys, or one key that is an opening key of the earlier statement.
 
     Statements must be in the order in which they were first said. Among statements with the same keys, only the nearest in time are
-    compared. Each statement is indexed by its own words only, so a further one adds pairs and leaves all others unchanged.
+    compared. Each statement is indexed by its own words only, so a new statement adds pairs and leaves all others unchanged.
     """
     sharing: defaultdict[object, deque[int]] = defaultdict(lambda: deque(maxlen=COMPARED))
     opening: defaultdict[str, deque[tuple[int, int]]] = defaultdict(lambda: deque(maxlen=COMPARED))
@@ -175,8 +179,9 @@ def pair_statements(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, in
 
 
 def _is_of_one_thing(left: ValueStatement, right: ValueStatement) -> bool:
-    """True if two statements may be about the same thing: the first words of one occur in the other, or one of them may begin with
-    other words.
+    """True if two statements may be about the same thing.
+
+    The first words of one occur in the other, or one of them is of a kind that may begin differently.
     """
     if not (left.starts.isdisjoint(right.keys) and right.starts.isdisjoint(left.keys)):
         return True
@@ -184,8 +189,6 @@ def _is_of_one_thing(left: ValueStatement, right: ValueStatement) -> bool:
 
 
 def choices_of(saying: ValueStatement) -> frozenset[str]:
-    """The words by which a statement is indexed: those it says to use or not to use, and those of the options it chooses or
-    abandons.
-    """
+    """The words for options by which a statement is indexed: options it says to use or avoid, and those it chooses or abandons."""
     chosen = saying.says.chosen | saying.says.refused | saying.left_names | saying.taken_names
     return chosen if saying.filed_keys else frozenset()

@@ -1,10 +1,9 @@
-"""Decides whether a later statement gives the same thing another value and so replaces an earlier statement.
+"""Decide whether a later statement replaces an earlier one, because it gives another value of the same thing.
 
-The content words of the two statements are aligned: the words they share are the frame, the rest of each is its slot. They are
-about the same thing if the frame contains the opening of one of them and neither names another thing inside the frame ("staging
-runs on 8443", "production runs on 443"). For the same thing, another value of the same kind, or a word of change, replaces the
-earlier value. A different value alone may replace it; a person decides then. The word lists of all languages apply at once. Knows
-no memories.
+The content words of two statements are aligned. The words they share are the frame, and the other words of each are its slot. The
+statements are about the same thing if the frame contains the opening of one of them, and if neither names another thing inside the
+frame ("staging runs on 8443", "production runs on 443"). For the same thing, another value of the same kind or a word of change
+replaces the earlier value. If the value differs without either, a person decides. The word lists of all languages apply at once.
 """
 
 import re
@@ -35,36 +34,36 @@ from kept.curation.curate.endings import ends_choice, find_left, find_taken, str
 from kept.profiles.lexicons import common_words, join_alternatives, load_telling_patterns, number_words, word_list
 
 Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None]
-"""Returns the semantic similarity of each pair of texts, at most 1 (None: unknown); None if no similarity can be computed."""
+"""Returns the semantic similarity of each pair of texts: at most 1, None if unknown. Returns None if it cannot compute any."""
 
 _TEXT_CHARS = 600  # read at most this many characters of a text
 _VALUE = 3  # a value has at most this many words
-SHORT = 9  # a statement with at most this many content words says one thing
+SHORT = 9  # a statement with at most this many content words says only one thing
 _TOKEN = compile_late(r"[$€£]?[^\W_]+(?:[.,:'’/_@-]+[^\W_]+)*%?", re.UNICODE)
 _NUMBER = compile_late(r"^[$€£]?\d+(?:[.,:]\d+)*(?:%|[a-zA-Z]{1,3})?$")
-_NAMED = compile_late(r"\w[\d_.@-]+\w|\d")  # a word that is a name in any case
+_NAMED = compile_late(r"\w[\d_.@-]+\w|\d")  # a word that is a name whether it is capitalized or not
 _ELISION = Pattern(r"^\pL{1,2}['’]")
-_CLITIC = 2  # at most this many letters remain of "we've" after the elision is removed
+_CLITIC = 2  # a word of which at most this many letters remain without its elision ("we" of "we've") has no content
 _BOTH_MONTH_AND_WORD = frozenset({"may", "march", "mars", "mai", "marzo"})
 _EDGE = compile_late(r"[,;()\[\]\n。，；、（）]|(?<!\b[DMS][rst])(?<!\bMrs)(?<!\bProf)[.!?](?:\s|$)|\s[—–-]\s")
-_CONTRAST = compile_late(r"(?i),\s*(?:and |und |et |y |e )?(?:not|nicht|non|no|não|не)\b")  # the old value follows
+_CONTRAST = compile_late(r"(?i),\s*(?:and |und |et |y |e )?(?:not|nicht|non|no|não|не)\b")  # the old value follows these words
 _ATTRIBUTE = compile_late(rf"(?i)\b(?:{'|'.join(sorted(ATTRIBUTES - {'port'}))}) v?\d\S*\s*$")
 _HIRAGANA = compile_late(r"[\u3040-\u309f]")
 _COUNTING = frozenset("一二三四五六七八九十")  # numbers of a script without spaces
 _HOME = "<home>"
-# Two statements about the same thing share at least this share of their words: the first value usually applies, the second if a
-# statement describes a change.
+# Two statements about the same thing have at least this share of their words in common. The first number usually applies, and the
+# second if a statement describes a change.
 _HALF, _THIRD = 0.45, 0.3
 _HOME_ONLY = 2  # a clause with at most this many words says only where somebody lives
-NEAR_ENOUGH = 0.5  # least semantic similarity, where the form of the statements alone does not decide
-_INDEXED_WORDS = 12  # a statement is indexed by at most this many of its words, the first ones
-COMPARED = 20  # compare with at most this many statements that share two words, the nearest in time
-CROWD = 60  # compare with at most this many statements that share one word, the nearest in time
+NEAR_ENOUGH = 0.5  # minimum semantic similarity if the form of the statements alone does not decide
+_INDEXED_WORDS = 12  # a statement is indexed by at most its first 12 distinct words
+COMPARED = 20  # a statement is compared with the 20 nearest in time that share two given words
+CROWD = 60  # a statement is compared with the 60 nearest in time that share one given word
 
 
 @cache
 def _form(*names: str) -> re.Pattern[str]:
-    """A pattern of the forms under these names in all languages."""
+    """A pattern that matches the expressions of these lists of the table ``change`` in all languages."""
     spaced = "|".join(join_alternatives("change", name, spaced=True) for name in names)
     unspaced = "|".join(filter(None, (join_alternatives("change", name, spaced=False) for name in names)))
     return re.compile(rf"(?i)(?<![\w-])(?:{spaced})(?![\w-])" + (f"|{unspaced}" if unspaced else ""))
@@ -72,18 +71,18 @@ def _form(*names: str) -> re.Pattern[str]:
 
 @cache
 def _words(*names: str) -> frozenset[str]:
-    """The words under these names in all languages."""
+    """The words in these lists of the table ``change`` in all languages."""
     return frozenset().union(*(word_list("change", name) for name in names))
 
 
 @cache
 def _dull_words() -> frozenset[str]:
-    """The words without content of all languages."""
+    """The words of all languages that have no content of their own."""
     return _words("states", "narrow", "toward", "between", "empty", "called", "ours") | EMPTY | common_words()
 
 
 class Word(NamedTuple):
-    """A content word. ``kind`` is the kind of value it can be: number, date or name; empty if it is not a value."""
+    """A content word. ``kind`` is "number", "date" or "name" if the word can be such a value, and empty otherwise."""
 
     stem: str
     kind: str
@@ -91,14 +90,14 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ValueStatement:
-    """A text parsed as a statement about values: its content words in order, of which the first ``clause`` are in the first clause.
+    """A text parsed as a statement about values. The first ``clause`` of its content ``words`` are in the first clause.
 
-    ``narrow`` are words that limit it to a place or occasion, ``governed`` those that form such a limit alone. The flags mean:
-    ``tells_change``: something is no longer as it was; ``tells_loudly``: it says so with more than "now"; ``ended``: something is
-    gone; ``once``: it says how something was at first; ``open_ended``: it asks, adds or depends; ``is_sentence``: it has function
-    words, as sentences do; ``is_state``: the thing has one value at a time; ``is_attribute``: it gives the value of a named
-    attribute; ``sole``: only one person or thing does it; ``home``: it says where somebody lives; ``moved``: it says where
-    somebody moved, which need not be a home.
+    ``narrow`` has the words that limit it to a place or occasion, ``governed`` those that are such a limit by themselves.
+    ``tells_change`` means that something is no longer as it was, and ``tells_loudly`` that it says so with more than "now".
+    ``ended`` means that something is gone. ``once`` means that it describes how something was at first. ``open_ended`` means that
+    it asks, adds or depends on something. ``is_sentence`` means that it has function words. ``is_state`` means that the thing has
+    one value at a time, and ``is_attribute`` that a named attribute has the value. ``sole`` means that only one person or thing
+    does it. ``home`` means that it says where somebody lives, and ``moved`` where somebody moved, which may not be a home.
     """
 
     text: str
@@ -122,7 +121,7 @@ class ValueStatement:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """The first letters of each word; statements about the same thing share some of these keys."""
+        """The first letters of each word. Statements about the same thing share some of these keys."""
         return frozenset(word.stem[:STEM] for word in self.words)
 
     @cached_property
@@ -132,33 +131,33 @@ class ValueStatement:
 
     @cached_property
     def filed_keys(self) -> tuple[str, ...]:
-        """The first keys of the statement; any two of them find it. Empty for a question, because it gives no value."""
+        """The keys that the statement is indexed by; any two of them find it. Empty for a question, because it gives no value."""
         return () if self.says.asks else tuple(dict.fromkeys(word.stem[:STEM] for word in self.words))[:_INDEXED_WORDS]
 
     @cached_property
     def opening_keys(self) -> frozenset[str]:
-        """The keys each of which alone finds the statement."""
+        """The keys of which a single one is enough to find the statement."""
         alone = len(self.words) <= _VALUE or self.once or self.home
         return frozenset(self.filed_keys if alone else self.starts.intersection(self.filed_keys))
 
     @cached_property
     def may_begin_otherwise(self) -> bool:
-        """True if it may be about the same as a statement with a different opening."""
+        """True if a statement with a different opening may be about the same thing."""
         return bool(self.once or self.home or self.sole or self.says.chosen or self.left_names)
 
     @cached_property
     def left_names(self) -> frozenset[str]:
-        """The names that the statement abandons; an earlier decision for one of them may end."""
+        """The names of options that the statement abandons, which may end an earlier decision for one of them."""
         return find_left(self.text).names
 
     @cached_property
     def taken_names(self) -> frozenset[str]:
-        """The names that it decides for."""
+        """The names of options that the statement decides for."""
         return find_taken(self.text).names
 
     @cached_property
     def forms(self) -> Mapping[str, frozenset[str]]:
-        """The words by key."""
+        """The stems of its words, by key."""
         return {key: frozenset(word.stem for word in self.words if word.stem[:STEM] == key) for key in self.keys}
 
     @cached_property
@@ -168,7 +167,7 @@ class ValueStatement:
 
 
 def parse_value_statement(text: str, says: Statement) -> ValueStatement:
-    """Parse a text as a statement about values; ``says`` is its parsed statement."""
+    """Parse a text as a statement about values. ``says`` is the same text as :func:`parse_statement` returns it."""
     text = text[:_TEXT_CHARS]
     ended = _form("gone", "instead", "gone_back").search(text) is not None
     turned = _form("turned").search(text) is not None
@@ -211,8 +210,9 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
 
 @lru_cache(maxsize=50_000)
 def find_lead_end(text: str) -> int:
-    """The end of a leading "from now on", or 0. At the start of a sentence it introduces a rule; only later in a sentence does it
-    indicate a change.
+    """The end of a leading "from now on" in a text, or 0 if there is none.
+
+    At the start of a sentence these words introduce a rule. Later in a sentence they indicate a change.
     """
     return max((lead.end(1) for pattern in _leads() if (lead := pattern.match(text))), default=0)
 
@@ -223,8 +223,9 @@ def _leads() -> tuple[Pattern, ...]:
 
 
 def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word], frozenset[str], frozenset[str]]:
-    """The content words of a clause, with chosen words and quantities moved to the end; the words after a limiting word such as
-    "in"; and those between two such words.
+    """Three results: the content words of a clause, the words after a limiting word such as "in", and those between two such words.
+
+    Chosen words and quantities are moved to the end of the content words.
     """
     found: list[Word] = []
     values: list[Word] = []
@@ -258,13 +259,13 @@ def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word],
 
 
 def _is_measure(behind: Sequence[str]) -> bool:
-    """True if a number counts what follows ("3 replicas"), rather than naming one of several things ("part 3")."""
+    """True if a number counts the words ``behind`` it ("3 replicas") and does not name one of several things ("part 3")."""
     unit = behind[0] if behind else ""
     return bool(unit) and unit not in _words("states") | COPULAS and (unit not in _dull_words() or len(behind) <= _VALUE - 1)
 
 
 def _value_kind(raw: str, place: int) -> str:
-    """The kind of value that a word is; empty if it is none."""
+    """The kind of value that a word is ("number", "date" or "name"); empty if the word is not a value."""
     word = raw.casefold()
     if _NUMBER.match(raw) or (word in number_words() and word not in _dull_words()):
         return "number"
@@ -275,8 +276,10 @@ def _value_kind(raw: str, place: int) -> str:
 
 
 class Relation(Enum):
-    """The relation of a later statement to an earlier one: it is compatible with it, replaces it, replaces it if both are similar
-    in meaning, or may replace it if they are, which a person decides.
+    """The relation of a later statement to an earlier one.
+
+    It is compatible with the earlier one, replaces it, or replaces it if the two are similar in meaning. If it may replace the
+    earlier one, a person decides.
     """
 
     APART = "apart"
@@ -287,11 +290,12 @@ class Relation(Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Frame:
-    """Two aligned statements. ``shared`` and ``own`` are the shares of the earlier and the later one's words that the other has.
+    """Two aligned statements. ``shared`` is the share of the earlier one's words that the later has, ``own`` the reverse.
 
-    ``old`` and ``new`` are the words that only one of them has; ``old_value`` and ``new_value`` those after the last shared word of
-    the first clause, ``new_first`` all of the later one's first clause. ``alone`` means that the first clauses differ only in these
-    values; ``opens`` that one begins with a word of the other; ``crossed`` that each names another thing at the same place.
+    ``old`` and ``new`` are the words that only the earlier or only the later has. ``old_value`` and ``new_value`` are those after
+    the last shared word of the first clause. ``new_first`` are the new words in the later one's first clause. ``alone`` means that
+    the first clauses differ only in these values, ``opens`` that one begins with a word of the other, ``crossed`` that each names
+    another thing at the same place.
     """
 
     shared: float
@@ -327,7 +331,7 @@ def _align(earlier: ValueStatement, later: ValueStatement) -> _Frame:
 
 
 def _find_shared(words: Sequence[Word], forms: Mapping[str, frozenset[str]]) -> list[bool]:
-    """For each word, True if it is among others in any form."""
+    """For each word, True if ``forms`` contain any form of it."""
     having = ((word.stem, forms.get(word.stem[:STEM], ())) for word in words)
     return [stem in others or any(is_form(stem, other) for other in others) for stem, others in having]
 
@@ -335,8 +339,10 @@ def _find_shared(words: Sequence[Word], forms: Mapping[str, frozenset[str]]) -> 
 def _find_slots(
     statement: ValueStatement, shared: Sequence[bool]
 ) -> tuple[set[tuple[str, str]], tuple[Word, ...], tuple[Word, ...]]:
-    """For the first clause: the gaps between shared words that name a thing, the words after the last shared word, and all words
-    that are not shared.
+    """Three results for the first clause of a statement.
+
+    The gaps before or between shared words that have words of their own, the words after the last shared word, and all words that
+    are not shared.
     """
     places, before, value, others = set[tuple[str, str]](), "", list[Word](), list[Word]()
     for word, is_shared in zip(statement.words[: statement.clause], shared, strict=False):
@@ -357,8 +363,9 @@ def find_relation(earlier: ValueStatement, later: ValueStatement) -> Relation:
 
 
 def _ends(earlier: ValueStatement, later: ValueStatement) -> bool:
-    """True if the later statement abandons the option that the earlier one chose. False if the later one is limited to something
-    that the earlier one does not name ("in the tests use SQLite, never Postgres").
+    """True if the later statement abandons the option that the earlier one chose.
+
+    False if it is limited to something that the earlier one does not name ("in the tests use SQLite, never Postgres").
     """
     if later.left_names.isdisjoint(earlier.taken_names) or not ends_choice(earlier.text, later.text):
         return False
@@ -371,7 +378,7 @@ def _relate(earlier: ValueStatement, later: ValueStatement) -> Relation:
     frame = _align(earlier, later)
     if is_choice_reversed(later.says, earlier.says):
         return Relation.REPLACES
-    if earlier.once:  # it says itself that it describes how things were at first
+    if earlier.once:  # the earlier statement says itself that it describes how things were at first
         return Relation.REPLACES if frame.shared >= _HALF and len(earlier.words) - len(frame.old) > _VALUE else Relation.APART
     if not frame.opens or frame.crossed:
         return _relate_different_things(earlier, later, frame)
@@ -388,8 +395,10 @@ def _relate(earlier: ValueStatement, later: ValueStatement) -> Relation:
 
 
 def _relate_different_things(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:
-    """The relation of statements that name different things: somebody else alone does something now, a word may be its opposite, or
-    a change is announced.
+    """The relation of statements that name different things.
+
+    The later one may still replace the earlier one: only somebody else does something now, or one word is the opposite of another,
+    or the later one announces a change.
     """
     after, before = later.says.words, earlier.says.words
     if len(frame.old) == 1 == len(frame.new):
@@ -403,7 +412,7 @@ def _relate_different_things(earlier: ValueStatement, later: ValueStatement, fra
 
 
 def _relate_homes(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:
-    """The relation of statements about where somebody lives; a sentence that says more than that is not replaced as a whole."""
+    """The relation of statements about where somebody lives. A person decides if the earlier sentence says more than that."""
     if not _is_valued(frame.new_first):
         return Relation.APART
     tells_more = earlier.clause > _HOME_ONLY or (later.moved and frame.shared < 1 and not later.ended)
@@ -411,7 +420,7 @@ def _relate_homes(earlier: ValueStatement, later: ValueStatement, frame: _Frame)
 
 
 def _is_another_value(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> bool:
-    """True if two statements differ only in values of one kind, and the thing has one at a time or is said to have changed."""
+    """True if two statements differ only in values of one kind, and the thing has one value at a time or has changed."""
     kinds, others = ({word.kind for word in words} for words in (frame.old_value, frame.new_value))
     if not frame.alone or max(len(frame.old_value), len(frame.new_value)) > _VALUE:
         return False
@@ -422,7 +431,7 @@ def _is_another_value(earlier: ValueStatement, later: ValueStatement, frame: _Fr
 
 
 def _relate_told_change(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:
-    """The relation to a later statement that says that something changed or is gone."""
+    """The relation if the later statement says that something changed or is gone."""
     valued = _is_valued(frame.new)
     limited = any(word.stem in later.narrow and not word.kind for word in frame.new_first)
     if (later.ended and (earlier.denials or limited)) or (earlier.says.denials and later.says.denials and not valued):
@@ -450,7 +459,7 @@ def _is_valued(words: Sequence[Word]) -> bool:
 
 
 def is_comparable(earlier: ValueStatement, later: ValueStatement) -> bool:
-    """True if two statements may be related at all, judged cheaply by the first letters of their words."""
+    """True if :func:`find_relation` must be called for two statements. This check is cheap: it mainly compares their keys."""
     if later.once or earlier.says.form == later.says.form or (later.open_ended and not earlier.once):
         return False
     if earlier.once or earlier.says.chosen or (earlier.home and later.home) or _ends(earlier, later):

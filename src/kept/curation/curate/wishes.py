@@ -1,10 +1,12 @@
-"""Finds wishes of several sessions that ask for the same in other words, by their words alone.
+"""Find wishes from several sessions that ask for the same thing in different words. Only their words are compared.
 
-Two such wishes share at least two content words and a large part of all, and negate the same words. They must not both have further
-words between the same shared words ("never edit the generated files", "never edit the vendored files"), because such words may be
-different objects or values rather than synonyms. Only three wishes of several sessions count, each of which agrees with each other
-one: rules of one session that are so alike are a list. Texts in scripts without spaces are not compared. With the similarity of
-embeddings, as many wrong groups were found as right ones (docs/log.md).
+Two such wishes share at least two content words and 40 % of the words of each, and negate the same words. They must not have
+different words between the same shared words ("never edit the generated files", "never edit the vendored files"), because these
+may be two objects and not synonyms.
+
+At least three wishes from several sessions must agree pairwise. Similar rules from one session do not count, because they are
+probably a list. Texts in scripts without spaces are not compared. Embeddings found as many wrong groups as right ones
+(docs/log.md).
 """
 
 import re
@@ -21,8 +23,8 @@ from kept.extraction.rules.patterns import compile_pattern, find_languages
 from kept.profiles.lexicons import join_alternatives, word_list
 
 LEAST_SHARED = 2  # two wishes share at least this many content words
-_SHARE = 0.4  # and at least this share of the words of each
-_MOST_WORDS = 14  # a longer wish says more than one thing
+_SHARE = 0.4  # two wishes share at least this share of the content words of each
+_MOST_WORDS = 14  # a wish with more words says more than one thing and is not compared
 _TOKEN = compile_late(r"[^\W_]+(?:['_./@-]+[^\W_]+)*")
 _NAMED = ("weekdays", "months", "languages")
 
@@ -31,7 +33,7 @@ def _marker(*names: str) -> str:
     return "|".join(join_alternatives("polarity", name, spaced=True) for name in names)
 
 
-# A clause ends at punctuation, at a conjunction, and at a word that leaves something out ("without", "instead of").
+# A clause ends at punctuation, at a conjunction, and at a word that excludes something ("without", "instead of").
 _CLAUSE = compile_late(rf"[,;:.!?()\n]|\s[-–—]\s|(?<![\w'-])(?:{_marker('clause', 'excludes')})(?![\w'-])", re.IGNORECASE)
 _EXCLUDES = compile_late(rf"(?:{_marker('excludes')})", re.IGNORECASE)
 _DENIES = compile_late(rf"(?<![\w-])(?:{_marker('denies', 'denies_back')})(?![\w-])", re.IGNORECASE)
@@ -40,10 +42,10 @@ _SEQUENCE, _EMPTY = (word_list("polarity", name) for name in ("sequence", "empty
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wish:
-    """The features of a wish: its content words in order, the negated ones among them, and its parsed statement.
+    """The features by which wishes are compared: content words in order, the negated words among them, and the parsed statement.
 
-    ``keys`` are the beginnings of the words. ``tells_order``: it has a word such as "before", so that the order of its words
-    matters.
+    ``keys`` are the first letters of each word. ``tells_order`` is True if the wish has a word such as "before". Then the order of
+    its words matters.
     """
 
     says: Statement
@@ -56,7 +58,7 @@ class Wish:
 
 @lru_cache(maxsize=20_000)
 def parse_wish(text: str, artifacts: tuple[str, ...] | frozenset[str] = ()) -> Wish | None:
-    """The features of a wish; None if it cannot be compared, because it is a question, too long, or written without spaces."""
+    """The features of a wish. Returns None if it is a question, too long, or in a script without spaces."""
     says = parse_statement(text, artifacts)
     if says.asks or any(map(is_cjk, text)):
         return None
@@ -83,7 +85,7 @@ def parse_wish(text: str, artifacts: tuple[str, ...] | frozenset[str] = ()) -> W
 
 
 def _split_clauses(text: str) -> Iterator[tuple[str, bool]]:
-    """The clauses of a text, each with True if it denies. After "without" it denies if the clause before it does not."""
+    """Yield the clauses of a text, each with True if it is negated. A word such as "without" reverses the negation before it."""
     begin, before, mark = 0, False, ""
     for end in (*_CLAUSE.finditer(text), None):
         clause = text[begin : end.start() if end else len(text)]
@@ -94,14 +96,14 @@ def _split_clauses(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _strip_marks(clause: str) -> str:
-    """A clause without the words that mark a wish as such ("always", "make sure"), in any language."""
+    """A clause without the words that express a wish in its language ("always", "make sure")."""
     for patterns in find_languages("wish", clause):
         clause = compile_pattern(patterns.wish).sub(" ", clause)
     return clause
 
 
 def is_same_in_other_words(left: Wish | None, right: Wish | None) -> bool:
-    """True if two wishes may ask for the same in other words; None is a text that cannot be compared."""
+    """True if two wishes may ask for the same thing in different words. False if one is None and cannot be compared."""
     if left is None or right is None or left.says.numbers != right.says.numbers:
         return False
     keys = left.keys & right.keys  # forms of one word begin alike
@@ -129,20 +131,23 @@ def _is_enough(wish: Wish, shared: frozenset[str]) -> bool:
 
 
 def _is_turned_around(left: Wish, right: Wish) -> bool:
-    """True if two wishes deny or affirm none of their words alike, or each denies a word that the other affirms."""
+    """True if two wishes neither negate nor affirm a common word, or if each negates a word that the other affirms."""
     mine, theirs = left.content - left.denied, right.content - right.denied
     alike = _find_shared(left.denied, right.denied) or _find_shared(mine, theirs)
     return not alike or bool(_find_shared(left.denied, theirs) and _find_shared(right.denied, mine))
 
 
 def _find_shared(words: Iterable[str], others: Iterable[str]) -> frozenset[str]:
-    """Those of the words that are among others in any form."""
+    """Those ``words`` of which ``others`` contain any form."""
     others = frozenset(others)
     return frozenset(word for word in words if word in others or any(is_form(word, other) for other in others))
 
 
 def _find_slots(wish: Wish, shared: frozenset[str]) -> Mapping[tuple[str, str], str]:
-    """The places between shared words where a wish has further words, each with the first of these."""
+    """The gaps between shared words in which a wish has words of its own, each with the first of these words.
+
+    A gap is identified by the words before and after it.
+    """
     found: dict[tuple[str, str], str] = {}
     before, own = "", ""
     for word in (*wish.words, ""):
@@ -156,19 +161,20 @@ def _find_slots(wish: Wish, shared: frozenset[str]) -> Mapping[tuple[str, str], 
 
 
 def _order_of(wish: Wish, shared: frozenset[str]) -> list[str]:
-    """The shared words in the order in which a wish has them first."""
+    """The shared words in the order of their first occurrence in a wish."""
     names = (next((name for name in sorted(shared) if word == name or is_form(word, name)), "") for word in wish.words)
     return list(dict.fromkeys(filter(None, names)))
 
 
 def find_trios(wishes: Mapping[int, Wish], is_often: Callable[[Iterable[Wish]], bool]) -> Iterator[tuple[int, int]]:
-    """The pairs of wishes, by place, that belong to three wordings of which each may ask for the same as each other, and that were
-    said in enough sessions (``is_often``).
+    """Yield the pairs of wishes that belong to a trio, as places (lower, higher).
+
+    In a trio, each wish may ask for the same as each of the others, and ``is_often`` is true for the three together.
     """
     near = {place: set[int]() for place in wishes}
     filed: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for place, others in near.items():
-        # Two that ask for the same share the beginnings of two words.
+        # Wishes that ask for the same thing share two keys, so that only wishes with a common pair of keys are compared.
         pairs = list(combinations(sorted(wishes[place].keys), 2))
         for other in {item for pair in pairs for item in filed[pair]}:
             if is_same_in_other_words(wishes[other], wishes[place]):
