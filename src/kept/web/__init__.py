@@ -1,6 +1,6 @@
-"""``kept web``: memories in the browser. It serves the loopback interface only and calls the same use cases as the command line.
+"""``kept web``: memories in the browser, served on the loopback interface. It calls the same use cases as the command line.
 
-``pages`` has one module per page, ``api`` one per area of the API. Pages only read; every change goes through the API.
+``pages`` has one module for each page, ``api`` one for each area of the API. Pages only read. All changes go through the API.
 """
 
 from kept.web.server import create_app, open_socket, serve

@@ -1,7 +1,7 @@
-"""Background threads of the page: a run that a person started, and file writes that follow a response.
+"""Background threads of the page: one for a run that a person started, one that writes files after a response was sent.
 
-The page shows the progress of the run and its result, and can stop it. The results of a stopped run are kept, and the next run
-continues from there.
+The page shows the progress and result of the run and can stop it. The results of a stopped run are kept, and the next run continues
+from there.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ OpenWorkspace = Callable[[], AbstractContextManager[Workspace]]
 
 
 class FileWriter:
-    """Writes the output files in a background thread; changes that arrive while it writes are written together."""
+    """Writes the output files in a background thread. Changes that arrive during a write are combined into one more write."""
 
     def __init__(self) -> None:
         self._changed = Condition()
@@ -32,16 +32,16 @@ class FileWriter:
 
     @property
     def busy(self) -> bool:
-        """Whether changes are still to be written."""
+        """True while changes remain to be written."""
         return self._busy
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """The failures of the last write, as text; the next run repeats these writes."""
+        """Messages about the files that the last write could not write. The next run writes them."""
         return self._problems
 
     def write_soon(self, home: Paths, open_workspace: OpenWorkspace) -> None:
-        """Write the files of a workspace in the background; ``home`` is where an unexpected error is logged."""
+        """Write the files of a workspace in the background. Unexpected errors are logged in ``home``."""
         with self._changed:
             self._pending = (home, open_workspace)
             if not self._busy:
@@ -49,7 +49,7 @@ class FileWriter:
                 Thread(target=self._write_all, daemon=True, name="kept-files").start()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until everything is written, at most ``seconds``. Returns whether it is."""
+        """Wait at most ``seconds`` until everything is written. Returns True if it is."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._busy, seconds)
 
@@ -69,7 +69,7 @@ class FileWriter:
                 return tuple(apply_person_change(workspace, lambda: None)[1].problems)
         except (KeptError, OSError) as error:
             return (f"the files are not up to date: {error}; the next run writes them",)
-        except Exception as error:  # noqa: BLE001 - the last handler of the thread: the error would be lost
+        except Exception as error:  # noqa: BLE001 - nothing else would report an error in this thread
             log = log_error(home.state, "files written from the page", error)
             return (error_line(error) + (f"; the trace is in {log}" if log else ""),)
 
@@ -89,12 +89,11 @@ STAGES: Mapping[str, str] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunState:
-    """The state of a run. ``number`` counts the runs that this page has started; ``done`` and ``total`` (0: unknown) are in the
-    unit of the stage.
+    """The state of a run. ``number`` is how many runs this page has started.
 
-    ``new`` are the sentences that the run remembered, ``held`` those that it left for the person to decide. ``told`` are messages
-    for the person. Once the run is over, ``report`` is the output of ``kept run --json``, and ``problem`` the error that ended it
-    early (empty: none).
+    ``done`` and ``total`` (0: unknown) are in the unit of the stage. ``since`` is the start on the monotonic clock. ``told`` has
+    messages for the person. When the run has ended, ``new`` has the sentences that it remembered, ``held`` those that it left for
+    the person to decide, ``report`` the output of ``kept run --json``, and ``problem`` the error that ended it early (empty: none).
     """
 
     number: int = 0
@@ -113,12 +112,12 @@ class RunState:
 
     @property
     def seconds(self) -> float:
-        """The seconds since the run was started."""
+        """The time since the run was started, in seconds."""
         return monotonic() - self.since
 
 
 class BackgroundRun:
-    """Executes runs, one at a time, each in its own thread and with its own workspace."""
+    """Executes runs one at a time, each in a thread and a workspace of its own."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -133,9 +132,9 @@ class BackgroundRun:
         return self._now
 
     def start(self, home: Paths, open_workspace: OpenWorkspace, options: RunOptions | None = None) -> RunState:
-        """Start a run; without ``options``, with those of the last one. ``home`` is where an unexpected error is logged.
+        """Start a run. Without ``options``, it gets those of the last run. Unexpected errors are logged in ``home``.
 
-        Raises BusyError if a run started here is still running.
+        Raises BusyError if a run that was started here has not ended.
         """
         with self._lock:
             if self._now.running:
@@ -148,12 +147,12 @@ class BackgroundRun:
             return self._now
 
     def stop(self) -> RunState:
-        """Ask the run to end at its next step."""
+        """Ask the run to stop at its next step. Returns its state."""
         self._stop = True
         return self._now
 
     def wait(self, seconds: float) -> RunState:
-        """Wait for the end of the run, at most ``seconds``. Returns its state."""
+        """Wait at most ``seconds`` for the end of the run. Returns its state."""
         if self._thread is not None:
             self._thread.join(seconds)
         return self._now
@@ -180,7 +179,7 @@ class BackgroundRun:
             ended |= {"stopped": True, "problem": "it was stopped; its results so far stay, and the next run continues from there"}
         except KeptError as error:
             ended["problem"] = str(error)
-        except Exception as error:  # noqa: BLE001 - the last handler of the thread: the error would be lost
+        except Exception as error:  # noqa: BLE001 - nothing else would report an error in this thread
             log = log_error(home.state, "run started from the page", error)
             ended["problem"] = error_line(error) + (f"; the trace is in {log}" if log else "")
         finally:

@@ -1,8 +1,8 @@
-"""The guard before the application: it checks the host, origin, key and size of every request, and reports errors.
+"""Checks host, origin, key and size of every request before the application gets it, and turns errors into responses.
 
-Another web site cannot read or change anything here. It may find the port and rebind its own DNS name to this machine, but it
-cannot send a ``Host`` header with this machine's name, and it has neither the key nor the cookie. Every response gets the headers
-of :data:`HEADERS`.
+The guard prevents another web site from reading or changing anything. Such a site may find the port and rebind its DNS name to this
+machine. But then the ``Host`` header has the site's name, and the request has neither key nor cookie. Every response gets the
+headers in :data:`HEADERS`.
 """
 
 import asyncio
@@ -36,8 +36,9 @@ from kept.core.errors import (
 from kept.local.error_log import error_line, log_error
 from kept.web.context import WebContext
 
-MAX_BODY_BYTES, MAX_BODY_SECONDS = 2 * 2**20, 10.0  # limits of a request body and of the time in which it must arrive
-_DRAIN_BYTES, _DRAIN_SECONDS = 8 * MAX_BODY_BYTES, 1.0  # how much of a rejected request is still read
+MAX_BODY_BYTES, MAX_BODY_SECONDS = 2 * 2**20, 10.0  # maximum bytes of a request body, and seconds in which it must arrive
+# maximum bytes and seconds of a rejected request that are read and discarded
+_DRAIN_BYTES, _DRAIN_SECONDS = 8 * MAX_BODY_BYTES, 1.0
 HEADERS: Mapping[str, str] = {
     "content-security-policy": "default-src 'self'; object-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     "x-content-type-options": "nosniff",
@@ -54,7 +55,7 @@ _OVERRIDES = ("x-http-method-override", "x-http-method", "x-method-override")
 
 
 class _RejectedRequest(Exception):  # noqa: N818 - not an error of the program
-    """A request that the guard answers itself, with a status, a message and a hint."""
+    """A request that the guard rejects, with the status, message and hint of the response."""
 
     def __init__(self, status: HTTPStatus, what: str, hint: str = "") -> None:
         self.status, self.what, self.hint = status, what, hint
@@ -62,13 +63,13 @@ class _RejectedRequest(Exception):  # noqa: N818 - not an error of the program
 
 
 class RequestGuard:
-    """An application behind the guard. ``sign_in`` answers instead of a page if nobody is signed in."""
+    """The guard in front of an application. If the browser has not signed in, ``sign_in`` responds instead of a page."""
 
     def __init__(self, app: Starlette, web: WebContext, sign_in: ASGIApp) -> None:
         self._app, self._web, self._sign_in = app, web, sign_in
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on to the application, or reject it."""
+        """Pass a request to the application, or reject it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -84,15 +85,15 @@ class RequestGuard:
             await (self._app if admitted else self._sign_in)(scope, receive, response)
         except _RejectedRequest as rejection:
             await response.send_error(rejection.status, rejection.what, rejection.hint, rest=receive)
-        # The last handler: a response must not contain a traceback or text of a transcript.
+        # Catch everything, because a response must not contain a traceback or text of a transcript.
         except Exception as error:  # noqa: BLE001
-            if not response.begun:  # otherwise the application has answered and logged it
+            if not response.begun:  # otherwise the application has already responded and logged the error
                 await response.send_error(
                     HTTPStatus.INTERNAL_SERVER_ERROR, error_line(error), log_request_error(self._web, scope, error)
                 )
 
     def _is_admitted(self, scope: Scope) -> bool:
-        """True if a request may reach the application, False if it must sign in first. Raises _RejectedRequest."""
+        """True if the application may handle a request, False if the browser must sign in first. Raises _RejectedRequest."""
         headers = Headers(scope=scope)
         reads, path = scope["method"] in _READS, scope["path"]
         self._check_origin(headers)
@@ -109,9 +110,10 @@ class RequestGuard:
             )
         signed_in = self._is_signed_in(headers)
         if (scope["method"] in _WITH_BODY or (not reads and sizes not in ([], ["0"]))) and not _is_json(headers):
-            if not signed_in:  # a form on another site could send this, so it learns nothing more
+            if not signed_in:  # a form on another site could send this, so the response reveals nothing more
                 raise _RejectedRequest(HTTPStatus.FORBIDDEN, "nobody is signed in", "open the address that `kept web` printed")
-            if any(route.matches(scope)[0] is Match.FULL for route in self._app.router.routes):  # else: no such route
+            # otherwise the application responds that there is no such route
+            if any(route.matches(scope)[0] is Match.FULL for route in self._app.router.routes):
                 raise _RejectedRequest(
                     HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "changes must be sent as JSON", "content-type: application/json"
                 )
@@ -146,7 +148,7 @@ class RequestGuard:
 
 
 class _ResponseSender:
-    """Sends a response with the headers that every response has; ``begun`` says whether it has started."""
+    """Sends a response with the headers of :data:`HEADERS`. ``begun`` is True when sending has started."""
 
     def __init__(self, send: Send, *, static: bool) -> None:
         self._send, self._static, self.begun = send, static, False
@@ -160,7 +162,10 @@ class _ResponseSender:
         await self._send(message)
 
     async def send_error(self, status: HTTPStatus, what: str, hint: str = "", *, rest: Receive | None = None) -> None:
-        """Send a JSON error, read the ``rest`` of the request, and close the connection. Does nothing if a response has begun."""
+        """Send an error as JSON, read the ``rest`` of the request, and close the connection.
+
+        Does nothing if a response has begun.
+        """
         if self.begun:
             return
         body = json.dumps({"error": what, "where": "", "hint": hint}).encode()
@@ -182,7 +187,10 @@ def _is_json(headers: Headers) -> bool:
 
 
 async def _receive_body(receive: Receive) -> bytes:
-    """Read the whole body of a request. Raises _RejectedRequest if it is incomplete, slow or too large (whatever it claims)."""
+    """Read the whole body of a request. Raises _RejectedRequest if it is incomplete, slow or too large.
+
+    The bytes that arrive are counted, whatever length the headers claim.
+    """
     parts: list[bytes] = []
     size = 0
     try:
@@ -205,8 +213,9 @@ async def _receive_body(receive: Receive) -> bytes:
 
 
 async def _drain_body(receive: Receive) -> None:
-    """Read and discard the rest of a request, within limits, because a client that is interrupted while sending does not read the
-    response.
+    """Read and discard the rest of a request, within limits.
+
+    A client whose connection is closed while it sends does not read the response.
     """
     size = 0
     with suppress(TimeoutError):
@@ -219,7 +228,7 @@ async def _drain_body(receive: Receive) -> None:
 
 
 def _replay_body(body: bytes, receive: Receive) -> Receive:
-    """A ``receive`` that returns an already received body first, then what the original one returns."""
+    """A ``receive`` function that returns the body first, which was already read. After that, it calls the original ``receive``."""
     pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Message:
@@ -229,14 +238,14 @@ def _replay_body(body: bytes, receive: Receive) -> Receive:
 
 
 def log_request_error(web: WebContext, scope: Scope, error: Exception) -> str:
-    """Log an error and print it on the terminal of ``kept web``; returns a hint about what the person can do next.
+    """Log an error and print it on the terminal of ``kept web``. Returns a hint about what the person can do.
 
-    The query string is left out, because it may contain what the person searched for.
+    The query string is not logged, because it may contain what the person searched for.
     """
     action = f"{scope['method']} {scope['path']}"
     log = log_error(web.home.state, action, error)
     hint = f"the trace is in {log}; report it" if log else "report this line"
-    with suppress(OSError, ValueError):  # a server in the background may have no terminal
+    with suppress(OSError, ValueError):  # without a terminal, stderr may be closed
         sys.stderr.write(f"kept web: {action}: {error_line(error)}; {hint}\n")
     return hint
 
@@ -250,7 +259,7 @@ class Problem(BaseModel):
 
 
 def http_status(error: KeptError) -> int:
-    """The HTTP status for an error."""
+    """The HTTP status of the response for an error."""
     match error:
         case StaleError():
             return HTTPStatus.PRECONDITION_FAILED
@@ -266,11 +275,12 @@ def http_status(error: KeptError) -> int:
 
 
 def problem_body(error: KeptError) -> dict[str, Any]:
-    """The error as JSON."""
+    """The JSON form of an error."""
     return {"error": error.what, "where": error.where, "hint": error.hint}
 
 
-# FastAPI needs the model once to describe it; it takes long to prepare a model for each status of each operation.
+# FastAPI prepares the model once for each status of each operation, which takes long. So only one status declares the model, and
+# the others refer to its schema.
 _PROBLEM = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}}
 DOCUMENTED: dict[int | str, dict[str, Any]] = {
     int(status): {"description": text, **({"model": Problem} if status == HTTPStatus.BAD_REQUEST else _PROBLEM)}
@@ -287,7 +297,7 @@ DOCUMENTED: dict[int | str, dict[str, Any]] = {
         (HTTPStatus.SERVICE_UNAVAILABLE, "The store cannot be read or written."),
     )
 }
-"""The errors that any operation of the API may return, besides those documented with it.
+"""The error responses that every operation of the API may have, in addition to those documented with the operation.
 
-Not listed are 408 for a request that comes too slowly, and 500 for a fault in the program.
+Omitted are 408 (the request came too slowly) and 500 (an error in kept).
 """

@@ -1,6 +1,6 @@
-"""The list of memories: parse the query, select and group the memories that match it, and count the choices of each field.
+"""Compute the list of memories: parse the query, select and group the matching memories, and count the choices of each field.
 
-It works on outlines; only the memories that are shown are read from the store.
+Filters and groups need only outlines. Only the memories that are shown are loaded from the store.
 """
 
 from collections import Counter
@@ -21,7 +21,8 @@ from kept.profiles.profile import category_title, format_kind, parse_kind
 from kept.store.values import Outline
 from kept.workspace import Workspace
 
-AGES: Mapping[str, tuple[str, int, int]] = {  # label, last seen within this many days, and before this many days (0: no bound)
+# label; last seen at most this many days ago, and at least that many days ago (0: no bound)
+AGES: Mapping[str, tuple[str, int, int]] = {
     "7": ("the last 7 days", 7, 0),
     "30": ("the last 30 days", 30, 0),
     "90": ("the last 90 days", 90, 0),
@@ -43,7 +44,7 @@ _SPARSE = 3  # with fewer memories per project on average, they are grouped by p
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ListQuery:
-    """The query parameters of the list; unknown values are ignored."""
+    """The query parameters of the list. Unknown values are ignored."""
 
     q: str = ""
     within: str = ""
@@ -60,20 +61,20 @@ class ListQuery:
 
     @property
     def narrowed(self) -> int:
-        """The number of filters that are set, besides the search."""
+        """The number of filters that are set. The search text, grouping and order are not filters."""
         return sum(bool(getattr(self, field.name)) for field in fields(self) if field.name not in ("q", "group", "sort"))
 
     @property
     def query(self) -> str:
-        """The parameters as a query string; empty if none is set."""
+        """The parameters as a query string. Empty parameters are omitted."""
         return urlencode({field.name: value for field in fields(self) if (value := getattr(self, field.name))})
 
     def query_with(self, **changes: str) -> str:
-        """The query string with some fields changed."""
+        """The query string with some parameters changed."""
         return replace(self, **changes).query
 
     def days(self, zone: ZoneInfo) -> tuple[datetime | None, datetime | None]:
-        """The span from the start of the day ``since`` to the end of the day ``until``; None for a bound that is not a date."""
+        """The start of the day ``since`` and the end of the day ``until``. None for a parameter that is not a date."""
         first, last = _to_day(self.since), _to_day(self.until)
         return (
             datetime.combine(first, time(), zone) if first else None,
@@ -81,19 +82,22 @@ class ListQuery:
         )
 
     def as_of(self, zone: ZoneInfo) -> datetime | None:
-        """The end of the day ``at``, if the list as of a past day is asked for; None for the present."""
+        """The end of the day ``at``, if the list of a past day is requested; else None."""
         day = _to_day(self.at)
         return datetime.combine(day + timedelta(days=1), time(), zone) if day else None
 
     def last_seen_span(self, now: datetime) -> tuple[datetime | None, datetime | None]:
-        """The bounds of the time a memory was last seen, from ``age``: start (inclusive) and end (exclusive); None: no bound."""
+        """The start (inclusive) and end (exclusive) of the time in which a memory was last seen, from ``age``.
+
+        None means no bound.
+        """
         _, within, longer = AGES.get(self.age, ("", 0, 0))
         return (now - timedelta(days=within) if within else None, now - timedelta(days=longer) if longer else None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryGroup:
-    """A group of memories with a title: their number, and those that are shown."""
+    """A group of memories with its title. ``total`` counts all of its memories, ``memories`` are those that are shown."""
 
     title: str
     total: int
@@ -102,7 +106,10 @@ class MemoryGroup:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryListing:
-    """The content of the list. ``total`` memories match, ``of`` are active; ``by`` is the grouping."""
+    """The content of the list. ``total`` is the number of matching memories, ``of`` that of active ones.
+
+    ``by`` is the grouping used.
+    """
 
     total: int
     of: int
@@ -163,7 +170,10 @@ def _outline_memory(memory: Memory, moment: datetime) -> Outline:
 
 
 def _make_predicate(wish: ListQuery, names: Mapping[str, str], now: datetime, zone: ZoneInfo) -> Callable[[Outline], bool]:
-    """A function that says whether a memory matches. Part of a project's name suffices if no project has exactly that name."""
+    """A function that returns True for a matching outline.
+
+    ``project`` matches projects with exactly this name. If there are none, it matches projects whose names contain it.
+    """
     status = wish.status if wish.status in {*(status.value for status in Status), "any", "pinned"} else Status.ACTIVE.value
     profile, category = parse_kind(wish.category)
     origin = wish.origin if wish.origin in {origin.value for origin in Origin} else ""
@@ -191,7 +201,10 @@ def _make_predicate(wish: ListQuery, names: Mapping[str, str], now: datetime, zo
 def _make_grouping(
     workspace: Workspace, wish: ListQuery, now: datetime
 ) -> tuple[Callable[[Outline], str], Callable[[str], tuple[bool, int]]]:
-    """The group of a memory, and the position of that group; a group without a fixed position follows its first memory."""
+    """Two functions: one returns the group of an outline, the other the position of a group.
+
+    Groups at the same position are in the order of their first memories.
+    """
     if wish.group == "category":
         kinds = [f"{profile.id}.{category.id}" for profile in workspace.profiles for category in profile.categories]
         order = {each: number for number, each in enumerate(kinds)}
@@ -218,7 +231,10 @@ def _group_title(workspace: Workspace, wish: ListQuery, names: Mapping[str, str]
 
 
 def field_choices(workspace: Workspace, outlines: Sequence[Outline]) -> dict[str, list[tuple[str, str]]]:
-    """The choices for each field: the value in the query string and the label. Only choices that match a memory are included."""
+    """The choices for each field, as pairs of query value and label.
+
+    Categories, projects and statuses without memories are omitted.
+    """
     names = workspace.scope_names()
     active = [outline for outline in outlines if outline.status == Status.ACTIVE.value]
     kinds, scopes = Counter(map(attrgetter("profile", "category"), active)), Counter(map(attrgetter("scope"), active))

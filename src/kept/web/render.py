@@ -1,7 +1,7 @@
-"""Render templates and serve static files. Everything that a template outputs is escaped, and invisible characters are removed.
+"""Render templates and serve static files. All template output is escaped, and invisible characters are removed from it.
 
-Style sheets, scripts and pictures are read once. Their URLs contain the hash of their bytes. A request can only name a file that
-was read, so it cannot traverse the file system.
+Style sheets, scripts and pictures are read once, at the first request. Their URLs contain a hash of their bytes. A request selects
+one of these files by name, so it cannot traverse the file system.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ router = APIRouter()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Asset:
-    """A static file. ``mark`` is the first 16 digits of the SHA-256 of its bytes."""
+    """A static file. ``mark`` is the first 16 hex digits of the SHA-256 of its bytes."""
 
     data: bytes
     mark: str
@@ -51,7 +51,7 @@ class Asset:
 
 @cache
 def load_assets() -> Mapping[str, Asset]:
-    """All static files, by name."""
+    """Read all static files. Returns them by name."""
     found = {}
     for traversable in files("kept.web").joinpath("static").iterdir():
         kind = _TYPES.get(traversable.name.rpartition(".")[2])
@@ -62,13 +62,13 @@ def load_assets() -> Mapping[str, Asset]:
 
 
 def asset_url(name: str) -> str:
-    """The URL of a static file, which changes with its bytes."""
+    """The URL of a static file. It contains the file's hash, so it changes with the bytes."""
     return f"/static/{name}?{load_assets()[name].mark}"
 
 
 @router.get("/static/{name}", include_in_schema=False)
 def static(request: Request, name: str) -> Response:
-    """A static file; browsers may cache it forever if the URL has the hash of its bytes."""
+    """Return a static file. A browser may cache it forever if the URL has the hash of its bytes."""
     asset = load_assets().get(name)
     if asset is None:
         raise HTTPException(404)
@@ -80,9 +80,9 @@ def static(request: Request, name: str) -> Response:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NavigationPage:
-    """A page in the navigation. ``path`` is its URL path; typing ``g`` and then ``key`` opens it.
+    """A page in the navigation. ``path`` is its URL path. Typing ``g`` and then ``key`` opens it.
 
-    ``count`` returns how many things are pending on the page, ``mark`` a word that the navigation always shows (empty: none).
+    ``count`` returns the number of pending things on the page. ``mark`` returns a word that the navigation shows, or an empty text.
     """
 
     id: str
@@ -95,17 +95,17 @@ class NavigationPage:
 
 
 def is_htmx_request(request: Request) -> bool:
-    """Whether htmx requests a part of a page."""
+    """True if htmx requests a part of a page."""
     return request.headers.get("hx-request") == "true" and "hx-history-restore-request" not in request.headers
 
 
 _ENDING = re.compile(r"(?<=[a-z]{4})(?:s|es|ed|ing)$|(?<=[a-z]{3})(?<=e)s$")
 _BOLD = re.compile(r"\*\*(\S[^*\n]*)\*\*|\*\*$")
-_UNBROKEN = 28  # characters of a word of code that fit in a line of a phone
+_UNBROKEN = 28  # maximum characters of a word in code that is not broken; so many fit in a line on a phone
 
 
 def render_page(request: Request, workspace: Workspace, template: str, *, here: str, status: int = 200, **values: Any) -> Response:
-    """Render a page from a template; ``here`` is the id of the page that the navigation marks as current."""
+    """Render a page from a template. ``here`` is the id of the page that the navigation marks as current."""
     nav = [(page, page.count(workspace) if page.count else 0) for page in _visible_pages(request)]
     marks = {page.id: page.mark(workspace) for page in _visible_pages(request) if page.mark}
     frame = {"nav": nav, "marks": marks, "here": here, "version": __version__, "sample": _is_sample_shown(request)}
@@ -114,12 +114,12 @@ def render_page(request: Request, workspace: Workspace, template: str, *, here: 
 
 
 def render_part(workspace: Workspace, template: str, *, status: int = 200, **values: Any) -> Response:
-    """Render a part of a page from its own template, for htmx to insert."""
+    """Render a part of a page, which htmx inserts."""
     return _render_template(template, status, _workspace_functions(workspace) | values)
 
 
 def problem_page(request: Request, status: int, problem: dict[str, str]) -> Response:
-    """An error as a page, or as one line for a request of htmx."""
+    """An error as a page, or as one line if htmx made the request."""
     name = "problem_line.html" if is_htmx_request(request) else "problem.html"
     title, pages, path = HTTPStatus(status).phrase, _visible_pages(request), request.url.path
     fit = [page for page in pages if path.startswith(page.path) or (page.path == "/" and path.startswith("/memories"))]
@@ -129,12 +129,12 @@ def problem_page(request: Request, status: int, problem: dict[str, str]) -> Resp
 
 
 def render_bare_page(request: Request, template: str, *, here: str, **values: Any) -> Response:
-    """Render a page without a workspace, if none can be opened; the navigation shows no counts."""
+    """Render a page without a workspace, for when none can be opened. The navigation shows no counts."""
     return _render_template(template, HTTPStatus.OK, values | _frame_values(request) | {"here": here})
 
 
 def _frame_values(request: Request) -> dict[str, Any]:
-    """The values for the frame of a page without a workspace: no counts and no marks."""
+    """The template values that surround a page without a workspace. There are no counts and no marks."""
     nav = [(page, 0) for page in _visible_pages(request)]
     failures = load_failures(str(web_context(request).home.state))
     empty = {"nav": nav, "marks": {}, "here": "", "left": {}}
@@ -142,7 +142,10 @@ def _frame_values(request: Request) -> dict[str, Any]:
 
 
 async def sign_in_page(scope: Scope, receive: Receive, send: Send) -> None:
-    """The page shown instead of every page until the browser has signed in. Its status is 401, except on the first pages (200)."""
+    """Show the sign-in page instead of any other page, until the browser has signed in.
+
+    Its status is 401. It is 200 for the first pages that a browser opens, because the sign-in takes place there.
+    """
     status = HTTPStatus.OK if scope["path"] in ("/", "/overview") else HTTPStatus.UNAUTHORIZED
     await _render_template("sign_in.html", status, {})(scope, receive, send)
 
@@ -184,14 +187,17 @@ def _create_environment() -> Environment:
 
 
 def _make_visible(value: Any) -> Any:
-    """Remove invisible characters from a text, unless it is Markup: that is kept's own, other text may come from a transcript."""
+    """Remove invisible characters from a text. Markup is returned unchanged, because kept itself made it."""
     return remove_invisible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def render_sentence(text: str, words: Sequence[str] = ()) -> Markup:
-    """A memory's text as HTML: text in backticks as code, the searched ``words`` marked, and the asterisks of bold text removed."""
+    """A memory's text as HTML.
+
+    Text in backticks becomes code, the ``words`` are marked, and the asterisks of bold text are removed.
+    """
     parts = _BOLD.sub(r"\1", remove_invisible(text)).split("`")
-    if len(parts) % 2 == 0:  # a backtick without a partner stays a backtick
+    if len(parts) % 2 == 0:  # a backtick without a partner stays in the text
         parts[-2:] = ["`".join(parts[-2:])]
     return Markup("").join(
         Markup("<code>{}</code>").format(_render_code(each, words)) if number % 2 and each else _mark_words(each, words)
@@ -200,7 +206,7 @@ def render_sentence(text: str, words: Sequence[str] = ()) -> Markup:
 
 
 def render_diff(changes: Iterable[Change]) -> Markup:
-    """The difference of two texts as HTML: inserted words in ``<ins>``, deleted words in ``<del>``."""
+    """A word diff as HTML. Inserted words are in ``<ins>``, deleted words in ``<del>``."""
     return Markup("").join(
         remove_invisible(text) if tag == "same" else Markup("<{0}>{1}</{0}>").format(tag, remove_invisible(text))
         for tag, text in changes
@@ -208,7 +214,10 @@ def render_diff(changes: Iterable[Change]) -> Markup:
 
 
 def _render_code(text: str, words: Sequence[str]) -> Markup:
-    """Code whose words (``-m``, ``#[0-9]*``) the page does not break, but for long ones."""
+    """The HTML for code.
+
+    Words with special characters, such as ``-m`` and ``#[0-9]*``, are not broken at line ends unless they are long.
+    """
     return Markup("").join(
         _mark_words(each, words)
         if not each.strip() or each.isalnum() or len(each) > _UNBROKEN
@@ -218,12 +227,12 @@ def _render_code(text: str, words: Sequence[str]) -> Markup:
 
 
 def _mark_words(text: str, words: Sequence[str]) -> Markup:
-    """Put ``<mark>`` around the beginning of each word that starts with one of ``words``, or with one without its ending.
+    """Put ``<mark>`` around the beginning of each word that starts with one of ``words``, or with one of them without its ending.
 
-    Upper and lower case are not distinguished.
+    Case is ignored.
     """
     lower = text.casefold()
-    if len(lower) != len(text):  # a letter that becomes two in lower case would shift the marks
+    if len(lower) != len(text):  # folding changed the length, so marks would be in the wrong places
         return escape(text)
     stems = sorted({stem for word in words for stem in (word, _ENDING.sub("", word)) if stem}, key=len, reverse=True)
     found = re.finditer("|".join(map(re.escape, stems)), lower) if stems else ()
@@ -231,14 +240,16 @@ def _mark_words(text: str, words: Sequence[str]) -> Markup:
     for mark in found:
         start, before = mark.start(), text[mark.start() - 1 : mark.start()]
         if before.isascii() and before.isalpha() and not (before.islower() and text[start].isupper()):
-            continue  # inside a word, and not at a capital inside an identifier
+            continue  # inside a word; a capital within an identifier counts as the beginning of a word
         made += escape(text[at:start]) + Markup("<mark>{}</mark>").format(text[start : mark.end()])
         at = mark.end()
     return made + escape(text[at:])
 
 
 def _workspace_functions(workspace: Workspace) -> dict[str, Callable[..., str]]:
-    """The functions with which templates format days and times in the workspace's zone, and the titles of scopes and categories."""
+    """The template functions that need the workspace: they format days and times in its zone, and the titles of scopes and
+    categories.
+    """
     names: dict[str, str] = {}
 
     def scope(which: str) -> str:

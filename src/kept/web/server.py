@@ -1,6 +1,6 @@
-"""Assemble the web application, and serve it to this machine.
+"""Assemble the web application, and serve it on this machine.
 
-Its HTTP protocol has a time limit for request headers, against clients that send a request byte by byte.
+The HTTP protocol has a time limit for request headers, so that clients that send a request byte by byte cannot occupy the server.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from kept.core.errors import KeptError, UsageError
 
 try:
     import h11
-    import jinja2  # noqa: F401 - imported here so that a missing extra is reported once
+    import jinja2  # noqa: F401 - imported here, so that a missing extra is reported once
     import uvicorn
     from fastapi import Depends, FastAPI, Request
     from fastapi.exceptions import RequestValidationError
@@ -42,18 +42,21 @@ from kept.web.guard import API, DOCUMENTED, HEADERS, RequestGuard, http_status, 
 from kept.web.pages import PAGES, story
 from kept.web.render import problem_page, render_part, sign_in_page
 
-_FILES = 30  # seconds to wait for pending file writes after the server has stopped
-_GRACE = 2  # seconds that open requests get when the server stops
+_FILES = 30  # maximum seconds to wait for pending file writes after the server has stopped
+_GRACE = 2  # seconds that open requests get to complete when the server stops
 
 
 def create_app(web: WebContext) -> ASGIApp:
-    """Create the application: the pages, the API and the static files, behind the request guard."""
+    """Create the application with pages, API and static files, behind the request guard."""
     return RequestGuard(_create_routes(), web, sign_in_page)
 
 
 @cache
 def _create_routes() -> FastAPI:
-    """The application without its guard, which gives each request its context. FastAPI takes long to prepare its routes."""
+    """Create the application without its guard. It is cached, because FastAPI takes long to prepare the routes.
+
+    The guard adds the web context to each request.
+    """
     app = FastAPI(
         title="kept",
         version=__version__,
@@ -64,11 +67,12 @@ def _create_routes() -> FastAPI:
     )
     app.state.pages = PAGES
     app.include_router(render.router)
-    signed = HTTPBearer(auto_error=False, description="The key of this start of `kept web`.")  # checked by the guard
+    # only documents the scheme; the guard checks the key
+    signed = HTTPBearer(auto_error=False, description="The key of this start of `kept web`.")
     app.include_router(session.router, prefix="/api", responses=DOCUMENTED)
     for area in AREAS:
         app.include_router(area, prefix="/api", responses=DOCUMENTED, dependencies=[Depends(signed)])
-    for apirouter in (*(page.router for page in PAGES), story.router):  # the last is not in the navigation
+    for apirouter in (*(page.router for page in PAGES), story.router):  # the story page is not in the navigation
         app.include_router(apirouter, include_in_schema=False)
     app.add_api_route("/waiting/{name}", _pending_count_part, include_in_schema=False)
     app.add_api_route("/written", _write_status_part, include_in_schema=False)
@@ -80,7 +84,7 @@ def _create_routes() -> FastAPI:
 
 
 def _pending_count_part(request: Request, name: str) -> Response:
-    """The pending count of a page, for the navigation."""
+    """Show the number of pending things on a page, for the navigation."""
     found = next((page.count for page in PAGES if page.id == name and page.count), None)
     if found is None:
         raise HTTPException(404)
@@ -89,9 +93,7 @@ def _pending_count_part(request: Request, name: str) -> Response:
 
 
 def _write_status_part(request: Request) -> Response:
-    """The state of the files: whether changes are still being written, files that could not be written, and places that forgetting
-    could not reach.
-    """
+    """Show whether file writes are pending, which files could not be written, and which places a forget could not erase."""
     web = web_context(request)
     with request_workspace(request) as workspace:
         return render_part(workspace, "written.html", files=web.file_writer, left=list_left(workspace))
@@ -110,7 +112,10 @@ def _respond_http_error(request: Request, error: Exception) -> Response:
 
 
 def _allowed_methods(request: Request) -> list[str]:
-    """All methods that the path of a request supports; the router returns only those of the first matching route."""
+    """All methods that the path of a request supports.
+
+    The router itself only names those of the first matching route.
+    """
     described = request.app.openapi()["paths"]
     fits = [item for item in described if compile_path(item)[0].match(request.url.path)]
     exact = [fit for fit in fits if fit == request.url.path] or fits
@@ -136,7 +141,7 @@ def _problem_response(request: Request, status: int, problem: dict[str, str], he
 
 
 def open_socket(port: int) -> socket.socket:
-    """A socket bound to 127.0.0.1; port 0 means any free port. Raises UsageError if the port cannot be used."""
+    """Open a socket on 127.0.0.1. Port 0 means any free port. Raises UsageError if the port cannot be used."""
     own = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -156,14 +161,17 @@ def serve(
     ready: Callable[[], None],
     open_sample: OpenWorkspace | None = None,
 ) -> None:
-    """Serve on a socket from :func:`open_socket` until a signal stops the process; ``ready`` is called once it accepts requests."""
+    """Serve on a socket from :func:`open_socket` until a signal stops the process.
+
+    ``ready`` is called when the server accepts requests. After the end, pending file writes are completed.
+    """
     web = WebContext(open_own=open_own, home=home, key=key, port=own.getsockname()[1], open_sample=open_sample)
     asyncio.run(WebServer(server_config(create_app(web)), ready).serve(sockets=[own]))
     web.file_writer.wait(_FILES)
 
 
 def server_config(app: ASGIApp) -> uvicorn.Config:
-    """The configuration of the server: no websockets, a limit for slow headers, and no log, because URLs may reveal memories."""
+    """The configuration of the server. It has no websockets, and no access log, because URLs may reveal memories."""
     return uvicorn.Config(
         app,
         http=HeaderTimeoutProtocol,
@@ -180,7 +188,7 @@ def server_config(app: ASGIApp) -> uvicorn.Config:
 
 
 class WebServer(uvicorn.Server):
-    """A server that calls ``ready`` once it accepts requests, and that ends normally on SIGINT and SIGTERM."""
+    """A server that calls ``ready`` when it accepts requests, and that ends normally on SIGINT and SIGTERM."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -193,16 +201,19 @@ class WebServer(uvicorn.Server):
             self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop serving, and close the connections of requests that outlasted the grace period; the base leaves them open."""
+        """Stop serving, and close the connections of requests that outlasted the grace period. The base class leaves them open."""
         await super().shutdown(sockets)
         for connection in list(self.server_state.connections):
             if connection.transport is not None:
                 connection.transport.abort()
-        await asyncio.sleep(0)  # so that the event loop closes their sockets before it ends
+        await asyncio.sleep(0)  # lets the event loop close their sockets before it ends
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop the server at the first signal, and restore the previous handlers afterwards. Only the main thread gets signals."""
+        """Stop the server at SIGINT or SIGTERM, and restore the previous handlers afterwards.
+
+        Does nothing outside the main thread, which alone gets signals.
+        """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -214,7 +225,7 @@ class WebServer(uvicorn.Server):
                 signal.signal(signals, handler)
 
 
-HEADER_SECONDS = 10.0  # from the opening of a connection, or the first byte of a later request, to the end of its headers
+HEADER_SECONDS = 10.0  # time from opening a connection, or from the first byte of a later request, to the end of the headers
 
 
 class HeaderTimeoutProtocol(H11Protocol):
@@ -228,15 +239,15 @@ class HeaderTimeoutProtocol(H11Protocol):
         self._start_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Handle received bytes; stop the timer once the headers are complete."""
+        """Handle received bytes. Stop the timer when the headers are complete."""
         if self._timer is None:
             self._start_timer()
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
             self._stop_timer()
 
-    def eof_received(self) -> bool:  # type: ignore[override]  # the base returns None: the response is lost then
-        """Answer a complete request before the connection is closed; refuse an incomplete one with status 400."""
+    def eof_received(self) -> bool:  # type: ignore[override]  # the base returns None, which loses the response
+        """Answer a complete request before the connection is closed. Reject an incomplete one with status 400."""
         unanswered = self.cycle is not None and not self.cycle.response_complete
         if unanswered and not self.cycle.more_body:
             self.cycle.keep_alive = False
@@ -249,7 +260,7 @@ class HeaderTimeoutProtocol(H11Protocol):
         return False
 
     def send_400_response(self, msg: str) -> None:
-        """Answer an invalid request with a JSON error and the headers that every response has."""
+        """Answer an invalid request with a JSON error and the headers of :data:`HEADERS`."""
         body = json.dumps({"error": msg.strip(".").lower(), "where": "", "hint": ""}).encode()
         own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
         kind = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), (b"connection", b"close")]

@@ -1,4 +1,4 @@
-"""The areas of the API that require the key, each a router; list a new one here. Every change goes through one of them."""
+"""The areas of the API, each with a router. Requests to them need the key. A new area must be listed here."""
 
 from fastapi import APIRouter
 

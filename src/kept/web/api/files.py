@@ -1,4 +1,4 @@
-"""The API for the files that kept writes: read a file, preview an edit, and save it."""
+"""The API for the files that kept writes: read a file, preview an edit, save it."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
@@ -17,12 +17,12 @@ from kept.workspace import Workspace
 
 router = APIRouter(tags=["files"])
 
-MOST = 1_000_000  # characters of a text
+MOST = 1_000_000  # maximum characters of a text
 Which = Annotated[str, Query(min_length=1, max_length=1_000, description="The file, by its path below the home.")]
 
 
 class EntryOut(BaseModel):
-    """One memory in a file, with the numbers of its first and last line, counted from 0."""
+    """A memory in a file, with the numbers of its first and last line, counted from 0."""
 
     memory: str
     first: int
@@ -45,7 +45,7 @@ class FileOut(BaseModel):
 
 
 class ChangeOut(BaseModel):
-    """What would happen to one memory."""
+    """The change that a write would make to a memory."""
 
     kind: str = Field(description="add, revise, or the status the memory gets.")
     memory: str
@@ -54,7 +54,7 @@ class ChangeOut(BaseModel):
 
 
 class PreviewOut(BaseModel):
-    """What a write would do."""
+    """The changes that a write would make."""
 
     changes: list[ChangeOut]
     files: dict[str, list[str]] = Field(description="Lines of a unified diff, by the name of each file that would change.")
@@ -62,19 +62,19 @@ class PreviewOut(BaseModel):
 
 
 class TextBody(Body):
-    """The new text."""
+    """The new text of a file."""
 
     text: Annotated[str, Field(max_length=MOST)]
 
 
 class EditBody(TextBody):
-    """A text to save."""
+    """The new text of a file that is to be saved."""
 
     accept_loss: StrictBool = Field(default=False, description="Take it as an edit though it looks damaged.")
 
 
 class SavedOut(BaseModel):
-    """What saving did."""
+    """The result of saving a file."""
 
     file: FileOut
     operations: dict[str, int] = Field(description="How many operations of each kind the edit was.")
@@ -84,7 +84,7 @@ class SavedOut(BaseModel):
 
 @router.get("/files/file", response_model=FileOut)
 def get_file(request: Request, answer: Response, name: Which) -> dict[str, Any]:
-    """One file with its current text; its revision is the ETag."""
+    """Return a file with its current text. The ETag is its revision."""
     with request_workspace(request) as workspace:
         editable_file = edit_file.load_output_file(workspace, name)
         answer.headers["etag"] = f'"{editable_file.revision}"'
@@ -93,7 +93,7 @@ def get_file(request: Request, answer: Response, name: Which) -> dict[str, Any]:
 
 @router.post("/files/preview", response_model=PreviewOut)
 def preview_file(request: Request, name: Which, body: TextBody) -> dict[str, Any]:
-    """The effect of saving a text on memories and on every file. Nothing is changed."""
+    """Return the changes that saving a text would make to memories and files. Nothing is changed."""
     with locked_workspace(request) as workspace:
         write_preview = edit_file.preview_write(workspace, name, body.text)
         return json_fields(write_preview, "changes", "files", "problems")
@@ -101,7 +101,7 @@ def preview_file(request: Request, name: Which, body: TextBody) -> dict[str, Any
 
 @router.put("/files/file", response_model=SavedOut)
 def save_file(request: Request, answer: Response, name: Which, body: EditBody, if_match: IfMatch) -> dict[str, Any]:
-    """Save an edited text. The effect is that of the same edit on disk."""
+    """Save an edited text. Memories change as if the file had been edited on disk."""
     return _save_response(
         request,
         answer,
@@ -111,7 +111,7 @@ def save_file(request: Request, answer: Response, name: Which, body: EditBody, i
 
 @router.delete("/files/entries/{number}", response_model=SavedOut)
 def delete_entry(request: Request, answer: Response, number: Id, name: Which, if_match: IfMatch) -> dict[str, Any]:
-    """Delete the lines of one memory from a file, as a person would: the memory is retired."""
+    """Delete a memory's lines from a file. The memory is retired, as if a person had deleted the lines."""
     return _save_response(
         request, answer, lambda workspace: edit_file.delete_file_entry(workspace, name, number, if_match=if_match)
     )
@@ -132,5 +132,5 @@ def _save_response(request: Request, answer: Response, act: Callable[[Workspace]
 
 
 def file_body(file: edit_file.EditableFile) -> dict[str, Any]:
-    """A file as JSON."""
+    """The JSON form of a file."""
     return json_fields(file, "name", "path", "form", "heading", "profiles", "text", "revision", "condition", "problem", "entries")

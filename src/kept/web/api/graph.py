@@ -14,7 +14,7 @@ router = APIRouter(tags=["graph"])
 
 
 class NodeOut(BaseModel):
-    """A person, project, thing or memory."""
+    """A node of the graph: a person, project, thing or memory."""
 
     id: str = Field(description="The id of a memory; for other things the path of their knowledge page.")
     kind: Literal["you", "project", "entity", "resource", "memory"]
@@ -25,7 +25,7 @@ class NodeOut(BaseModel):
 
 
 class EdgeOut(BaseModel):
-    """A relation of two nodes, and the number of memories that it is based on."""
+    """A relation between two nodes. The weight is the number of memories on which it is based."""
 
     source: str
     target: str
@@ -34,7 +34,7 @@ class EdgeOut(BaseModel):
 
 
 class GraphOut(BaseModel):
-    """The graph, the nodes with the greatest weight first, and the number of nodes of each kind that are left out."""
+    """The graph. Nodes with a greater weight come first. `left_out` has the number of omitted nodes of each kind."""
 
     nodes: list[NodeOut]
     edges: list[EdgeOut]
@@ -48,7 +48,7 @@ def get_graph(
     project: Annotated[str, Query(max_length=200, description="Only projects with this in their name.")] = "",
     most: Annotated[int, Query(ge=1, le=5_000, description="Nodes at most.")] = MOST_NODES,
 ) -> dict[str, Any]:
-    """The knowledge graph of the memories."""
+    """Return the knowledge graph of the memories."""
     with request_workspace(request) as workspace:
         graph = build_knowledge_graph(workspace, project=project, most=most)
         left_out = {kind.value: count for kind, count in graph.left_out.items()}

@@ -1,4 +1,4 @@
-"""The API for memories: list, read and add them; every change that a person may make to one, or to several at once."""
+"""The API for memories: list, read and add them, and change one or several of them."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -25,14 +25,14 @@ router = APIRouter(tags=["memories"])
 
 
 class MemoriesOut(BaseModel):
-    """A page of the memories that match a filter."""
+    """A part of the list of memories that match a filter."""
 
     total: int = Field(description="The number of memories that match the filter.")
     memories: list[MemoryOut]
 
 
 class AddBody(Body):
-    """A sentence to remember."""
+    """A memory to add."""
 
     text: Sentence
     category: Name = Field(description="For example `preference`, or `coding.preference` if several profiles are in use.")
@@ -40,7 +40,7 @@ class AddBody(Body):
 
 
 class EditBody(Body):
-    """A new text, category or project, or several of them."""
+    """A new text, category or project. Fields that are null stay unchanged."""
 
     content: Sentence | None = None
     category: Name | None = None
@@ -48,40 +48,43 @@ class EditBody(Body):
 
 
 class PinBody(Body):
-    """Whether it is pinned."""
+    """True to pin the memory, false to unpin it."""
 
     on: StrictBool = True
 
 
 class ReasonBody(Body):
-    """The reason, which is kept in the memory's history."""
+    """The reason for retiring the memory, shown in its history."""
 
     reason: Annotated[str, Field(max_length=500)] = ""
 
 
 class SplitBody(Body):
-    """The texts of the two memories into which one is split."""
+    """The texts of the two memories that replace this one."""
 
     first: Sentence
     second: Sentence
 
 
 class AnswerBody(Body):
-    """The answer to an open question, and its category. Without a text, the question's text is used."""
+    """The answer to an open question, and the answer's category. An empty text means the text of the question."""
 
     category: Name
     text: Annotated[str, Field(max_length=2 * person.MEMORY_CHARS)] = ""
 
 
 class ApproveBody(Body):
-    """The text and category of the approved memory; empty values leave them unchanged."""
+    """A new text and category for the memory. Empty values leave them unchanged."""
 
     content: Annotated[str, Field(max_length=2 * person.MEMORY_CHARS)] = ""
     category: Name = ""
 
 
 class RejectBody(Body):
-    """Whether the memory was true until some time (by default the time of its successor, else now) but no longer is."""
+    """`past` means that the memory used to be true.
+
+    It was true `until` that time, by default until the memory that contradicts it was said, else until now.
+    """
 
     past: StrictBool = False
     until: AwareDatetime | None = None
@@ -100,7 +103,7 @@ def list_memories(
     offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> dict[str, Any]:
-    """The memories, by project and category, newest first."""
+    """Return the memories that match a filter, by project and category, newest first."""
     with request_workspace(request) as workspace:
         which = MemoryFilter(
             statuses=(Status(status),) if status != "any" else (),
@@ -118,7 +121,7 @@ def list_memories(
 
 @router.post("/memories", status_code=201, response_model=ChangeResponse)
 def add_memory(request: Request, answer: Response, body: AddBody) -> dict[str, Any]:
-    """Add a memory, which is active at once."""
+    """Add a memory. It is active at once."""
     return apply_change(
         request, answer, lambda workspace: [person.create_memory(workspace, body.text, body.category, scope=body.scope)]
     )
@@ -126,7 +129,7 @@ def add_memory(request: Request, answer: Response, body: AddBody) -> dict[str, A
 
 @router.get("/memories/{number}", response_model=MemoryOut)
 def get_memory(request: Request, answer: Response, number: Id) -> dict[str, Any]:
-    """One memory; its revision is the ETag."""
+    """Return a memory. The ETag is its revision."""
     with request_workspace(request) as workspace:
         found = to_export(workspace, person.find_memory(workspace, number))
         answer.headers["etag"] = f'"{found["revision"]}"'
@@ -135,7 +138,7 @@ def get_memory(request: Request, answer: Response, number: Id) -> dict[str, Any]
 
 @router.patch("/memories/{number}", response_model=ChangeResponse)
 def edit_memory(request: Request, answer: Response, number: Id, body: EditBody, if_match: IfMatch = "") -> dict[str, Any]:
-    """Change its text, category or project. Machines do not change memories that a person wrote."""
+    """Change a memory's text, category or project. Runs do not change a memory that a person wrote."""
     return apply_change(request, answer, lambda workspace: [_edit(workspace, number, body, if_match)])
 
 
@@ -150,19 +153,19 @@ def _edit(workspace: Workspace, number: str, body: EditBody, if_match: str) -> M
 
 @router.post("/memories/{number}/pin", response_model=ChangeResponse)
 def pin_memory(request: Request, answer: Response, number: Id, body: PinBody, if_match: IfMatch = "") -> dict[str, Any]:
-    """Pin a memory, so that it is always shown and no machine changes it; or unpin it."""
+    """Pin or unpin a memory. A pinned memory is always shown, and kept never changes it."""
     return apply_change(request, answer, lambda workspace: [person.pin(workspace, number, on=body.on, if_match=if_match)])
 
 
 @router.post("/memories/{number}/retire", response_model=ChangeResponse)
 def retire_memory(request: Request, answer: Response, number: Id, body: ReasonBody, if_match: IfMatch = "") -> dict[str, Any]:
-    """Retire a memory that no longer applies. It stays in the log, and the same proposal does not bring it back."""
+    """Retire a memory that no longer applies. It stays in the log, and the same candidate does not bring it back."""
     return apply_change(request, answer, lambda workspace: [person.retire(workspace, number, body.reason, if_match=if_match)])
 
 
 @router.post("/memories/{number}/split", response_model=ChangeResponse)
 def split_memory(request: Request, answer: Response, number: Id, body: SplitBody, if_match: IfMatch = "") -> dict[str, Any]:
-    """Split a memory into two; the first supersedes it."""
+    """Split a memory into two. The first of them supersedes it."""
     return apply_change(
         request, answer, lambda workspace: person.split(workspace, number, body.first, body.second, if_match=if_match)
     )
@@ -170,7 +173,7 @@ def split_memory(request: Request, answer: Response, number: Id, body: SplitBody
 
 @router.post("/memories/{number}/approve", response_model=ChangeResponse)
 def approve_memory(request: Request, answer: Response, number: Id, body: ApproveBody, if_match: IfMatch = "") -> dict[str, Any]:
-    """Activate a held, retired or rejected memory, or a wish that was stated only once; with a new text if one is given."""
+    """Activate a held, retired or rejected memory, or a wish that was said only once. A text in the request replaces its text."""
     return apply_change(
         request,
         answer,
@@ -180,7 +183,10 @@ def approve_memory(request: Request, answer: Response, number: Id, body: Approve
 
 @router.post("/memories/{number}/reject", response_model=ChangeResponse)
 def reject_memory(request: Request, answer: Response, number: Id, body: RejectBody, if_match: IfMatch = "") -> dict[str, Any]:
-    """Reject a held memory or a wish that was stated only once, or note that it used to be true. It is not proposed again."""
+    """Reject a held memory, or a wish that was said only once, so that it is not proposed again.
+
+    `past` records that it used to be true.
+    """
     return apply_change(
         request,
         answer,
@@ -190,13 +196,13 @@ def reject_memory(request: Request, answer: Response, number: Id, body: RejectBo
 
 @router.post("/memories/{number}/keep", response_model=ChangeResponse)
 def keep_memory(request: Request, answer: Response, number: Id, body: EmptyBody, if_match: IfMatch = "") -> dict[str, Any]:
-    """Confirm that it still applies: from now on it belongs to the person."""
+    """Confirm that a memory still applies. From then on, the person owns it."""
     return apply_change(request, answer, lambda workspace: [person.keep(workspace, number, if_match=if_match)])
 
 
 @router.post("/memories/{number}/resolve", response_model=ChangeResponse)
 def resolve_memory(request: Request, answer: Response, number: Id, body: AnswerBody, if_match: IfMatch = "") -> dict[str, Any]:
-    """Answer an open question: it is closed, and the answer becomes a memory in its place."""
+    """Answer an open question. The question is resolved, and the answer becomes a memory."""
     return apply_change(
         request, answer, lambda workspace: person.resolve(workspace, number, body.category, body.text, if_match=if_match)
     )
@@ -207,7 +213,7 @@ _MOST = 1_000
 
 
 class BulkAction(StrEnum):
-    """A change that can be made to several memories at once."""
+    """The changes that can be made to several memories in one request."""
 
     PIN = "pin"
     UNPIN = "unpin"
@@ -228,21 +234,21 @@ _ACTS: Mapping[BulkAction, Callable[..., Memory]] = {
 
 
 class SeenMemory(Body):
-    """A memory, and the revision that the client saw (empty: any)."""
+    """A memory, and the revision that the client last saw. An empty revision matches any."""
 
     id: Number
     revision: Annotated[str, StringConstraints(max_length=80)] = ""
 
 
 class BulkBody(Body):
-    """One change for several memories."""
+    """A change, and the memories to which it is made."""
 
     act: BulkAction
     memories: Annotated[list[SeenMemory], Field(min_length=1, max_length=_MOST)]
 
 
 class MergeBody(Body):
-    """Memories to merge into the first."""
+    """The memories to merge. They are merged into the first of them."""
 
     memories: Annotated[list[SeenMemory], Field(min_length=2, max_length=50)]
     content: Annotated[
@@ -252,13 +258,13 @@ class MergeBody(Body):
 
 
 class BulkResponse(ChangeResponse):
-    """The result of several changes. ``undo`` reverts all of them."""
+    """The result of changing several memories. ``undo`` reverts all changes."""
 
     undo_each: list[str] = Field(description="The argument of undo for each of ``memories``; empty if nothing changed.")
 
 
 class ForgetBody(Body):
-    """Memories to erase. Erasing needs ``sure``, because there is no undo; without it nothing is erased."""
+    """The memories to erase. They are erased only if ``sure`` is true, because erasing cannot be undone."""
 
     memories: Annotated[list[Number], Field(min_length=1, max_length=_MOST)]
     sure: StrictBool
@@ -268,7 +274,7 @@ class ForgetBody(Body):
 
 
 class NearCopy(BaseModel):
-    """A memory that says nearly the same in other words. It is kept unless it is chosen."""
+    """A memory that says nearly the same in other words. It is erased only if ``also`` names it."""
 
     id: str
     where: str
@@ -276,7 +282,7 @@ class NearCopy(BaseModel):
 
 
 class ErasureOut(BaseModel):
-    """The erased memories and places or, if ``sure`` was false, those that would be erased."""
+    """The memories and places that were erased. If ``sure`` was false, those that would be erased."""
 
     forgotten: list[str]
     places: dict[str, int] = Field(description="The number of places, by kind.")
@@ -288,7 +294,7 @@ class ErasureOut(BaseModel):
 
 @router.post("/several", response_model=BulkResponse)
 def change_several(request: Request, answer: Response, body: BulkBody) -> dict[str, Any]:
-    """Make the same change to several memories: to all of them, or to none if one cannot be changed in this way."""
+    """Make the same change to several memories. If one of them cannot be changed in this way, none is changed."""
     undo_each: list[str] = []
 
     def change_all(workspace: Workspace) -> list[Memory]:
@@ -303,7 +309,7 @@ def change_several(request: Request, answer: Response, body: BulkBody) -> dict[s
 
 @router.post("/merge", response_model=ChangeResponse)
 def merge_memories(request: Request, answer: Response, body: MergeBody) -> dict[str, Any]:
-    """Merge several memories into the first, which gets all their evidence."""
+    """Merge several memories into the first of them, which gets all their evidence."""
     numbers, seen = [seen_memory.id for seen_memory in body.memories], [seen_memory.revision for seen_memory in body.memories]
     return apply_change(
         request,
@@ -313,23 +319,23 @@ def merge_memories(request: Request, answer: Response, body: MergeBody) -> dict[
 
 
 class ErasingOut(BaseModel):
-    """The progress of a running forget request, in words; empty if none is running."""
+    """The current step of a running request to forget memories; empty if none is running."""
 
     doing: str
 
 
 @router.get("/forget", response_model=ErasingOut)
 def tell_erasing(request: Request) -> dict[str, str]:
-    """The progress of a running forget request; it may take minutes."""
+    """Return the current step of a running request to forget memories. Such a request may take minutes."""
     return {"doing": next(iter(web_context(request).erasure_progress), "")}
 
 
 @router.post("/forget", response_model=ErasureOut)
 def forget_memories(request: Request, body: ForgetBody) -> dict[str, Any]:
-    """Erase memories permanently, and their words everywhere kept has them, backups included. There is no undo.
+    """Erase memories permanently, and their words in all places where kept stores them, including backups. This cannot be undone.
 
-    If something could not be erased, the same call tries again. If ``sure`` is false, nothing is erased and the response lists what
-    would be erased.
+    If some places could not be erased, repeating the request tries them again. If ``sure`` is false, nothing is erased and the
+    response lists what would be erased.
     """
     web, numbers = web_context(request), tuple(dict.fromkeys(body.memories))
     with web.change_lock, request_workspace(request) as workspace:
@@ -360,8 +366,9 @@ def forget_memories(request: Request, body: ForgetBody) -> dict[str, Any]:
 
 @router.delete("/forget/{run}", response_model=ErasingOut)
 def close_what_is_left(request: Request, run: Annotated[int, Path(ge=1, le=10**15)], body: EmptyBody) -> dict[str, str]:
-    """Stop showing the places that a forgetting run could not erase, because the person has dealt with them. The history still
-    shows it.
+    """Stop showing the places that a forget could not erase, because the person has dealt with them.
+
+    The history still lists them.
     """
     with locked_workspace(request) as workspace:
         close_left(workspace, run)
@@ -377,5 +384,5 @@ def _erasure_body(gone: ErasureReport) -> dict[str, Any]:
 
 @router.post("/refused/{number}/admit", status_code=201, response_model=ChangeResponse)
 def accept_proposal(request: Request, answer: Response, number: Id, body: EmptyBody) -> dict[str, Any]:
-    """Make a refused proposal a memory."""
+    """Accept a refused proposal as an active memory."""
     return apply_change(request, answer, lambda workspace: [person.accept_refused(workspace, number)])

@@ -1,4 +1,4 @@
-"""The request and response models that the areas of the API share: memories and the results of changes."""
+"""The request and response models that several areas of the API share: memories, and the results of changes."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
@@ -17,7 +17,7 @@ Id = Annotated[str, Path(pattern="^[0-9a-zA-Z]{4,64}$", description="The id of a
 
 
 def _parse_if_match(header: str) -> str:
-    """The revision that an ``If-Match`` header requires; empty if any revision is accepted."""
+    """The revision in an ``If-Match`` header. Empty if the header is missing or is ``*``, which accepts any revision."""
     revision = header.strip().removeprefix("W/").strip('"')
     return "" if revision == "*" else revision
 
@@ -32,7 +32,7 @@ Name = Annotated[str, StringConstraints(max_length=200)]
 
 
 class Body(BaseModel):
-    """A request body; fields that are not declared are rejected."""
+    """A request body. Undeclared fields are rejected."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -42,7 +42,7 @@ class EmptyBody(Body):
 
 
 class EvidenceOut(BaseModel):
-    """A quote on which a memory is based, its author, and where it is."""
+    """A quote on which a memory is based, with its author and source."""
 
     quote: str
     source: str
@@ -54,8 +54,9 @@ class EvidenceOut(BaseModel):
 
 
 class MemoryOut(BaseModel):
-    """A memory, as in `kept show --json` without confidence and requests; ``first_seen`` and ``last_seen`` are times of its
-    evidence.
+    """A memory, as `kept show --json` prints it, without confidence and requests.
+
+    ``first_seen`` and ``last_seen`` are when its oldest and newest evidence was said.
     """
 
     id: str
@@ -83,7 +84,7 @@ class MemoryOut(BaseModel):
 
 
 class ChangeResponse(BaseModel):
-    """The result of a change."""
+    """The result of a change to memories."""
 
     memories: list[MemoryOut] = Field(description="The memories concerned, as they are now.")
     undo: str = Field(default="", description="The argument of POST /api/undo that takes the change back; empty if none does.")
@@ -91,7 +92,10 @@ class ChangeResponse(BaseModel):
 
 
 def apply_change(request: Request, answer: Response, act: Callable[[Workspace], Sequence[Memory]]) -> dict[str, Any]:
-    """Make a change and return its result; if it is one memory, the ETag is its revision. Raises what ``act`` raises."""
+    """Make a change and return its result as JSON. If it concerns a single memory, the ETag is that memory's revision.
+
+    Raises what ``act`` raises.
+    """
     with locked_workspace(request) as workspace:
         done = make_change(request, workspace, lambda: act(workspace))
         if len(done.result) == 1:

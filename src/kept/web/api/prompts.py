@@ -1,4 +1,4 @@
-"""The API for extraction prompts: read the prompt of each profile, and replace it."""
+"""The API for extraction prompts: read the prompt of a profile, replace it, restore the default."""
 
 from typing import Annotated, Any
 
@@ -19,7 +19,7 @@ Which = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{1,80}$", description="The id
 
 
 class CategoryOut(BaseModel):
-    """A category declared in the prompt."""
+    """A category that the prompt declares."""
 
     id: str
     title: str
@@ -28,7 +28,7 @@ class CategoryOut(BaseModel):
 
 
 class PromptOut(BaseModel):
-    """The prompt that a profile uses."""
+    """The extraction prompt that a profile uses."""
 
     profile: str
     overridden: bool = Field(description="Whether the person's own text is used.")
@@ -45,20 +45,23 @@ class PromptOut(BaseModel):
 
 
 class PromptBody(Body):
-    """The person's own prompt."""
+    """The text of a prompt of the person's own."""
 
     text: Annotated[str, Field(min_length=1, max_length=200_000)]
 
 
 @router.get("/prompts/{profile}", response_model=PromptOut)
 def get_prompt(request: Request, answer: Response, profile: Which) -> dict[str, Any]:
-    """The prompt of a profile; its revision is the ETag."""
+    """Return the prompt of a profile. The ETag is its revision."""
     return _prompt_response(answer, prompt_override.load_prompt_state(request_home(request), profile))
 
 
 @router.put("/prompts/{profile}", response_model=PromptOut)
 def save_prompt(request: Request, answer: Response, profile: Which, body: PromptBody, if_match: IfMatch) -> dict[str, Any]:
-    """Replace the prompt by the person's own. An invalid text is not saved; the previous one is kept as a copy."""
+    """Replace the prompt of a profile by a text of the person's own. An invalid text is refused.
+
+    The previous prompt is kept as a copy.
+    """
     home = request_home(request)
     with web_context(request).change_lock:
         return _prompt_response(answer, prompt_override.save_own_prompt(home, profile, body.text, if_match=if_match))
@@ -66,7 +69,7 @@ def save_prompt(request: Request, answer: Response, profile: Which, body: Prompt
 
 @router.post("/prompts/{profile}/reset", response_model=PromptOut)
 def reset_prompt(request: Request, answer: Response, profile: Which, body: EmptyBody, if_match: IfMatch) -> dict[str, Any]:
-    """Return to the default prompt; the person's own is kept as a copy."""
+    """Restore the default prompt of a profile. The person's own prompt is kept as a copy."""
     home = request_home(request)
     with web_context(request).change_lock:
         prompt_override.remove_own_prompt(home, profile, if_match=if_match)

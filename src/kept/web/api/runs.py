@@ -1,4 +1,4 @@
-"""The API for runs: start one, follow it, stop it, undo and redo; make a backup; show the bundled sample instead."""
+"""The API for runs: start, follow and stop a run, undo and redo, make a backup, show the bundled sample."""
 
 from datetime import date
 from typing import Annotated, Any, Literal
@@ -21,7 +21,10 @@ _DAY = Pattern(r"\d{4}-\d\d-\d\d")
 
 
 def _validate_day_text(value: object) -> object:
-    """A date such as 2026-01-31, an empty text or None. Raises ValueError for anything else: a number would be read as seconds."""
+    """Accept a date such as 2026-01-31, an empty text or None. Raises ValueError for anything else.
+
+    Without this check, pydantic would accept a number as seconds since 1970.
+    """
     if value is None or (isinstance(value, str) and (not value or _DAY.fullmatch(value))):
         return value
     raise ValueError("must be a day as 2026-01-31")
@@ -31,7 +34,7 @@ Day = Annotated[date | Literal[""] | None, BeforeValidator(_validate_day_text)]
 
 
 class RunBody(Body):
-    """The options of a run; by default it reads all new transcripts of every source that is on."""
+    """The options of a run. By default, it reads all new transcripts of all enabled sources."""
 
     dry: StrictBool = Field(default=False, description="Show what would change; change nothing.")
     model: StrictBool = Field(default=True, description="Ask the language model of the settings, if there is one.")
@@ -47,7 +50,7 @@ class RunBody(Body):
 
 
 class RunStateOut(BaseModel):
-    """The state of the run that this page has started, or of the last one."""
+    """The state of the current run, or of the last run that this page started."""
 
     number: int = Field(description="The number of runs that this page has started.")
     running: bool
@@ -62,21 +65,24 @@ class RunStateOut(BaseModel):
 
 
 class BackupOut(BaseModel):
-    """A new backup."""
+    """The file name of a new backup."""
 
     name: str
 
 
 @router.post("/backup", status_code=201, response_model=BackupOut)
 def back_up(request: Request, body: EmptyBody) -> dict[str, Any]:
-    """Make a verified copy of the store, in addition to the automatic ones."""
+    """Make a verified copy of the store, in addition to the automatic backups."""
     with locked_workspace(request) as workspace:
         return {"name": back_up_now(workspace).name}
 
 
 @router.post("/runs", status_code=202, response_model=RunStateOut)
 def begin_run(request: Request, body: RunBody) -> dict[str, Any]:
-    """Start a run and answer at once; only one can run. A change that a guard stopped is made only with `allow` and `confirm`."""
+    """Start a run. The response does not wait for its end. Only one run can be active at a time.
+
+    A change that a guard stopped is applied only with `allow` and `confirm`.
+    """
     if body.allow and not body.confirm:
         raise UsageError(
             "changes that a guard stopped need the person's confirmation", hint="read the list of losses, then send `confirm`"
@@ -100,18 +106,18 @@ def begin_run(request: Request, body: RunBody) -> dict[str, Any]:
 
 @router.get("/runs/now", response_model=RunStateOut)
 def get_current_run(request: Request) -> dict[str, Any]:
-    """The state of the run that was started here."""
+    """Return the state of the current run, or of the last run that this page started."""
     return json_fields(web_context(request).background_run.now)
 
 
 @router.delete("/runs/now", response_model=RunStateOut)
 def stop_run(request: Request) -> dict[str, Any]:
-    """Ask the run to end at its next step. Its results so far are kept, and the next run continues from there."""
+    """Ask the run to stop at its next step. Its results up to then are kept, and the next run continues from there."""
     return json_fields(web_context(request).background_run.stop())
 
 
 class UndoBody(Body):
-    """What to undo: a pass (``12``), a run (``r3``), or several separated by commas; empty for the last run."""
+    """The passes (``12``) or runs (``r3``) to undo or redo, separated by commas. Empty means the last run, or the last undo."""
 
     what: Annotated[str, StringConstraints(max_length=2_000, pattern=r"^(r?[0-9]{1,18}(,r?[0-9]{1,18})*)?$")] = ""
 
@@ -128,13 +134,13 @@ class UndoOut(BaseModel):
 
 @router.post("/undo", response_model=UndoOut)
 def undo_changes(request: Request, body: UndoBody) -> dict[str, Any]:
-    """Undo a pass or run. The undo is a pass itself: nothing is removed from the log."""
+    """Undo passes or runs. An undo is a new pass, so nothing is removed from the log."""
     return _undo_response(request, body, undoing=True)
 
 
 @router.post("/redo", response_model=UndoOut)
 def redo_changes(request: Request, body: UndoBody) -> dict[str, Any]:
-    """Redo undone passes; those of the last undo if none is named."""
+    """Redo undone passes or runs. By default, redo everything that the last undo undid."""
     return _undo_response(request, body, undoing=False)
 
 
@@ -164,13 +170,13 @@ def _undo_response(request: Request, body: UndoBody, *, undoing: bool) -> dict[s
 
 
 class SampleBody(Body):
-    """Whether to show the sample instead of the person's own memories."""
+    """True to show the sample, false to show the person's own memories."""
 
     on: StrictBool
 
 
 class SampleOut(BaseModel):
-    """Whether the sample is shown, and the number of its memories."""
+    """True if the sample is shown, and the number of its memories."""
 
     on: bool
     memories: int = Field(description="The number of memories in the sample; 0 if it is not shown.")
@@ -178,7 +184,7 @@ class SampleOut(BaseModel):
 
 @router.post("/sample", response_model=SampleOut)
 def show_sample(request: Request, body: SampleBody) -> dict[str, Any]:
-    """Show the bundled sample, which has its own home, instead of the person's memories; or leave it."""
+    """Show the bundled sample instead of the person's memories, or stop showing it. The sample has a home of its own."""
     web = web_context(request)
     if not body.on:
         web.sample_shown.clear()

@@ -1,4 +1,4 @@
-"""Sign in: a browser sends the key once and gets a cookie that no script can read."""
+"""Sign in. A browser sends the key once and gets a cookie that scripts cannot read."""
 
 from typing import Annotated
 
@@ -13,14 +13,14 @@ router = APIRouter(tags=["session"])
 
 
 class KeyBody(BaseModel):
-    """The key of the running ``kept web``: the part after ``#`` of the address that it printed."""
+    """The key of the running ``kept web``. It is the part after ``#`` in the address that the command printed."""
 
     key: Annotated[str, StringConstraints(max_length=200)] = Field(description="The part of the address after #.")
 
 
 @router.post("/session", status_code=204)
 def sign_in(request: Request, body: KeyBody) -> Response:
-    """Exchange the key for a cookie."""
+    """Check the key and set the session cookie."""
     web = web_context(request)
     if not web.is_key(body.key):
         raise HTTPException(403, "this is not the key of the running `kept web`")

@@ -1,7 +1,8 @@
-"""The API for settings: read and set them, add and delete rules, edit the file as text, switch sources.
+"""The API for settings: read and change them, add and delete rules, edit the file as text, switch sources on and off.
 
-Settings that name programs, servers or paths, or that say whom to trust, are shown but cannot be changed here: the page's key gives
-access to the memories, not to the machine. A model can be chosen only among those that kept itself finds on this machine.
+Settings that name programs, servers or paths, or that say whom to trust, are shown but cannot be changed here, because the page's
+key must give access to the memories only, not to the machine. A model can be chosen only among those that kept itself found on this
+machine.
 """
 
 from typing import Annotated, Any
@@ -27,7 +28,7 @@ Line = Annotated[str, Field(max_length=2_000)]
 
 
 class SettingOut(BaseModel):
-    """A setting, as in `kept config list --json`."""
+    """A setting, as `kept config list --json` prints it."""
 
     name: str
     group: str
@@ -44,20 +45,20 @@ class SettingOut(BaseModel):
 
 
 class SettingsOut(BaseModel):
-    """All settings, in groups, and the path of the file."""
+    """All settings by group, and the path of the settings file."""
 
     path: str
     settings: list[SettingOut]
 
 
 class ValueBody(Body):
-    """A value of the setting's kind; null or an empty text restores the default. A list may be sent as text, one item per line."""
+    """The new value of a setting. Null or an empty text restores the default. A list can be sent as text with one item per line."""
 
     value: StrictBool | StrictInt | StrictFloat | Annotated[str, Field(max_length=20_000)] | list[Line] | None
 
 
 class ItemBody(Body):
-    """A rule (`use`); empty fields are left out. A list may be sent as text, one item per line."""
+    """A rule (`use`). Empty fields are omitted. A list can be sent as text with one item per line."""
 
     profile: Line = ""
     sources: list[Line] | Line = ""
@@ -79,19 +80,19 @@ class FileBody(Body):
 
 
 class SwitchBody(Body):
-    """On or off."""
+    """True to switch the source on, false to switch it off."""
 
     on: StrictBool
 
 
 class ModelBody(Body):
-    """The title of a model that was found on this machine; empty for none."""
+    """The title of a model that was found on this machine. Empty means no model."""
 
     title: Line
 
 
 class ModelOut(BaseModel):
-    """The model that runs use, and the result of a trial."""
+    """The model that runs use, and the result of its last trial."""
 
     adapter: str
     model: str
@@ -100,20 +101,20 @@ class ModelOut(BaseModel):
 
 @router.get("/settings", response_model=SettingsOut)
 def list_settings(request: Request) -> dict[str, Any]:
-    """All settings with their meaning, kind, default and value."""
+    """Return all settings with their meaning, kind, default and value."""
     home = request_home(request)
     return {"path": str(home.settings), "settings": [_setting_body(setting) for setting in configure.describe_settings(home)]}
 
 
 @router.get("/settings/{name}", response_model=SettingOut)
 def get_setting(request: Request, answer: Response, name: Named) -> dict[str, Any]:
-    """One setting; its revision is the ETag."""
+    """Return a setting. The ETag is its revision."""
     return _setting_response(request, answer, name)
 
 
 @router.put("/settings/{name}", response_model=SettingOut)
 def set_setting(request: Request, answer: Response, name: Named, body: ValueBody, if_match: IfMatch = "") -> dict[str, Any]:
-    """Set a setting. Comments and order of the file are preserved. A setting that is `terminal_only` is refused (403)."""
+    """Change a setting. Comments and order of the file are preserved. A setting that is `terminal_only` cannot be changed (403)."""
     with web_context(request).change_lock:
         configure.change_setting(
             request_home(request),
@@ -127,7 +128,7 @@ def set_setting(request: Request, answer: Response, name: Named, body: ValueBody
 
 @router.post("/settings/{name}/items", status_code=201, response_model=SettingOut)
 def add_item(request: Request, answer: Response, name: Named, body: ItemBody, if_match: IfMatch = "") -> dict[str, Any]:
-    """Add a rule after the existing ones. External sources (`feed`) are `terminal_only` (403)."""
+    """Add a rule after the existing ones. External sources (`feed`) are `terminal_only` and cannot be added (403)."""
     _require_setting(name)
     item = {"profile": body.profile, "sources": _split_lines(body.sources), "projects": _split_lines(body.projects)}
     with web_context(request).change_lock:
@@ -137,7 +138,7 @@ def add_item(request: Request, answer: Response, name: Named, body: ItemBody, if
 
 @router.delete("/settings/{name}/items/{number}", response_model=SettingOut)
 def delete_item(request: Request, answer: Response, name: Named, number: Number, if_match: IfMatch = "") -> dict[str, Any]:
-    """Delete a rule. External sources (`feed`) are `terminal_only` (403)."""
+    """Delete a rule. External sources (`feed`) are `terminal_only` and cannot be deleted (403)."""
     _require_setting(name)
     with web_context(request).change_lock:
         configure.remove_table_item(request_home(request), name, number, if_match=if_match, remote=True)
@@ -146,7 +147,7 @@ def delete_item(request: Request, answer: Response, name: Named, number: Number,
 
 @router.get("/settings-file", response_model=FileOut)
 def get_settings_file(request: Request, answer: Response) -> dict[str, Any]:
-    """The file as text, even if it is invalid; its revision is the ETag."""
+    """Return the text of the settings file, even if it is invalid. The ETag is its revision."""
     home = request_home(request)
     text, revision = configure.load_settings_text(home)
     answer.headers["etag"] = f'"{revision}"'
@@ -155,7 +156,7 @@ def get_settings_file(request: Request, answer: Response) -> dict[str, Any]:
 
 @router.put("/settings-file", response_model=FileOut)
 def write_settings_file(request: Request, answer: Response, body: FileBody, if_match: IfMatch = "") -> dict[str, Any]:
-    """Replace the file if the text is valid. Settings that are `terminal_only` must be unchanged in it (403)."""
+    """Replace the settings file if the new text is valid. Settings that are `terminal_only` must be the same in it (403)."""
     with web_context(request).change_lock:
         configure.rewrite_settings(request_home(request), body.text, if_match=if_match, remote=True)
     return get_settings_file(request, answer)
@@ -163,7 +164,7 @@ def write_settings_file(request: Request, answer: Response, body: FileBody, if_m
 
 @router.put("/sources/{name}", response_model=SettingOut)
 def switch_source(request: Request, answer: Response, name: Named, body: SwitchBody) -> dict[str, Any]:
-    """Switch a source on or off; what was already read from it remains."""
+    """Switch a source on or off. What was already read from it stays."""
     if name not in {source.name for source in SOURCES}:
         raise MissingError(f"there is no source {name!r}", hint="see `kept sources`")
     home = request_home(request)
@@ -175,7 +176,7 @@ def switch_source(request: Request, answer: Response, name: Named, body: SwitchB
 
 @router.put("/model", response_model=ModelOut)
 def choose_model(request: Request, body: ModelBody) -> dict[str, Any]:
-    """Choose one of the models that were found on this machine, or none. Any other can be set only in the terminal."""
+    """Choose one of the models that were found on this machine, or none. Any other model can be set only in a terminal."""
     with request_workspace(request) as workspace:
         chosen = {item.title: item.settings for item in find_models(workspace.env)} | {"": {"llm.adapter": "none"}}
     if body.title not in chosen:
@@ -190,7 +191,7 @@ def choose_model(request: Request, body: ModelBody) -> dict[str, Any]:
 
 @router.post("/model/trial", response_model=ModelOut)
 def try_model(request: Request, body: EmptyBody) -> dict[str, Any]:
-    """Ask the configured model the ten questions of kept's trial. They contain nothing of the person's."""
+    """Ask the chosen model the ten questions of kept's trial. They contain nothing of the person's."""
     with request_workspace(request) as workspace:
         llm = workspace.settings.llm
         (score,) = try_models(workspace, (llm.model,))
@@ -198,7 +199,7 @@ def try_model(request: Request, body: EmptyBody) -> dict[str, Any]:
 
 
 def _require_setting(name: str) -> str:
-    """The kind of a setting. Raises MissingError."""
+    """Return the kind of a setting. Raises MissingError if there is no such setting."""
     try:
         return configure.setting_kind(name)
     except ConfigError as error:

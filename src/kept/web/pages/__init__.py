@@ -1,4 +1,4 @@
-"""The pages in the order of the navigation. A page is a module with a router and a :class:`NavigationPage`; list a new one here."""
+"""The pages in navigation order. A page is a module with a router and a :class:`NavigationPage`. A new page must be listed here."""
 
 from kept.web.pages import context, days, files, graph, memories, overview, review, runs, settings
 from kept.web.render import NavigationPage

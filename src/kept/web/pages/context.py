@@ -1,4 +1,7 @@
-"""The page that previews the context of a session: each line for a message with its reason, and the omitted memories."""
+"""The page that previews the context of a session.
+
+It shows each line that a message would bring, with its reason, and what is left out.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,8 +25,8 @@ from kept.workspace import Workspace
 router = APIRouter()
 PAGE = NavigationPage(id="context", title="What sessions see", path="/context", key="i", router=router)
 
-_MESSAGE = 8_000  # maximum length of a message, which is part of the URL
-_SHORT = 3  # words of at most this many letters are not marked: most lines contain them
+_MESSAGE = 8_000  # maximum characters of a message, because it is part of the URL
+_SHORT = 3  # words with at most this many letters are not marked, because they occur in most lines
 AGENTS = {"claude": "Claude Code", "codex": "Codex", "none": "another"}
 _TITLES = {layer.name: layer.title for layer in LAYERS}
 
@@ -37,9 +40,9 @@ def context(
     client: Annotated[Literal["claude", "codex", "none"], Query()] = "claude",
     budget: Annotated[str, Query(max_length=6)] = "",
 ) -> Response:
-    """The context that a hook would add to this message in this project or, without a message, to a session that starts there.
+    """Show what a hook would add to this message in this project. Without a message, show what a session there gets at its start.
 
-    If the request names no project, the one with the latest work is used; an empty ``project`` means none.
+    If the request does not name a project, the one with the latest work is used. An empty ``project`` means none.
     """
     with request_workspace(request) as workspace:
         known = session_directories(workspace)
@@ -75,8 +78,11 @@ def context(
 
 
 def _group_read(start: SessionStart, here: str) -> list[tuple[bool, list[tuple[str, int, list[Memory]]]]]:
-    """The memories that a session reads by itself, its own (True) before those of other projects: by scope, the one with the most
-    first, with the number of the first memory of each scope.
+    """Group the memories in the files that a session reads at its start by scope.
+
+    The result has one entry for the memories meant for the session (True), then one for those of other projects (False). Each group
+    has its scope, the number of its first memory (all memories are numbered from 1), and its memories. The scope ``here`` comes
+    first, then the scope with the most memories.
     """
     made, number = [], 1
     for own, memories in ((True, start.read), (False, start.foreign)):
@@ -90,14 +96,17 @@ def _group_read(start: SessionStart, here: str) -> list[tuple[bool, list[tuple[s
 
 
 def _why_read(memory: Memory) -> str:
-    """Why a file has room for a memory before others."""
+    """The reason why a memory is preferred if a file has no room for all."""
     if memory.pinned or memory.settled:
         return "pinned" if memory.pinned else "you kept it"
     return "you told it" if memory.trigger in TOLD else "weighs enough"
 
 
 def last_work_directory(workspace: Workspace, directories: Sequence[str]) -> str:
-    """The directory of the project of the latest session; empty if there is none."""
+    """The directory of the project in which the latest session worked.
+
+    Empty if there was no session, or its project is not listed.
+    """
     day = calendar.latest_active_day(workspace)
     sessions = workspace.store.archive.session_activity(*workspace.day_bounds(day)) if day else ()
     scopes = {workspace.scope(directory): directory for directory in directories}
@@ -106,7 +115,7 @@ def last_work_directory(workspace: Workspace, directories: Sequence[str]) -> str
 
 
 def _group_by_layer(found: Context) -> list[tuple[str, list[tuple[ContextPiece, int]]]]:
-    """The lines by layer, each with an estimate of its tokens."""
+    """The lines of a context by the title of their layer, each with its estimated number of tokens."""
     shown = groupby(found.pieces, key=lambda each: each.layer)
     return [
         (_TITLES[layer], [(item, estimate_token_count(f"{render_piece(item)}\n")) for item in inside]) for layer, inside in shown
@@ -114,6 +123,6 @@ def _group_by_layer(found: Context) -> list[tuple[str, list[tuple[ContextPiece, 
 
 
 def _group_by_reason(found: Context) -> list[tuple[str, list[ContextPiece]]]:
-    """The omitted memories by reason, the nearest first."""
+    """The omitted memories by reason. Those most similar to the message come first."""
     ordered = sorted(found.omitted, key=lambda each: (each[1], -each[0].near, -each[0].score, each[0].key))
     return [(reason, [each for each, _ in inside]) for reason, inside in groupby(ordered, key=lambda each: each[1])]

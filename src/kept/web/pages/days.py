@@ -1,4 +1,4 @@
-"""The pages for days: a calendar, and one page per day."""
+"""The pages for days: a calendar, and a page for each day."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
@@ -35,8 +35,9 @@ _MARKDOWN = MarkdownIt("commonmark", {"html": False}).disable(["link", "autolink
 
 @router.get("/days")
 def days(request: Request, month: Annotated[str, Query(max_length=10)] = "", project: ProjectName = "") -> Response:
-    """The calendar of a month, by default the last with activity; for all projects, or for one with its decisions, learnings and
-    work.
+    """Show the calendar of a month, by default the last month with activity.
+
+    For a single project, also show its decisions, learnings and work.
     """
     with request_workspace(request) as workspace:
         today = workspace.clock().astimezone(workspace.zone).date()
@@ -64,29 +65,27 @@ def days(request: Request, month: Annotated[str, Query(max_length=10)] = "", pro
 
 
 def _split_weeks(cells: tuple[CalendarDay, ...]) -> list[list[CalendarDay | None]]:
-    """The days by week, Monday first; None for days of another month."""
+    """Split the days of a month into weeks, Monday first. None stands for a day of another month."""
     squares: list[CalendarDay | None] = [*[None] * cells[0].day.weekday(), *cells]
     squares += [None] * (-len(squares) % 7)
     return [squares[at : at + 7] for at in range(0, len(squares), 7)]
 
 
 def _find_scope(workspace: Workspace, project: str) -> str:
-    """Check the scope in the URL; empty means all projects. Raises MissingError."""
+    """Check that a scope from the URL exists, and return it. Empty means all projects. Raises MissingError."""
     if project and project not in workspace.scope_names():
         raise MissingError(f"there is no project {project!r}", hint="choose one of those that are listed")
     return project
 
 
 def _project_values(workspace: Workspace, scope: str) -> dict[str, Any]:
-    """The values for the choice of a project: the projects by name, and the chosen one."""
+    """The template values for choosing a project: all scopes with their names, and the chosen scope."""
     return {"project": scope, "projects": sorted(workspace.scope_names().items(), key=lambda item: item[1].casefold())}
 
 
 @router.get("/days/{day}")
 def day_page(request: Request, day: str, project: ProjectName = "") -> Response:
-    """The page of one day, for all projects or one. A memory that belongs to several of its lists is shown once, in the first of
-    them.
-    """
+    """Show a day, for all projects or one. A memory that is in several lists is shown only in the first of them."""
     with request_workspace(request) as workspace:
         which = workspace.day(day)
         scope = _find_scope(workspace, project)
@@ -132,7 +131,7 @@ def day_page(request: Request, day: str, project: ProjectName = "") -> Response:
 
 
 class DaySection(NamedTuple):
-    """A part of a day: its memories, and the lines of the day's summary that say something else."""
+    """A part of the page of a day: its memories, and the lines of the day's summary that say something else."""
 
     part: SummaryPart
     memories: Sequence[Memory]
@@ -140,7 +139,7 @@ class DaySection(NamedTuple):
 
 
 def _take_new(bullets: Iterable[SummaryBullet], shown: set[str]) -> list[SummaryBullet]:
-    """The bullets that are neither memories nor in ``shown`` (normal forms), and add them to it."""
+    """The bullets that are neither memories nor in ``shown`` (normal forms). Their normal forms are added to ``shown``."""
     taken = []
     for bullet in bullets:
         form = normal_form(bullet.text)
@@ -155,5 +154,8 @@ def _group_by_scope(bullets: Iterable[SummaryBullet]) -> list[tuple[str, list[st
 
 
 def _normalize_line_ends(text: str) -> str:
-    """Convert line ends to line feeds, so that they remain when invisible characters are removed: Markdown needs them."""
+    """Convert all line ends to line feeds.
+
+    A carriage return would be removed as an invisible character, and Markdown needs the line ends.
+    """
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,4 +1,4 @@
-"""The pages for the files that kept writes: the list, what the next write would change, and an editor."""
+"""The pages for the files that kept writes: the list of files, the changes of the next write, and an editor."""
 
 from itertools import groupby
 from os.path import commonpath
@@ -33,7 +33,7 @@ Which = Annotated[str, Query(max_length=1_000)]
 
 @router.get("/files")
 def files(request: Request) -> Response:
-    """The files that kept writes, by form."""
+    """Show the files that kept writes, by form."""
     with request_workspace(request) as workspace:
         order = list(FORMS)
         editable_files = sorted(edit_file.list_output_files(workspace), key=lambda each: order.index(each.form))
@@ -47,24 +47,27 @@ def files(request: Request) -> Response:
 
 @router.get("/files/coming")
 def upcoming_changes(request: Request) -> Response:
-    """What the next write would change. The page requests it separately, because it composes every file."""
+    """Show what the next write would change. The page requests this separately, because it composes every file."""
     with request_workspace(request) as workspace:
         try:
             write_preview = edit_file.preview_write(workspace)
-        except (BusyError, StoreError) as error:  # a run is writing the files now
+        except (BusyError, StoreError) as error:  # a run is writing the files
             write_preview = edit_file.WritePreview(changes=(), files={}, problems=(str(error),))
         return render_part(workspace, "files_coming.html", coming=write_preview)
 
 
 def _group_files(form: str, inside: list[EditableFile]) -> tuple[str, list[EditableFile]]:
-    """The common folder of the files (empty for a single file), and the files by name; daily files are sorted latest first."""
+    """The common folder of the files (empty for a single file), and the files sorted by name.
+
+    Daily files are sorted latest first.
+    """
     folder = commonpath([file.name for file in inside]) if len(inside) > 1 else ""
     return f"{folder}/" if folder else "", sorted(inside, key=lambda each: each.name, reverse=form == "daily")
 
 
 @router.get("/files/edit")
 def edit_file_page(request: Request, name: Which) -> Response:
-    """One file as text."""
+    """Show the editor for a file."""
     with request_workspace(request) as workspace:
         file = edit_file.load_output_file(workspace, name)
         return render_page(
@@ -80,7 +83,7 @@ def edit_file_page(request: Request, name: Which) -> Response:
 
 @router.get("/files/entries")
 def file_entries(request: Request, name: Which) -> Response:
-    """The entries of a file, for the list beside its text."""
+    """Show the memories in a file, as the list beside its text."""
     with request_workspace(request) as workspace:
         return render_part(workspace, "file_entries.html", **_file_values(workspace, edit_file.load_output_file(workspace, name)))
 

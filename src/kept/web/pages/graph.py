@@ -1,4 +1,4 @@
-"""The page of the knowledge graph: a list, and a drawing of the nodes chosen in it."""
+"""The page of the knowledge graph: a list of its nodes, and a drawing of those that are chosen."""
 
 from collections import defaultdict
 from typing import Annotated, Any, NamedTuple
@@ -27,7 +27,10 @@ _TIES = 8
 
 @router.get("/graph")
 def graph(request: Request, project: Annotated[str, Query(max_length=200)] = "") -> Response:
-    """The people, projects and things that memories are about, and their relations; for one project if its name is given."""
+    """Show the people, projects and things that memories are about, and their relations.
+
+    ``project`` restricts them to one project.
+    """
     with request_workspace(request) as workspace:
         found = build_knowledge_graph(workspace, project=project)
         values: dict[str, Any] = {
@@ -42,7 +45,7 @@ def graph(request: Request, project: Annotated[str, Query(max_length=200)] = "")
 
 
 def _find_latest(workspace: Workspace, found: Graph) -> str:
-    """The id of the project with the latest memory; of the node with the most weight if there is none."""
+    """The id of the project with the latest memory. If there is none, the id of the node with the greatest weight."""
     projects = {node.id for node in found.nodes if node.kind is NodeKind.PROJECT}
     last = {memory.id: memory.last_seen.timestamp() for memory in workspace.store.log.memories() if memory.last_seen}
     about = [edge for edge in found.edges if edge.target in projects and edge.source in last]
@@ -52,7 +55,10 @@ def _find_latest(workspace: Workspace, found: Graph) -> str:
 
 
 class ListedNode(NamedTuple):
-    """A node that is not a memory, with its related nodes, the strongest relation first; ``alone``: only one memory mentions it."""
+    """A node that is not a memory, and its related nodes (``ties``), the strongest relation first.
+
+    ``alone`` means that only one memory mentions the node.
+    """
 
     node: Node
     ties: list[Node]
@@ -60,7 +66,7 @@ class ListedNode(NamedTuple):
 
 
 def _group_nodes(found: Graph) -> list[tuple[str, list[ListedNode]]]:
-    """The nodes that are not memories, by kind."""
+    """The nodes that are not memories, by the title of their kind."""
     nodes = {graph_node.id: graph_node for graph_node in found.nodes}
     ties: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
     for edge in found.edges:

@@ -1,4 +1,4 @@
-"""The pages for memories: the list with search and filters. The filters are in the URL, for bookmarks and the back button."""
+"""The pages for memories: the list with search and filters, and the forms. The URL has the filters, so that bookmarks keep them."""
 
 import json
 import re
@@ -34,26 +34,26 @@ from kept.workspace import Workspace
 router = APIRouter()
 PAGE = NavigationPage(id="memories", title="Memories", path="/", key="m", router=router)
 
-_LONGEST = 500  # maximum characters of each field of the query
-_STRETCH = 60  # rows that are shown before "show more"
+_LONGEST = 500  # maximum characters of a query parameter
+_STRETCH = 60  # number of rows shown before "show more"
 
 Ids = Annotated[list[str], Query(alias="id", min_length=1, max_length=1_000)]
 
 
-LAYERS: Mapping[str, tuple[str, tuple[UnitKind, ...]]] = {  # label, kinds that are searched
+LAYERS: Mapping[str, tuple[str, tuple[UnitKind, ...]]] = {  # label, kinds of units searched
     "memories": ("memories", (UnitKind.MEMORY,)),
     "days": ("days", (UnitKind.SUMMARY,)),
     "turns": ("conversations", (UnitKind.TURN,)),
 }
 _SEARCHED = (Status.ACTIVE, Status.HELD)
 _MOST_FOUND, _EXCERPT, _ID = 300, 320, 4  # maximum hits; characters shown of a hit; minimum characters of an id
-_PREVIEW = 12  # number of days and of conversations shown below the memories
-_MOST_OF_ALL = 100_000  # maximum hits if a filter is applied to them afterwards
+_PREVIEW = 12  # number of days, and of conversations, shown below the memories
+_MOST_OF_ALL = 100_000  # maximum hits of a search whose hits are filtered afterwards
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchResultRow:
-    """A search result: a memory, or an excerpt of a turn or of a line about a day."""
+    """A search result: a memory, or an excerpt (``text``) of a turn or of a line about a day."""
 
     memory: Memory | None = None
     hit: Hit | None = None
@@ -61,13 +61,13 @@ class SearchResultRow:
 
     @property
     def held(self) -> bool:
-        """Whether it is a held memory; these are listed below the active ones."""
+        """True for a held memory. Held memories are listed below the active ones."""
         return self.memory is not None and self.memory.status is Status.HELD
 
 
 @router.get("/")
 def memories(request: Request, *, exact: bool = False, shown: Annotated[int, Query(ge=1, le=100_000)] = _STRETCH) -> Response:
-    """The page, or for htmx only the list."""
+    """Show the list of memories or, if there is a search text, the search results. A request of htmx gets only the list."""
     asked = {field.name: request.query_params.get(field.name, "")[:_LONGEST].strip() for field in fields(ListQuery)}
     wish = ListQuery(**asked)
     with request_workspace(request) as workspace:
@@ -90,7 +90,7 @@ def memories(request: Request, *, exact: bool = False, shown: Annotated[int, Que
 def turn_page(
     request: Request, event: Annotated[str, Query(max_length=1_000)], around: Annotated[int, Query(ge=0, le=200)] = 8
 ) -> Response:
-    """One archived turn in its conversation."""
+    """Show an archived turn with the turns ``around`` it."""
     with request_workspace(request) as workspace:
         turns = [to_turn_view(item) for item in workspace.store.archive.events_around(event, around, around)]
         if not turns:
@@ -103,7 +103,10 @@ def turn_page(
 
 @router.get("/found")
 def count_transcripts(request: Request) -> Response:
-    """The number of transcripts on this machine, for the first visit. The page requests it separately, as counting takes time."""
+    """Show the number of transcripts on this machine, for the first visit.
+
+    The page requests this separately, because counting is slow.
+    """
     with request_workspace(request) as workspace:
         tools = [tool for tool in survey(workspace).tools if tool.files]
         return render_part(workspace, "memories_found.html", tools=tools)
@@ -111,7 +114,7 @@ def count_transcripts(request: Request) -> Response:
 
 @router.get("/memories/new")
 def new_memory_form(request: Request) -> Response:
-    """The form for a new memory."""
+    """Show the form for a new memory."""
     with request_workspace(request) as workspace:
         kinds = [
             (format_kind(profile.id, category.id), category_title(workspace.profiles, profile.id, category.id))
@@ -124,7 +127,7 @@ def new_memory_form(request: Request) -> Response:
 
 @router.get("/memories/merge")
 def merge_form(request: Request, number: Ids) -> Response:
-    """The form that merges several memories."""
+    """Show the form that merges several memories."""
     with request_workspace(request) as workspace:
         memories = [find_memory(workspace, item) for item in number]
         body = json.dumps({"memories": [{"id": memory.id, "revision": memory_revision(memory)} for memory in memories]})
@@ -133,7 +136,7 @@ def merge_form(request: Request, number: Ids) -> Response:
 
 @router.get("/memories/forget")
 def forget_form(request: Request, number: Ids) -> Response:
-    """The form before forgetting: where the words are that would be erased, and which memories say nearly the same."""
+    """Show the form that forgets memories. It lists the places with their words, and the memories that say nearly the same."""
     with request_workspace(request) as workspace:
         asked = make_erasure_request(workspace, [find_memory(workspace, item) for item in dict.fromkeys(number)])
         erasure_matches = find_erasure_places(workspace, asked, quick=True)
@@ -148,7 +151,7 @@ def forget_form(request: Request, number: Ids) -> Response:
 
 @router.get("/memories/{number}/row")
 def memory_row(request: Request, number: str) -> Response:
-    """One memory as the list shows it."""
+    """Show a memory as a row of the list."""
     with request_workspace(request) as workspace:
         return render_part(workspace, "memory_row.html", memory=find_memory(workspace, number), **row_values(workspace))
 
@@ -157,7 +160,10 @@ def memory_row(request: Request, number: str) -> Response:
 def memory_form(
     request: Request, number: str, kind: Literal["edit", "answer", "wrong"], *, head: Annotated[bool, Query()] = False
 ) -> Response:
-    """The form for editing a memory, answering a question or reporting an error, in place of its row or of its page's ``head``."""
+    """Show the form that edits a memory, answers a question or reports an error.
+
+    The form replaces the memory's row or, with ``head``, the head of its page.
+    """
     with request_workspace(request) as workspace:
         memory = find_memory(workspace, number)
         return render_form(workspace, memory, f"memory_{kind}.html", row=f"/memories/{memory.id}/{'head' if head else 'row'}")
@@ -165,7 +171,7 @@ def memory_form(
 
 @router.get("/memories/{number}/split")
 def split_form(request: Request, number: str) -> Response:
-    """The form that splits a memory, filled with its first sentence and the rest; it also shows the quotes of its evidence."""
+    """Show the form that splits a memory, with a proposal for the two texts and the quotes of the evidence."""
     with request_workspace(request) as workspace:
         memory = find_memory(workspace, number)
         first = _find_first_part(memory.content)
@@ -185,14 +191,17 @@ _JOINED = re.compile(r"^[\s,;:–—]*(?:(?:and|und|et|y|e)\s+)?(?:that\s+|dass\
 
 
 def _find_first_part(text: str) -> str:
-    """The first of several sentences; of a single one, the part before the mark or the "and" nearest to its middle."""
+    """The first sentence, if there are several.
+
+    Of a single sentence, the part before the punctuation mark or "and" that is nearest to its middle.
+    """
     end = split_sentences(text, 0, len(text))[0].end
     cuts = [match.start() for match in _CUT.finditer(text)] if end >= len(text.rstrip()) else [end]
     return text[: min(cuts, key=lambda cut: abs(cut - len(text) / 2), default=len(text))]
 
 
 def render_form(workspace: Workspace, memory: Memory, template: str, row: str) -> Response:
-    """Render a form for a memory. ``row`` is the URL of the part that the form replaces."""
+    """Render a form for a memory. ``row`` is the URL of the part that replaces the form when it is closed."""
     profile = workspace.profile_of(memory) or workspace.profile
     kinds = [(category.id, category.title) for category in profile.categories]
     scopes = [(USER_SCOPE, "everywhere"), *sorted(workspace.scope_names().items(), key=lambda item: item[1].lower())]
@@ -202,7 +211,7 @@ def render_form(workspace: Workspace, memory: Memory, template: str, row: str) -
 
 
 def row_values(workspace: Workspace, words: Sequence[str] = (), *, past: datetime | None = None) -> dict[str, Any]:
-    """The values that a row needs besides its memory. ``words`` are marked; rows as of a ``past`` moment have no actions."""
+    """The template values for rows. The words in ``words`` are marked. Rows for a ``past`` moment have no actions."""
     now = past or workspace.clock()
     filed = {(profile.id, one.id) for profile in workspace.profiles if (one := profile.category_for("open_question"))}
     return {
@@ -216,12 +225,12 @@ def row_values(workspace: Workspace, words: Sequence[str] = (), *, past: datetim
 
 
 def _found_values(workspace: Workspace, wish: ListQuery, shown: int, *, exact: bool) -> dict[str, Any]:
-    """The template values for search results, by layer; ``exact`` switches off the correction of spelling."""
+    """The template values for search results, by layer. ``exact`` switches spelling correction off."""
     asked = wish.q if exact else correct_spelling(workspace, wish.q)
     sections, more = _find_sections(workspace, wish, asked, shown)
     counts = {layer: len(rows) for layer, rows in sections.items()}
     others = 0
-    if wish.narrowed and not any(counts.values()):  # count the hits that the filters hide
+    if wish.narrowed and not any(counts.values()):  # count the hits that the filters exclude
         others = sum(len(rows) for rows in _find_sections(workspace, ListQuery(q=wish.q), asked, shown)[0].values())
     return {
         "wish": wish,
@@ -242,7 +251,7 @@ def _found_values(workspace: Workspace, wish: ListQuery, shown: int, *, exact: b
 
 
 def _find_sections(workspace: Workspace, wish: ListQuery, asked: str, shown: int) -> tuple[dict[str, list[SearchResultRow]], bool]:
-    """The hits of a search by layer, and whether there are more."""
+    """The hits of a search by layer, and True if there are more."""
     which = _make_filter(workspace, wish)
     first, last = wish.days(workspace.zone)
     only_memories = bool(wish.category or wish.origin or wish.status)
@@ -257,7 +266,7 @@ def _find_sections(workspace: Workspace, wish: ListQuery, asked: str, shown: int
         until=last or which.before,
         statuses=tuple(status.value for status in Status) if wish.status else NO_FILTERS.statuses,
     )
-    chosen_after = bool(wish.origin or wish.status)  # the search cannot filter by these
+    chosen_after = bool(wish.origin or wish.status)  # the search itself cannot filter by these
     most = _MOST_OF_ALL if chosen_after else min(shown, _MOST_FOUND)
     hits = search(workspace, asked, where=where, limit=most + 1, filters=filters, of_each=True)
     named = [] if len(wish.q) < _ID else workspace.store.log.memory_ids_with_prefix(wish.q) if wish.q.isalnum() else []
@@ -269,7 +278,7 @@ def _find_sections(workspace: Workspace, wish: ListQuery, asked: str, shown: int
     wanted = which if wish.status else replace(which, statuses=_SEARCHED)
     fits = {memory.id for memory in filter_memories(workspace, tuple(memories.values()), wanted, workspace.clock())}
     by_id = [SearchResultRow(memory=memories[item]) for item in named if item in fits]
-    is_id = any(char.isdigit() for char in wish.q)  # else it may be a word, such as "face"
+    is_id = any(char.isdigit() for char in wish.q)  # without a digit it may be a word, such as "face"
     hit_memories = [
         SearchResultRow(memory=memories[hit.id], hit=hit)
         for hit in hits
@@ -290,7 +299,7 @@ def _find_sections(workspace: Workspace, wish: ListQuery, asked: str, shown: int
 
 
 def _row_time(row: SearchResultRow) -> str:
-    """The time at which a memory was last seen or a hit was said, in the store's format; empty if unknown."""
+    """The time at which a memory was last seen or a hit was said, as text in the store's format. Empty if it is unknown."""
     at = row.memory.last_seen if row.memory else row.hit.first_at if row.hit else None
     return format_instant(at) if at else ""
 
@@ -310,12 +319,15 @@ def _make_filter(workspace: Workspace, wish: ListQuery) -> MemoryFilter:
     )
 
 
-_BEFORE, _AFTER, _OTHER = 700, 1_100, 900  # characters shown before and after a quote, and of a turn without a quote
+_BEFORE, _AFTER, _OTHER = 700, 1_100, 900  # characters shown before and after a quote; of a turn without a quote
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnView:
-    """One turn, split at its quote (empty if the turn is not cited); ``cut`` is the number of characters left out at its end."""
+    """A turn, split at its quote, which is empty if the turn is not cited.
+
+    ``cut`` is the number of characters omitted at the end.
+    """
 
     event: Event
     before: str
@@ -325,21 +337,21 @@ class TurnView:
 
     @property
     def is_tool(self) -> bool:
-        """Whether the turn is a tool call or a tool's output."""
+        """True for a tool call and for a tool's output."""
         return self.event.author is Author.TOOL or self.event.kind in (EventKind.TOOL_CALL, EventKind.TOOL_OUTPUT)
 
     @property
     def label(self) -> str:
-        """The name and target of a tool call; empty for other turns."""
+        """The name and target of a tool call. Empty for other turns."""
         tool = self.event.tool
         if tool is None or self.event.kind is not EventKind.TOOL_CALL:
             return ""
-        shown = tool.target in (self.event.text, "") or not self.event.text  # the target is the text of the turn
+        shown = tool.target in (self.event.text, "") or not self.event.text  # the text of the turn is the target
         return tool.name if shown else f"{tool.name} {tool.target}"[:200]
 
 
 def to_turn_view(event: Event, evidence: Evidence | None = None) -> TurnView:
-    """Convert an event for the page; with ``evidence``, its quote is separate."""
+    """Convert an event to a turn. With ``evidence``, the text is split at its quote."""
     text, quote = event.text, evidence.quote if evidence is not None else ""
     if not text:
         target = event.tool.target if event.tool else ""
@@ -355,7 +367,10 @@ def to_turn_view(event: Event, evidence: Evidence | None = None) -> TurnView:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConversationView:
-    """The turns around a piece of evidence, which has the index ``place`` in its memory; none if they are no longer archived."""
+    """The turns around a piece of evidence, which is number ``place`` (from 0) of its memory.
+
+    Empty if they are not archived any more.
+    """
 
     place: int
     evidence: Evidence
@@ -365,10 +380,10 @@ class ConversationView:
 def build_conversations(
     pieces: Sequence[tuple[Evidence, tuple[Event, ...]]], every: Sequence[Evidence], *, first: int = 0
 ) -> tuple[ConversationView, ...]:
-    """The conversations around ``pieces`` of evidence; the first piece has the index ``first`` in its memory.
+    """Build the conversations around ``pieces`` of evidence. The first piece is number ``first`` (from 0) of its memory.
 
-    A piece that an earlier conversation already shows gets no separate one. The quotes of ``every`` piece of evidence are separate
-    in all of them.
+    A piece that is already shown in an earlier conversation is skipped. ``every`` has all evidence of the memory, whose quotes are
+    marked wherever they occur.
     """
     cited = {evidence.event: evidence for evidence in reversed(every)}
     seen: set[str] = set()

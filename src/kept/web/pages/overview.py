@@ -1,4 +1,4 @@
-"""The overview page: new memories, pending proposals, the last active days, what the next sessions see, health, and charts."""
+"""The overview page: new memories, pending proposals, the last active days, what the next sessions get, health, and charts."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -32,15 +32,15 @@ from kept.workspace import Workspace
 router = APIRouter()
 PAGE = NavigationPage(id="overview", title="Overview", path="/overview", key="o", router=router)
 
-_NEW, _RUNS, _WAITING, _BULLETS, _PROJECTS, _LAST_DAYS = 8, 5, 3, 4, 5, 2  # how many of each are shown
+_NEW, _RUNS, _WAITING, _BULLETS, _PROJECTS, _LAST_DAYS = 8, 5, 3, 4, 5, 2  # maximum number of each that are shown
 _WEEKS, _DAYS = 26, 30
-_WIDTH, _HEIGHT = 600, 96  # of a chart, in its own units
-_GAP = 0.25  # share of a bar's width that is left empty
+_WIDTH, _HEIGHT = 600, 96  # size of a chart, in its own units
+_GAP = 0.25  # empty share of a bar's width
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A rectangle in the units of the chart, with its label."""
+    """A rectangle in a chart, in the chart's units, with its label."""
 
     x: float
     y: float
@@ -51,7 +51,7 @@ class Bar:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chart:
-    """A bar chart from the day ``first`` to ``last``. ``top`` labels the upper end of the axis."""
+    """A bar chart of the days from ``first`` to ``last``. ``top`` is the label at the upper end of the axis."""
 
     title: str
     subtitle: str
@@ -65,7 +65,7 @@ class Chart:
 
 @router.get("/overview")
 def overview(request: Request) -> Response:
-    """The page."""
+    """Show the overview."""
     with request_workspace(request) as workspace:
         today = workspace.clock().astimezone(workspace.zone).date()
         memories = [memory for memory in workspace.store.log.memories() if memory.content]
@@ -104,7 +104,10 @@ def overview(request: Request) -> Response:
 
 
 def _recent_changes(workspace: Workspace) -> list[Any]:
-    """The latest run that changed any memory (besides confirming it), and its changes, the most important first; else empty."""
+    """The latest run that changed a memory, and its changes in the order of importance. Empty if there is none among the last runs.
+
+    Confirming a memory does not count as a change.
+    """
     for entry in run_history(workspace, _RUNS):
         memory_differences = [
             difference
@@ -117,8 +120,10 @@ def _recent_changes(workspace: Workspace) -> list[Any]:
 
 
 def _list_projects(workspace: Workspace, memories: Iterable[Memory]) -> list[tuple[str, str, int, int, int]]:
-    """The projects with the latest memories: the name, a directory, how many active memories it has, how many a session there sees
-    at its start, and how many of other projects.
+    """The projects with the latest memories. Each is a tuple of name, directory, and three counts.
+
+    The counts are the project's active memories, the memories that a session in the directory gets at its start, and the memories
+    of other projects that it gets in addition.
     """
     active = [memory for memory in memories if memory.status is Status.ACTIVE]
     counts, last = Counter(memory.scope for memory in active), recency_of(active)
@@ -129,13 +134,13 @@ def _list_projects(workspace: Workspace, memories: Iterable[Memory]) -> list[tup
 
 
 def _last_backup(workspace: Workspace) -> datetime | None:
-    """The time of the newest backup; None if there is none."""
+    """The time of the newest automatic backup; None if there is none."""
     latest = max((copy.stat().st_mtime for copy in workspace.paths.backups.glob("*.db")), default=0.0)
     return datetime.fromtimestamp(latest, UTC) if latest else None
 
 
 def _summarize_day(found: DayView, shown: Collection[str]) -> list[str]:
-    """The first distinct lines of a day's summary, without those already ``shown``."""
+    """The first distinct lines of a day's summary, without those whose normal form is in ``shown``."""
     lines = {normal_form(bullet.text.rstrip(".")): bullet.text for bullet in found.summary.condensed}
     return [text for key, text in lines.items() if key not in shown][:_BULLETS]
 
@@ -158,8 +163,9 @@ def _chart_growth(workspace: Workspace, memories: Sequence[Memory], today: date)
 def _count_origins(
     memories: Sequence[Memory], refused: Iterable[CandidateVerdict]
 ) -> list[tuple[str, str, list[tuple[str, int, float]]]]:
-    """Two charts: whose words active memories are based on, and why proposals were refused. Each has a title, a subtitle and, per
-    name, its count and its percentage of the largest count.
+    """Two charts: whose words the active memories are based on, and why proposals were refused.
+
+    Each has a title, a subtitle, and rows with a name, a count, and the count as a percentage of the largest one.
     """
     whose = Counter(
         format_author(source) if (source := find_main_evidence(memory)) else "told directly"
@@ -180,7 +186,7 @@ def _chart_costs(workspace: Workspace) -> Chart | None:
 
 
 def build_chart(title: str, subtitle: str, points: Sequence[ChartPoint], unit: str = "") -> Chart | None:
-    """Build a bar chart of points, oldest first, up to the largest value, in ``unit``; None if there are none or all are 0."""
+    """Build a bar chart from points, oldest first. ``unit`` is the unit of the values. None if there are no points or all are 0."""
     top = max((point.value for point in points), default=0)
     if not top:
         return None
@@ -201,7 +207,7 @@ def build_chart(title: str, subtitle: str, points: Sequence[ChartPoint], unit: s
 
 
 def year_squares(activity: Mapping[date, int], today: date) -> tuple[tuple[int, int, int, date, int], ...]:
-    """The days of the last year as squares: column (week), row (weekday), level of activity (0 to 4), the day, and its minutes."""
+    """The days of the last year as squares: column (week), row (weekday), level of activity (0 to 4), day, active minutes."""
     first = today - timedelta(days=364 + today.weekday())
     busiest = max((count for day, count in activity.items() if day >= first), default=0) or 1
     days = [first + timedelta(days=number) for number in range((today - first).days + 1)]

@@ -1,4 +1,7 @@
-"""The review pages: held proposals, lingering memories and refused proposals, with their evidence. One key decides each."""
+"""The review pages: held proposals, lingering memories and refused proposals, each with its evidence.
+
+One key press decides on one.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,12 +31,12 @@ from kept.workspace import Workspace
 router = APIRouter()
 _STRETCH = 40
 _QUOTES = 3
-_PATIENCE = 60  # seconds to wait for pending file writes
-_ALIKE = 0.6  # Jaccard similarity from which two proposals count as nearly the same
+_PATIENCE = 60  # maximum seconds to wait for pending file writes
+_ALIKE = 0.6  # minimum Jaccard similarity of two proposals that say nearly the same
 
 
 def count_pending(workspace: Workspace) -> int:
-    """The number of proposals that a person is asked about: those that are likely to be right."""
+    """The number of proposals that the person is asked about: those that are probably right."""
     return ranking.count_pending_proposals(workspace)[1]
 
 
@@ -53,10 +56,11 @@ def review(
     queue_name: Annotated[str, Query(alias="queue", max_length=20)] = "",
     project: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
-    """The queue by project, the best first: the likeliest proposals of each, at most ten a day, or all of them.
+    """Show the review queue by project, best first.
 
-    ``project`` restricts it to one scope. A queue that was shown before keeps its order under its ``queue_name``, including
-    memories decided since.
+    By default it has the proposals that are probably right, at most ten for each project. ``all`` includes the other proposals.
+    ``project`` restricts the queue to one scope. ``queue`` names a queue that was shown before. It keeps its order, and still has
+    the memories that were decided on since.
     """
     with request_workspace(request) as workspace:
         waiting = ranking.list_pending_proposals(workspace)
@@ -99,7 +103,7 @@ def _find_decided(workspace: Workspace, number: str) -> Memory | None:
 
 
 def _describe_budget(workspace: Workspace) -> str:
-    """How an approved memory reaches the start of a session, in a sentence."""
+    """A sentence that says how an approved memory gets into a session."""
     if client_has_hooks(workspace, "claude"):
         return "If you keep it, a hook adds it to the next sessions of its project, if there is room."
     path = workspace.paths.output_path(workspace.profile.outputs.memory_file or ".")
@@ -112,8 +116,9 @@ def _describe_budget(workspace: Workspace) -> str:
 
 @router.get("/review/reach")
 def reach_part(request: Request, number: Ids) -> Response:
-    """Whether the next sessions see the approved memories, after the files are written, and which memories had to leave the file
-    for them.
+    """Show which of the approved memories the next sessions get, and which memories lost their place in the file to them.
+
+    Waits until the files are written.
     """
     web_context(request).file_writer.wait(_PATIENCE)
     with request_workspace(request) as workspace:
@@ -126,7 +131,7 @@ def reach_part(request: Request, number: Ids) -> Response:
 
 @router.get("/review/lingering")
 def lingering_page(request: Request) -> Response:
-    """The lingering memories: old and never confirmed, or fading."""
+    """Show the lingering memories, which are old and were never confirmed, or are fading."""
     with request_workspace(request) as workspace:
         lingering_memories = list_lingering(workspace)
         why = {lingering.memory.id: lingering.reason for lingering in lingering_memories}
@@ -144,7 +149,7 @@ def lingering_page(request: Request) -> Response:
 
 @router.get("/review/refused")
 def refused_page(request: Request, reason: str = "", shown: Annotated[int, Query(ge=1, le=10_000)] = _STRETCH) -> Response:
-    """The refused proposals: the most frequent reason first, then by project, the latest first. A person may accept them."""
+    """Show the refused proposals, the most frequent reason first, then by project, the latest first. A person can accept them."""
     with request_workspace(request) as workspace:
         refused = ranking.list_refused(workspace)
         reasons = Counter(map(find_refusal_reason, refused)).most_common()
@@ -180,7 +185,10 @@ def refused_page(request: Request, reason: str = "", shown: Annotated[int, Query
 
 @router.get("/review/{number}/card")
 def review_card(request: Request, number: str, *, conversation: bool = False) -> Response:
-    """One memory as the queue shows it, with the conversation around every quote if requested; a decided memory in short form."""
+    """Show a memory as a card of the queue. A decided one is shown in short form.
+
+    ``conversation`` adds the conversation around each quote.
+    """
     with request_workspace(request) as workspace:
         memory = find_decidable(workspace, number)
         why = "" if memory.owned else why_lingering(workspace, memory)
@@ -193,13 +201,13 @@ def review_card(request: Request, number: str, *, conversation: bool = False) ->
 
 @router.get("/review/{number}/edit")
 def edit_form(request: Request, number: str) -> Response:
-    """The form that edits a proposal's text; saving approves it."""
+    """Show the form that edits a proposal. Saving it approves the proposal."""
     with request_workspace(request) as workspace:
         return render_form(workspace, find_decidable(workspace, number), "review_edit.html", row=f"/review/{number}/card")
 
 
 def _find_alike(shown: Sequence[Memory], pool: Sequence[Memory]) -> Mapping[str, Sequence[Memory]]:
-    """For each shown memory, the other proposals that say it in nearly the same words."""
+    """For each shown memory, by id, the other proposals that say nearly the same."""
     words = {memory.id: tokenize(memory.content) for memory in pool}
     return {
         memory.id: [
@@ -229,7 +237,7 @@ def _review_values(workspace: Workspace, memories: Sequence[Memory], lingers: Ma
 
 
 def _last_rewording(workspace: Workspace, memory: Memory) -> tuple[Change, ...]:
-    """The difference between a held memory's text and its previous text; empty if it has none."""
+    """The word diff from a held memory's previous text to its present one. Empty if there is no previous text."""
     if memory.status is not Status.HELD:
         return ()
     said = [
@@ -242,7 +250,7 @@ def _last_rewording(workspace: Workspace, memory: Memory) -> tuple[Change, ...]:
 
 
 def find_refusal_reason(judged: CandidateVerdict) -> str:
-    """Why a proposal was refused."""
+    """The reason for which a proposal was refused. Empty if it was not refused."""
     return judged.verdict.reason if isinstance(judged.verdict, Refused) else ""
 
 

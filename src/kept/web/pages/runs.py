@@ -1,5 +1,5 @@
-"""The history page: the changes of each run in words, with undo and redo; the difference of two dates; starting and following a
-run; and passes that guards stopped.
+"""The history page: the changes of each run in words, with undo and redo; the changes between two dates; starting and following a
+run; and the groups that a guard stopped.
 """
 
 import os
@@ -41,9 +41,9 @@ from kept.workspace import Workspace
 
 router = APIRouter()
 _SHOWN = 40
-_GROUP_GAP = timedelta(minutes=15)  # two changes by a person that are less than this apart are grouped
-_SHOWN_FILES = 200  # maximum number of a source's transcripts that can be chosen individually
-# A run's changes are listed at once if it has at most _SMALL operations; maximum changes listed at once, and when opened.
+_GROUP_GAP = timedelta(minutes=15)  # maximum time between two changes by a person that are shown as one group
+_SHOWN_FILES = 200  # maximum number of transcripts of a source that can be chosen individually
+# Maximum operations of a run whose changes are listed at once; maximum changes listed at once; maximum changes listed when opened.
 _SMALL, _SHOWN_CHANGES, _MOST_CHANGES = 40, 4, 500
 MARKS = {
     DifferenceKind.ENTERED: ("+", "new"),
@@ -66,7 +66,7 @@ PAGE = NavigationPage(id="runs", title="History", path="/history", key="h", rout
 
 @router.get("/history")
 def runs_page(request: Request) -> Response:
-    """The page."""
+    """Show the history page."""
     with request_workspace(request) as workspace:
         return render_page(
             request,
@@ -81,7 +81,7 @@ def runs_page(request: Request) -> Response:
 
 @router.get("/history/now")
 def current_run(request: Request, *, follow: bool = False) -> Response:
-    """The state of the current run, as a part of the page that is requested every second during a run."""
+    """Show the state of the current run. The page requests this every second during a run."""
     with request_workspace(request) as workspace:
         answer = render_part(workspace, "runs_now.html", **_current_run_values(request, workspace))
     if follow and not web_context(request).background_run.now.running:
@@ -91,14 +91,17 @@ def current_run(request: Request, *, follow: bool = False) -> Response:
 
 @router.get("/history/new")
 def unread_transcripts(request: Request) -> Response:
-    """The transcripts that a run would read, by source, newest first, and the questions it would ask a model about earlier ones."""
+    """Show the transcripts that a run would read, by source, newest first.
+
+    If a model is set, also show how many questions about earlier transcripts the run would ask it.
+    """
     with request_workspace(request) as workspace:
         found: dict[str, list[tuple[str, os.stat_result, bool]]] = {}
         read, discovered = {file.path: file.offset for file in workspace.store.archive.files()}, discover(workspace, [])
         for path, source in discovered.files.items():
-            if printable(FilePath(path)) != path:  # a page cannot show this name; the file is read with its source
+            if printable(FilePath(path)) != path:  # a page cannot show this name; choosing the whole source reads the file
                 continue
-            with suppress(OSError):  # it is gone
+            with suppress(OSError):  # the file was deleted
                 about = FilePath(path).stat()
                 found.setdefault(source.name, []).append((path, about, read.get(path, -1) >= about.st_size))
         for files in found.values():
@@ -116,14 +119,14 @@ def unread_transcripts(request: Request) -> Response:
 
 @router.get("/history/list")
 def runs_list(request: Request, *, before: Annotated[int, Query(ge=0, le=10**15)] = 0) -> Response:
-    """The list of runs, optionally only those before a given one, as a part of the page."""
+    """Show a part of the list of runs. ``before`` is the number of a run; only older runs are listed."""
     with request_workspace(request) as workspace:
         return render_part(workspace, "runs_more.html" if before else "runs_list.html", **_runs_values(workspace, before=before))
 
 
 @router.get("/history/{number}/row")
 def run_row(request: Request, number: Annotated[int, Path(ge=0, le=10**15)]) -> Response:
-    """One run, as a row of the list."""
+    """Show a run as a row of the list."""
     with request_workspace(request) as workspace:
         run_summary = next(iter(load_runs(workspace, 1, before=number + 1)), None)
         if run_summary is None or run_summary.run.id != number:
@@ -133,7 +136,7 @@ def run_row(request: Request, number: Annotated[int, Path(ge=0, le=10**15)]) -> 
 
 @router.get("/history/{number}/changes")
 def run_changes_part(request: Request, number: Annotated[int, Path(ge=0, le=10**15)]) -> Response:
-    """All changes of one run, as a part of the page."""
+    """Show all changes of a run."""
     with request_workspace(request) as workspace:
         entry = find_run(workspace, str(number))
         memory_differences = list_differences(run_changes(workspace, [pass_ for pass_, _ in entry.passes]))
@@ -148,7 +151,7 @@ def compare_dates(
     later: Annotated[str, Query(alias="to", max_length=40)] = "today",
     project: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
-    """The changes between two dates, in all projects or one."""
+    """Show the changes between two dates, in all projects or one."""
     with request_workspace(request) as workspace:
         first, last = sorted((workspace.parse_moment(earlier), workspace.parse_moment(later or "today")))
         names = workspace.scope_names()
@@ -168,8 +171,9 @@ def _current_run_values(request: Request, workspace: Workspace) -> dict[str, Any
 
 
 def _row_helpers(workspace: Workspace, found: Sequence[RunSummary]) -> dict[str, Any]:
-    """The values that rows need in addition to their runs, with the changes of small runs; the changes of large runs are fetched
-    when they are opened.
+    """The template values for rows.
+
+    The changes of a large run are not included, because the page requests them when the row is opened.
     """
     small = {
         run_summary.run.id: [summary.id for summary in run_summary.passes]
@@ -191,7 +195,7 @@ def _row_helpers(workspace: Workspace, found: Sequence[RunSummary]) -> dict[str,
 
 
 def _group_runs(found: Sequence[RunSummary]) -> list[list[RunSummary]]:
-    """Group the runs, in their order: a person's decisions and changes in quick succession are one group."""
+    """Group the runs without changing their order. A person's changes in quick succession form one group."""
     groups: list[list[RunSummary]] = []
     for item in found:
         last = groups[-1][-1] if groups else None
@@ -216,12 +220,12 @@ def _runs_values(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:
 
 
 def describe_who(happened: RunSummary | HistoryEntry) -> str:
-    """Who or what made a run, in words."""
+    """Who or what made a run, in words for the person."""
     return describe_command(NIGHT if happened.night else happened.run.command)
 
 
 def describe_changes(happened: RunSummary, steps: Sequence[MemoryDifference] = ()) -> str:
-    """The changes of a run, in a few words; with ``steps``, also the number of memories that an undo restored, and of held ones."""
+    """The changes of a run in a few words. ``steps`` are needed to count what an undo or redo restored, and what is held."""
     found = _count_operations(happened)
     held = found.pop("hold", 0)
     counts_text = describe_counts(found)
@@ -232,9 +236,9 @@ def describe_changes(happened: RunSummary, steps: Sequence[MemoryDifference] = (
 
 
 def _count_operations(happened: RunSummary) -> Counter[str]:
-    """The operations of a run by kind, as a person would count them: a decision on a proposal counts as one."""
+    """Count the operations of a run by kind, as a person would count them. For example, a decision on a proposal counts as one."""
     found = Counter(happened.operations)
-    if happened.run.command == "reject":  # rejecting a proposal that is not stored adds it as a memory first
+    if happened.run.command == "reject":  # rejecting a wish said once adds it as a memory first
         found["add"] = found["hold"] = 0
     if happened.run.command == "past":
         return Counter(past=found["approve"])
@@ -250,10 +254,10 @@ def _count_operations(happened: RunSummary) -> Counter[str]:
 
 
 def _describe_group(group: Sequence[RunSummary]) -> str:
-    """A person's actions in a group of runs, without undone runs."""
+    """The person's actions in a group of runs, in words. Undone runs are omitted."""
     return describe_counts(sum((_count_operations(item) for item in group if not item.undone), Counter[str]())) or "all taken back"
 
 
 def format_run_cost(value: float | None) -> str:
-    """Format a cost in USD."""
+    """A cost in USD as text. None means that the price is unknown."""
     return "price unknown" if value is None else f"{value:.2f} USD" if value >= 0.01 or not value else "under 0.01 USD"

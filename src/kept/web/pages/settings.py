@@ -1,7 +1,7 @@
-"""The settings pages: all settings with their names in the file and their meaning, sources, rules, the nightly job and the file.
+"""The settings pages: all settings with their names and meanings, sources, rules, the nightly job, and the settings file as text.
 
-Another page shows the extraction prompt of each profile: the person's own text, its difference from the default, and declared
-categories.
+Another page shows the extraction prompt of each profile: the person's own text, its difference from the default, and the categories
+that it declares.
 """
 
 import os
@@ -41,7 +41,7 @@ router = APIRouter()
 
 
 def override_mark(workspace: Workspace) -> str:
-    """The mark in the navigation if a prompt of the person's own is used; else empty."""
+    """The word that the navigation shows if a profile uses a prompt of the person's own; else empty."""
     return "override" if any(workspace.extraction_prompt(profile).overridden for profile in workspace.profiles) else ""
 
 
@@ -50,7 +50,7 @@ PAGE = NavigationPage(id="settings", title="Settings", path="/settings", key="s"
 
 @router.get("/settings")
 def settings_page(request: Request) -> Response:
-    """The page; if the file is invalid, only the file and its error."""
+    """Show the settings. If the settings file is invalid, show only its text and the error."""
     home = request_home(request)
     try:
         found = configure.describe_settings(home)
@@ -72,7 +72,7 @@ def settings_page(request: Request) -> Response:
 
 @router.get("/settings/row/{name}")
 def setting_row(request: Request, name: Annotated[str, Path(max_length=100)]) -> Response:
-    """One setting, as a part of the page."""
+    """Show a setting as a row."""
     home = request_home(request)
     with request_workspace(request) as workspace:
         return render_part(workspace, "settings_row.html", each=configure.describe_setting(home, name), **_row_values(home))
@@ -80,7 +80,7 @@ def setting_row(request: Request, name: Annotated[str, Path(max_length=100)]) ->
 
 @router.get("/settings/sources")
 def sources_part(request: Request) -> Response:
-    """The tools on this machine and their transcripts. The page requests this separately, because it looks at every file."""
+    """Show the tools on this machine with their transcripts. The page requests this separately, because it looks at every file."""
     with request_workspace(request) as workspace:
         return render_part(
             workspace, "settings_sources.html", tools=[tool for tool in survey(workspace).tools if tool.known or not tool.enabled]
@@ -89,14 +89,14 @@ def sources_part(request: Request) -> Response:
 
 @router.get("/settings/file")
 def file_part(request: Request) -> Response:
-    """The current file, as a part of the page."""
+    """Show the text of the settings file."""
     with request_workspace(request) as workspace:
         return render_part(workspace, "settings_file.html", **_file_values(request_home(request)))
 
 
 @router.get("/settings/model")
 def model_part(request: Request) -> Response:
-    """The chosen model, and the models that could be chosen, with their commands. No model is called."""
+    """Show the chosen model, and the other models found on this machine with the commands that choose them. No model is called."""
     with request_workspace(request) as workspace:
         asking, llm = workspace.llm is not None, workspace.settings.llm
         found = find_models(workspace.env)
@@ -117,13 +117,14 @@ def model_part(request: Request) -> Response:
 
 @router.get("/settings/model/estimate")
 def model_estimate_part(request: Request) -> Response:
-    """The estimate for the next run: the number of questions and sessions, and the cost with the chosen model or, if none is
-    chosen, with each model that could be. No model is called.
+    """Show the estimate for the next run: the number of questions and sessions, and the cost. No model is called.
+
+    If no model is chosen, the cost is shown for each model that was found.
     """
     with request_workspace(request) as workspace:
         found, llm = find_models(workspace.env), workspace.settings.llm
         asking, asked = workspace.llm, workspace.settings
-        if asking is None:  # estimate as if the first one were chosen
+        if asking is None:  # no model is chosen: estimate as for the first one that was found
             assumed = _make_settings(llm, found[0]) if found else replace(llm, adapter="command", command="any")
             asked = replace(asked, llm=assumed)
             asking = create_client(
@@ -144,20 +145,20 @@ def model_estimate_part(request: Request) -> Response:
 
 
 def name_model(found: AvailableModel) -> str:
-    """The display name of a model, the same before and after it is chosen."""
+    """The display name of a model. It does not depend on whether the model is chosen."""
     model = "" if found.local else found.settings.get("llm.model", "")
     return f"{found.title}, {model}" if model and model not in found.title else found.title
 
 
 def _make_settings(llm: LlmSettings, found: AvailableModel) -> LlmSettings:
-    """The settings that use a found model."""
+    """The settings with which kept asks a model that was found."""
     said = {name: found.settings.get(f"llm.{name}", "") for name in ("adapter", "command", "base_url", "model")}
     return replace(llm, adapter=said["adapter"], command=said["command"], base_url=said["base_url"], model=said["model"])
 
 
 @router.get("/settings/night")
 def night_part(request: Request) -> Response:
-    """The state of the nightly job, as a part of the page."""
+    """Show the state of the nightly job."""
     with request_workspace(request) as workspace:
         return render_part(workspace, "settings_night.html", **describe_nightly_job(workspace.paths))
 
@@ -175,13 +176,13 @@ def _row_values(home: Paths) -> dict[str, Any]:
 
 
 def _terminal_command(setting: Setting) -> str:
-    """The command that changes a setting, with its choices, its current value or a placeholder."""
+    """The command that sets a setting. Its value is a list of the choices, else the current value, else a placeholder."""
     value = _format_value(setting.value)
     return f"kept config set {setting.name} {'|'.join(setting.choices) or (shlex.quote(value) if value else 'VALUE')}"
 
 
 def _surrounding_values(workspace: Workspace) -> dict[str, Any]:
-    """The values for the rest of the page: whether a model is set, the output files, and the nightly job."""
+    """The template values for the parts of the page besides the settings: model, output files and nightly job."""
     return {
         "model": workspace.llm is not None,
         "outputs": tuple(workspace.store.outputs()),
@@ -190,7 +191,7 @@ def _surrounding_values(workspace: Workspace) -> dict[str, Any]:
 
 
 def describe_nightly_job(home: Paths) -> dict[str, Any]:
-    """The entries of the nightly job and the result of the last night, for every page that shows them."""
+    """The template values for the nightly job: its entries in the scheduler, and the result of the last night."""
     return {
         "entries": schedule.list_installed_jobs(home, os.environ),
         "last": load_last_night(home),
@@ -217,7 +218,7 @@ def _format_value(value: Any) -> str:
 
 @router.get("/prompt")
 def prompt_page(request: Request, profile: Annotated[str, Query(max_length=80)] = "") -> Response:
-    """The prompt of an active profile: by default the first prompt with a problem, else the first profile's prompt."""
+    """Show the prompt of an active profile. By default, show the first prompt with a problem, else that of the first profile."""
     home = request_home(request)
     try:
         with request_workspace(request) as workspace:

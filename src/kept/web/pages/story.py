@@ -1,4 +1,4 @@
-"""The page of one memory: its text, its evidence in the conversations, its history, and undo."""
+"""The page of a memory: its text, its evidence in the conversations, its history, and undo."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -40,14 +40,14 @@ WHAT = {
     "pin": "Pinned",
     "forget": "Forgotten",
 }
-REVIEW = "review"  # the navigation marks this page for a proposal
+REVIEW = "review"  # the navigation marks this page as current if the memory is a proposal
 _AROUND = 2
-_FIRST = 5  # pieces of evidence that are shown first
+_FIRST = 5  # number of pieces of evidence shown at first
 
 
 @router.get("/memories/{number}")
 def story_page(request: Request, number: str) -> Response:
-    """The page."""
+    """Show the page of a memory."""
     with request_workspace(request) as workspace:
         memory = find_memory(workspace, number)
         here = REVIEW if memory.status_at(workspace.clock()) is Status.HELD else PAGE.id
@@ -56,15 +56,15 @@ def story_page(request: Request, number: str) -> Response:
 
 @router.get("/memories/{number}/head")
 def story_head(request: Request, number: str) -> Response:
-    """The memory's text and its actions, as a part of the page."""
+    """Show the memory's text and actions."""
     with request_workspace(request) as workspace:
         return render_part(workspace, "story_head.html", **_story_values(workspace, find_memory(workspace, number)))
 
 
 @router.get("/memories/{number}/rest")
-# The value of ``all`` comes from the query string.
+# FBT002 is ignored because ``all`` is a flag in the query string.
 def story_rest(request: Request, number: str, every: Annotated[bool, Query(alias="all")] = False) -> Response:  # noqa: FBT002
-    """Everything below the memory's text, as a part of the page."""
+    """Show the parts of the page below the memory's text. ``all`` shows all evidence."""
     with request_workspace(request) as workspace:
         return render_part(
             workspace, "story_rest.html", **_story_values(workspace, find_memory(workspace, number), most=None if every else _FIRST)
@@ -73,7 +73,7 @@ def story_rest(request: Request, number: str, every: Annotated[bool, Query(alias
 
 @router.get("/memories/{number}/routes")
 def show_routes(request: Request, number: str) -> Response:
-    """Where the memory is shown, and why. This composes every file."""
+    """Show which files and sessions have the memory, and why. This composes every file."""
     with request_workspace(request) as workspace:
         memory = find_memory(workspace, number)
         routes = routes_by_memory(workspace, [memory]).get(memory.id, ())
@@ -82,7 +82,7 @@ def show_routes(request: Request, number: str) -> Response:
 
 @router.get("/memories/{number}/evidence/{place}")
 def evidence_part(request: Request, number: str, place: int, around: Annotated[int, Query(ge=0, le=200)] = 10) -> Response:
-    """One piece of evidence with a longer part of its conversation."""
+    """Show a piece of evidence with more of its conversation. ``place`` is its number (from 0), ``around`` the number of turns."""
     with request_workspace(request) as workspace:
         memory = find_memory(workspace, number)
         found = trace_memory(workspace, memory, context=around).evidence[place : place + 1]
@@ -92,7 +92,7 @@ def evidence_part(request: Request, number: str, place: int, around: Annotated[i
 
 @router.get("/undo/{what}")
 def undo_preview(request: Request, what: str) -> Response:
-    """The changes that undoing a pass or run would make, found by undoing it in a transaction that is rolled back."""
+    """Show what undoing a pass or run would change. It is undone in a transaction that is then rolled back."""
     with request_workspace(request) as workspace:
         with workspace.store.trial_transaction():
             undo_result = undo(workspace, what)
@@ -109,7 +109,10 @@ def undo_preview(request: Request, what: str) -> Response:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NextStart:
-    """Says whether the next session in a project (its directory and name) gets a memory at its start, and why."""
+    """``told`` says whether the next session in a project (directory and name) gets a memory at its start.
+
+    ``why`` is the reason.
+    """
 
     directory: str
     project: str
@@ -118,8 +121,9 @@ class NextStart:
 
 
 def find_next_starts(workspace: Workspace, memories: Sequence[Memory]) -> list[NextStart]:
-    """For each memory, whether the next Claude Code session in its project gets it. For a memory of the user's scope, the project
-    with the latest work is used.
+    """For each memory, find out whether the next Claude Code session in its project gets it.
+
+    A memory of the user's scope is looked up for the project with the latest work.
     """
     known = session_directories(workspace)
     places = {workspace.scope(directory): (directory, name) for directory, name in known}
@@ -151,7 +155,7 @@ def find_next_starts(workspace: Workspace, memories: Sequence[Memory]) -> list[N
 
 
 def _find_continuation(workspace: Workspace, memory: Memory) -> Memory:
-    """The memory that a moved one goes on as in its new project; any other is returned unchanged."""
+    """The memory as which a moved memory goes on in its new project. Any other memory is returned unchanged."""
     later = workspace.store.log.memory(memory.superseded_by) if memory.outcome == "moved" else None
     return later or memory
 
@@ -161,14 +165,14 @@ def _visible_state(memory: Memory | None) -> Any:
 
 
 def _direct_source(found: Timeline) -> str:
-    """Who added the memory directly, ``person`` or ``agent``; empty if it comes from conversations."""
+    """Who added the memory directly: ``person`` or ``agent``. Empty if it comes from conversations."""
     first = next(iter(found.chapters), None)
     direct = first is not None and first.made.actor is not Actor.MACHINE and not found.trace.evidence
     return first.made.actor.value if first is not None and direct else ""
 
 
 def _corrected_at(found: Timeline) -> datetime | None:
-    """When the person gave the memory the words that it has; None if they are not the person's correction."""
+    """The time at which the person gave the memory its present words. None if these are not a correction by the person."""
     worded = [entry for entry in found.chapters if not entry.off and entry.changed and entry.before]
     return worded[-1].made.recorded_at if worded and worded[-1].made.actor is Actor.PERSON else None
 
