@@ -1,1 +1,1 @@
-"""This machine: files and locks, settings, queues that hooks leave, git checkouts, paths of clients."""
+"""Access to this machine: files and locks, settings, queues that hooks fill, git checkouts, folders of clients."""

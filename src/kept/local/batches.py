@@ -1,4 +1,4 @@
-"""Splits items into batches to commit together, because a commit costs as much as reading a megabyte."""
+"""Split items into batches that are committed together, because a commit costs as much as reading a megabyte."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 def split_batches(items: Iterable[T], size: Callable[[T], int], most: int) -> Iterator[list[T]]:
-    """The items, in order, in batches of a total size of at most ``most``; a larger item is a separate batch."""
+    """Yield the items in order, in batches with a total size of at most ``most``. A larger item gets a batch of its own."""
     batch: list[T] = []
     total = 0
     for item in items:

@@ -1,6 +1,7 @@
-"""Coding agents on this machine: their folders, kept's hooks in their settings, and the permission to call one tool of kept's.
+"""Coding agents on this machine: their folders, kept's hooks in their settings, and the permission to call one of kept's tools.
 
-The functions that edit settings are pure: they take a client's settings as text and return them with or without kept's entries.
+The functions that edit settings are pure. They take a client's settings as text, and return the text with or without kept's
+entries.
 """
 
 import json
@@ -23,11 +24,11 @@ _TABLES = load_table(Path(__file__).with_name("clients.toml"))
 EVENTS: Mapping[str, tuple[str, int]] = {event: (name, seconds) for event, (name, seconds) in _TABLES["events"].items()}
 FAILURE = ("tool-failure", 10)
 TRANSCRIPTS = ("projects", "sessions")  # folders with a client's transcripts
-SHELL = "Bash"  # the tool that runs commands, in both clients with hooks; kept looks up no failures of other tools
-# The names of the one tool that may be called without asking: that of the MCP server, and that of the plugin.
+SHELL = "Bash"  # the tool that runs commands, in both clients with hooks; kept looks up only failures of this tool
+# The tool that may be called without asking, as the MCP server and as the plugin name it.
 SUGGEST, PLUGIN_SUGGEST = f"mcp__kept__{TOOL}", f"mcp__plugin_kept_kept__{TOOL}"
 _PERMITTED = (SUGGEST, PLUGIN_SUGGEST, f"mcp__kept__{FORMER}", f"mcp__plugin_kept_kept__{FORMER}")
-IGNORE_FAILURE = " 2>/dev/null || true"  # so that a missing or broken kept prints nothing and blocks nothing, as exit code 2 would
+IGNORE_FAILURE = " 2>/dev/null || true"  # a broken kept then prints nothing, and its exit code 2 cannot block the client
 _WORD_ENDS = compile_late(rb"[\s'\"!]+")
 _OURS = compile_late(
     r"(?:^|[/\\ '\"])kept['\"]?(?: --home (?:'[^']*'|\S+))? hook (?:session-start|user-prompt|stop|pre-compact"
@@ -37,12 +38,12 @@ _OURS = compile_late(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Client:
-    """A coding agent. ``folder`` is the folder whose presence shows that it is used; the following files are below it.
+    """A coding agent. It is used on this machine if its ``folder`` exists. The other files are below that folder.
 
-    ``file`` holds its hooks, ``plugins`` lists its active plugins, ``instructions`` is the file that it reads in every session
-    (empty: it reads kept's memory file). ``variable`` is the environment variable that overrides the folder, or with ``below`` the
+    ``file`` holds its hooks, and ``plugins`` lists its active plugins. ``instructions`` is the file that it reads in every session.
+    If that is empty, it reads kept's memory file. The environment variable ``variable`` overrides the folder, or with ``below`` the
     folder's parent. ``failure`` is the event after a failed command (for Codex, after any command). ``tried`` is the newest version
-    whose sessions kept's own tests have read.
+    whose sessions kept's tests have read.
     """
 
     name: str
@@ -56,7 +57,9 @@ class Client:
     tried: str = ""
 
     def resolve_folder(self, home: Path, variables: Mapping[str, str], *, outside: bool = False) -> Path:
-        """The folder; its variable counts only if it names a folder below the home or, with ``outside``, any existing folder."""
+        """The agent's folder. The variable is ignored unless it names a folder below the home or, with ``outside``, any
+        existing one.
+        """
         usual, named = home / self.folder, variables.get(self.variable, "")
         if not named:
             return usual
@@ -95,9 +98,9 @@ def is_own_hook(command: str) -> bool:
 
 
 def hook_entries(body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The command hooks in a client's settings, as pairs (event, entry); each entry includes its matcher and ``place``.
+    """Yield the command hooks in a client's settings as pairs (event, entry). Each entry includes its matcher and its ``place``.
 
-    Entries of a form that clients do not read are skipped.
+    Entries that the client would ignore because of their form are skipped.
     """
     hooks = body.get("hooks")
     for event, groups in hooks.items() if isinstance(hooks, dict) else ():
@@ -109,7 +112,7 @@ def hook_entries(body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
 
 
 def explain_dead_hook(command: str) -> str:
-    """Why a hook's command line cannot start kept, as far as files show; empty if there is no obstacle."""
+    """Return the reason why a hook's command line cannot start kept, judged by the files it names. Empty if it can."""
     try:
         program = Path(shlex.split(command.removesuffix(IGNORE_FAILURE))[0])
     except (ValueError, IndexError):
@@ -120,7 +123,7 @@ def explain_dead_hook(command: str) -> str:
 
 
 def can_start(script: Path) -> bool:
-    """True if a program is executable and the Python that it names exists; after its environment was moved, it does not."""
+    """True if a script is executable and its Python exists. The Python is missing if the virtual environment was moved."""
     if not os.access(script, os.X_OK):
         return False
     with script.open("rb") as file:
@@ -130,7 +133,7 @@ def can_start(script: Path) -> bool:
 
 
 def hook_groups(client: Client) -> dict[str, dict[str, Any]]:
-    """The groups of hooks that kept installs in a client, by the client's event; each has one command, kept's ``hook NAME``."""
+    """The groups of hooks that kept installs in a client, by event. Each group has one command, ``kept hook NAME``."""
     groups: dict[str, dict[str, Any]] = {event: _make_hook_group(*called) for event, called in EVENTS.items()}
     return groups | ({client.failure: {"matcher": SHELL, **_make_hook_group(*FAILURE)}} if client.failure else {})
 
@@ -140,7 +143,7 @@ def _make_hook_group(name: str, seconds: int) -> dict[str, Any]:
 
 
 def with_hooks(text: str, program: str, where: str, client: Client = CLIENTS[0]) -> str:
-    """The settings with kept's hooks, which call ``program``; hooks of an earlier kept are replaced, everything else stays.
+    """Add kept's hooks, which call ``program``, to settings. Replaces the hooks of an earlier kept and changes nothing else.
 
     ``text`` is empty if there is no file. Raises ConfigError if it is not a JSON object of the known form.
     """
@@ -155,7 +158,7 @@ def with_hooks(text: str, program: str, where: str, client: Client = CLIENTS[0])
 
 
 def with_permission(text: str, tool: str, where: str) -> str:
-    """The settings with permission to call only ``tool`` of kept's tools without asking. Raises ConfigError."""
+    """Add the permission to call ``tool`` without asking to settings, in place of any other tool of kept's. Raises ConfigError."""
     body = _parse_settings(text, where) if text.strip() else {}
     if tool in body.get("permissions", {}).get("allow", ()):
         return text
@@ -165,7 +168,7 @@ def with_permission(text: str, tool: str, where: str) -> str:
 
 
 def without_hooks(text: str, where: str) -> str:
-    """The settings without kept's hooks and permission, and without containers that become empty. Raises ConfigError."""
+    """Remove kept's hooks and permission from settings, and objects and lists that become empty. Raises ConfigError."""
     body = _parse_settings(text, where)
     if not _drop_hooks(body, where) + _drop_permission(body):
         return text
@@ -204,7 +207,7 @@ def _parse_settings(text: str, where: str) -> dict[str, Any]:
 
 
 def _drop_permission(body: dict[str, Any]) -> int:
-    """Remove the permission to call kept's tool from the settings; returns the number of removed entries."""
+    """Remove the permission to call kept's tool from the settings. Returns the number of removed entries."""
     permissions = body.get("permissions", {})
     allowed = permissions.get("allow", [])
     rest = [tool for tool in allowed if tool not in _PERMITTED]
@@ -219,7 +222,7 @@ def _drop_permission(body: dict[str, Any]) -> int:
 
 
 def _drop_hooks(body: dict[str, Any], where: str = "") -> int:
-    """Remove kept's hooks from the settings; returns the number of removed entries."""
+    """Remove kept's hooks from the settings. Returns the number of removed entries."""
     hooks, dropped = body.get("hooks", {}), 0
     for event in list(hooks):
         groups = hooks[event]
@@ -268,9 +271,10 @@ _BLOCK = compile_late(rf'\n{re.escape(_NOTE)}\n\[[^\n]+\.tools\.(?:{TOOL}|{FORME
 
 
 def with_codex_permission(text: str) -> str:
-    """Codex's settings with permission to call the tool of kept's MCP server, or of its plugin's server, without asking.
+    """Add the permission to call kept's tool without asking to Codex's settings.
 
-    Unchanged if there is no such server, if the settings mention the tool already, or if they cannot be parsed.
+    Returns the text unchanged if it has no MCP server or plugin of kept's, if it mentions the tool already, or if it cannot be
+    parsed.
     """
     try:
         body = tomllib.loads(text)
@@ -286,12 +290,12 @@ def with_codex_permission(text: str) -> str:
     for table in tables:
         line_end = "" if text.endswith("\n") else "\n"
         after = f'{text}{line_end}\n{_NOTE}\n[{table}.tools.{TOOL}]\napproval_mode = "approve"\n'
-        with suppress(tomllib.TOMLDecodeError):  # the table exists already: a person decided
+        with suppress(tomllib.TOMLDecodeError):  # the table exists already, so a person has decided
             tomllib.loads(after)
             text = after
     return text
 
 
 def without_codex_permission(text: str) -> str:
-    """Codex's settings without kept's additions."""
+    """Remove kept's additions from Codex's settings."""
     return _BLOCK.sub("", text)

@@ -1,8 +1,7 @@
-"""Logs below the state folder, of limited size and readable by their owner only. The log of unexpected errors has one entry for
-each error.
+"""Logs below the state folder, which have a limited size and are readable only by their owner.
 
-An entry holds the types of the error and its causes, and the places in code that they passed through. It leaves out the messages of
-exceptions, because they may quote a transcript.
+The log of unexpected errors has one entry per error, with the types and stack traces of the error and its causes. It omits the
+messages of exceptions, because they may quote a transcript.
 """
 
 import logging
@@ -36,7 +35,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 
 def error_line(error: BaseException) -> str:
-    """An unexpected error in one line: its type, and the innermost place in kept's code that it passed through."""
+    """Format an unexpected error as one line: its type, and the innermost place in kept's code in its stack trace."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if Path(unquote(frame.filename)).is_relative_to(_PACKAGE)] or frames
     where = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
@@ -44,7 +43,7 @@ def error_line(error: BaseException) -> str:
 
 
 def log_error(state: Path, doing: str, error: BaseException) -> Path | None:
-    """Append an error to the log in the state folder; ``doing`` is the requested action.
+    """Append an error to the log in the state folder. ``doing`` is the action that failed.
 
     Returns the path of the log, or None if it cannot be written.
     """
@@ -57,7 +56,7 @@ def log_error(state: Path, doing: str, error: BaseException) -> Path | None:
 
 
 def _format_trace(error: BaseException) -> list[str]:
-    """The calls that an error passed through, outermost first; those of the error that caused it come before them."""
+    """The lines of an error's stack trace, outermost call first. The traces of its causes come before it."""
     lines: list[str] = []
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if cause is not None:

@@ -1,4 +1,4 @@
-"""Finds the repository that contains a folder and its origin, by reading git's own files, and asks git for its first commit."""
+"""Find a folder's repository and its origin by reading git's own files, and ask git for the repository's first commit."""
 
 import os
 import re
@@ -26,7 +26,7 @@ class Checkout:
 
 
 def find_checkout(directory: str) -> Checkout | None:
-    """The repository that contains a directory; None if there is none or it is unreadable."""
+    """Find the repository that contains a directory. None if there is none or it is unreadable."""
     if not directory.startswith("/") or "\0" in directory:
         return None
     place = Path(directory)
@@ -43,8 +43,8 @@ def find_checkout(directory: str) -> Checkout | None:
 
 
 def _find_worktree_checkout(folder: Path, git: Path) -> Checkout | None:
-    """The checkout that a worktree belongs to. The worktree's ``.git`` file names its folder in the repository; that folder names
-    the common one.
+    """Find the main checkout of a worktree. The worktree's ``.git`` file names a folder in the repository, and ``commondir`` in
+    that folder names the common ``.git`` folder.
     """
     words = _read_start(git)
     if not words.startswith("gitdir:"):
@@ -62,7 +62,7 @@ def _make_checkout(root: Path, git: Path) -> Checkout:
 
 
 def remote_name(url: str) -> str:
-    """Host and path of a repository's URL, in lower case; empty for a folder or anything that is not a URL."""
+    """Return host and path of a repository's URL in lower case. Empty if the text is a folder or not a URL."""
     match = _URL.match(url[:1000])
     return f"{match['host']}/{match['path']}".lower() if match else ""
 
@@ -79,7 +79,7 @@ def _read_origin_url(git: Path) -> str:
 
 
 def _read_start(path: Path) -> str:
-    """The first bytes of a file as text; empty if there is no file or it cannot be read."""
+    """Read the first bytes of a file as text. Empty if there is no file or it cannot be read."""
     try:
         if not path.is_file():
             return ""  # reading a pipe would block forever
@@ -89,15 +89,16 @@ def _read_start(path: Path) -> str:
         return ""
 
 
-_SECONDS = 20  # for a long history
+_SECONDS = 20  # timeout of git; generous, for a long history
 _NO_FETCH = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1"}
 
 
 def first_commit(git: Path) -> str | None:
-    """The root commit that a repository's HEAD reaches by first parents; empty if git cannot tell, None if git cannot be started.
+    """Return the hash of the root commit that a repository's HEAD reaches by first parents.
 
-    ``git`` is the ``.git`` folder of the main worktree. A shallow clone gives nothing, because its history is truncated. Listing
-    commits runs nothing that the repository's settings name, and commits that are missing are not fetched.
+    Empty if git reports an error or the clone is shallow, because a shallow history is truncated. None if git cannot be started.
+    ``git`` is the ``.git`` folder of the main worktree. The command does not run programs that the repository's settings name, and
+    does not fetch missing commits.
     """
     import subprocess  # noqa: PLC0415 - only a run that finds a new project needs it
 

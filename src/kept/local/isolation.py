@@ -1,4 +1,4 @@
-"""Turn a programming error into an error that names what failed, so that the rest of a run goes on."""
+"""Convert programming errors to a KeptError that names what failed, so that the rest of a run continues."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -6,15 +6,15 @@ from contextlib import contextmanager
 
 from kept.core.errors import SourceError
 
-# Errors that a bug in a reader (perhaps a plugin) or in a rule raises; none that the store or a person's settings raise.
+# Errors that bugs in readers (perhaps of a plugin) or in rules raise. The store and a person's settings raise other errors.
 _BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)
 
 
 @contextmanager
 def isolate_errors(what: str, where: str) -> Iterator[None]:
-    """A block in which a programming error becomes a SourceError with ``what`` failed and ``where``.
+    """Convert a programming error in a ``with`` block to a SourceError that says ``what`` failed and ``where``.
 
-    It names only the type of the original error, whose message may quote a transcript.
+    The SourceError names only the type of the original error, because its message may quote a transcript.
     """
     try:
         yield

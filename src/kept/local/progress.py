@@ -1,9 +1,9 @@
-"""The callbacks by which long use cases report progress and ask whether their time is used up. The defaults do nothing."""
+"""Callbacks with which long use cases report progress and check their time limit. The defaults do nothing."""
 
 from collections.abc import Callable
 from typing import Protocol
 
-Late = Callable[[], bool]  # returns True if a use case has used up its time; it then stops where it can be continued later
+Late = Callable[[], bool]  # returns True if the time limit is reached; the use case then stops where it can continue later
 Tell = Callable[[str], None]  # shows a sentence to a person while something is in progress
 
 
@@ -13,7 +13,7 @@ def never_late() -> bool:
 
 
 class Progress(Protocol):
-    """A callback for each step of a stage: ``done`` of ``total`` (0: unknown), in the stage's own unit."""
+    """A callback that is called after each step of a stage. ``done`` and ``total`` (0: unknown) are in the stage's own unit."""
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Report a step."""

@@ -1,7 +1,7 @@
-"""The files in which hooks leave work for the next run and the state of a session, and the failures of background jobs.
+"""Small files in the state folder: work that hooks leave for the next run, the state of sessions, failures of background jobs.
 
-The size of each file is limited. Hooks import this module, so it imports next to nothing and uses plain ``os`` calls: importing
-pathlib takes longer than writing a line.
+The size of each file is limited. Hooks import this module, so it imports next to nothing. It uses ``os`` and not pathlib, because
+importing pathlib takes longer than writing a line.
 """
 
 import os
@@ -11,9 +11,9 @@ from kept.core.fence import estimate_token_count
 from kept.core.light.stdlib import NamedTuple, format_json, parse_json
 
 NIGHT, SESSION = "night", "session"  # jobs whose failures are recorded: the nightly job, the run at the end of a session
-_LINE = 3_500  # at most this many bytes per line: a single append of this size is atomic on every system
-_EXPIRY_SECONDS = 7 * 86_400.0  # delete the files of a session after this many seconds
-_MOST_EXAMINED = 500  # files of a folder that are examined for their age
+_LINE = 3_500  # maximum bytes of a line, because a single append of this size is atomic on every system
+_EXPIRY_SECONDS = 7 * 86_400.0  # a session's files are deleted after this many seconds without a write
+_MOST_EXAMINED = 500  # maximum number of files in a folder whose age is checked
 _QUEUE_BYTES = 256_000
 _USES_BYTES = 1_000_000
 _SHOWN_BYTES = 64_000
@@ -24,9 +24,9 @@ _NAME_CHARS = 80
 
 
 def append_line(path: str, line: str, most: int) -> bool:
-    """Append a line to a file (mode 0600, created with its folder if missing); False if the file would exceed ``most`` bytes.
+    """Append a line to a file. Creates the file (mode 0600) and its folder if they are missing.
 
-    Raises OSError.
+    Returns False, without writing, if the file would exceed ``most`` bytes. Raises OSError.
     """
     raw = line.replace("\n", " ").encode("utf-8", "replace")[:_LINE] + b"\n"
     try:
@@ -48,7 +48,7 @@ def _open_for_append(path: str) -> int:
 
 
 def read_lines(path: str, most: int = 1_000_000) -> list[str]:
-    """The complete lines in the first ``most`` bytes of a file; empty if there is no file."""
+    """Read the complete lines in the first ``most`` bytes of a file. Empty if there is no file."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -61,7 +61,7 @@ def read_lines(path: str, most: int = 1_000_000) -> list[str]:
 
 
 def take_lines(path: str) -> list[str]:
-    """Read the lines of a file and delete it; lines appended meanwhile go into a new file. Raises OSError."""
+    """Read the lines of a file and delete it. Lines that are appended at the same time go into a new file. Raises OSError."""
     own = f"{path}.{os.getpid()}"
     try:
         os.rename(path, own)  # noqa: PTH104 - see above
@@ -81,7 +81,7 @@ def delete_if_present(path: str) -> None:
 
 
 def delete_old_files(folder: str, ending: str) -> None:
-    """Delete files in a folder with this suffix that were not written for a week; examines at most 500."""
+    """Delete files with the suffix ``ending`` that were not written for a week. Checks at most 500 files."""
     try:
         with os.scandir(folder) as entries:
             for _, entry in zip(range(_MOST_EXAMINED), entries, strict=False):
@@ -92,7 +92,7 @@ def delete_old_files(folder: str, ending: str) -> None:
 
 
 def is_state_outside_home(root: str) -> bool:
-    """True if a link leads kept's own folder out of the home ``root``; then nothing may be written there."""
+    """True if a link leads kept's own folder out of the home ``root``. In that case nothing may be written there."""
     real, state = os.path.realpath(root), os.path.realpath(state_folder(root))
     return os.path.commonpath((real, state)) != real
 
@@ -113,29 +113,29 @@ def enqueue_transcript(state: str, path: str, at: str) -> None:
 
 
 def take_queued_transcripts(state: str) -> list[str]:
-    """The transcripts that hooks queued since the last run, without duplicates; empties the queue."""
+    """Empty the queue, and return the transcripts that hooks queued since the last run, without duplicates."""
     return list(dict.fromkeys(line.partition("\t")[2] for line in take_lines(queue_path(state, "queue"))))
 
 
 def log_used_memories(state: str, ids: list[str]) -> None:
-    """Record that memories were used; the next run counts them (:mod:`kept.recall.indexing`). Raises OSError."""
+    """Record that memories were used. The next run counts the uses (:mod:`kept.recall.indexing`). Raises OSError."""
     if ids:
         append_line(os.path.join(state, "used.log"), " ".join(ids), _USES_BYTES)  # noqa: PTH118 - as above
 
 
 def load_shown(state: str, session: str) -> frozenset[str] | None:
-    """The keys of the pieces shown in a session; None if nothing is recorded for it."""
+    """Load the keys of the context pieces that were shown in a session. None if nothing is recorded for it."""
     lines = read_lines(_session_path(state, session))
     return frozenset(key for line in lines for key in line.split()) if lines else None
 
 
 def save_shown(state: str, session: str, keys: list[str]) -> None:
-    """Record the keys of the pieces shown in a session. Raises OSError."""
+    """Record the keys of the context pieces that were shown in a session. Raises OSError."""
     append_line(_session_path(state, session), " ".join(["-", *keys]), _SHOWN_BYTES)
 
 
 def reset_shown(state: str, session: str) -> None:
-    """Reset the memories shown in a session, and delete the records of sessions older than a week."""
+    """Clear the record of what was shown in a session, and delete the records of sessions older than a week."""
     delete_if_present(_session_path(state, session))
     delete_old_files(queue_path(state, ""), _SHOWN_SUFFIX)
 
@@ -160,7 +160,7 @@ def record_added_text(state: str, day: str, text: str) -> None:
 
 
 def append_bounded(path: str, line: str, most: int) -> None:
-    """Append a line; if the file is full, its older half is deleted. Raises OSError."""
+    """Append a line to a file. If the file would exceed ``most`` bytes, delete its older half first. Raises OSError."""
     if not append_line(path, line, most):
         lines = read_lines(path)
         delete_if_present(path)
@@ -177,7 +177,7 @@ FAILURES_FILE = "failures.json"
 
 
 class JobFailure(NamedTuple):
-    """A failing job (``night check``, ``session end``), the time of the first of its failures in a row (as text), and the error."""
+    """A job that failed (such as ``night check``), the time of the first of its consecutive failures as text, and the error."""
 
     what: str
     since: str
@@ -185,7 +185,7 @@ class JobFailure(NamedTuple):
 
 
 def load_failures(state: str) -> list[JobFailure]:
-    """The jobs that failed when they last ran; empty if the record cannot be read."""
+    """Load the jobs that failed in their last run. Empty if the record cannot be read."""
     try:
         with open(f"{state}/{FAILURES_FILE}", encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes longer to import than this takes
             return [JobFailure(str(what), str(since), str(detail)) for what, since, detail in parse_json(file.read())]
@@ -194,9 +194,9 @@ def load_failures(state: str) -> list[JobFailure]:
 
 
 def format_failures_note(before: list[JobFailure], runner: str, errors: dict[str, str], at: str) -> str:
-    """The updated record after a run of ``runner``, the first word of its jobs' names; failures of other runners stay.
+    """Format the record of failures after a run of ``runner``. Failures of other runners stay.
 
-    ``errors`` are the errors of the jobs that failed now, by job.
+    ``runner`` is the first word of its jobs' names. ``errors`` maps the jobs that failed in this run to their errors.
     """
     since = {item.what: item.since for item in before}
     others = [item for item in before if item.what.partition(" ")[0] != runner]
@@ -205,7 +205,7 @@ def format_failures_note(before: list[JobFailure], runner: str, errors: dict[str
 
 
 def claim_unreported_failures(state: str) -> list[JobFailure]:
-    """The failures that no session has been told about; from now on they count as reported."""
+    """Return the failures that were not reported to a session yet, and mark them as reported."""
     return [failure for failure in load_failures(state) if _claim_failure(state, failure)]
 
 
@@ -218,12 +218,12 @@ def _claim_failure(state: str, failure: JobFailure) -> bool:
         os.makedirs(queue_path(state, ""), mode=0o700, exist_ok=True)  # noqa: PTH103 - as above
         os.close(os.open(queue_path(state, _reported_marker(failure)), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError:
-        return False  # reported already, or the marker cannot be written: better no report than one in every session
+        return False  # reported already, or the marker cannot be written: then no report is better than one in every session
     return True
 
 
 def forget_reported_failures(state: str) -> None:
-    """Delete the markers of reported failures that no longer exist."""
+    """Delete the markers of reported failures if the job no longer fails."""
     markers = {_reported_marker(failure) for failure in load_failures(state)}
     try:
         for name in os.listdir(queue_path(state, "")):  # noqa: PTH208 - as above

@@ -11,10 +11,10 @@ class RecallSettings:
     tests), or the URL of an OpenAI-compatible server, which needs ``embeddings_model``; its key is in the environment variable
     ``KEPT_EMBEDDINGS_KEY``. ``model`` is the local model: ``multilingual``, or ``small`` for English only.
 
-    ``floor`` is the least similarity of a relevant fact (a cosine on the scale of :mod:`kept.recall.embed.levels`), ``most`` the
-    greatest number of facts. ``recent_boost`` is added to a fact seen just now and fades to 0 over ``recent_days``; ``use_boost``
-    is the most that frequent use adds. ``run_seconds`` limits the time a run spends on new vectors; the rest is left to the night
-    or the next run, and is found by words until then.
+    ``floor`` is the minimum similarity of a relevant fact (a cosine on the scale of :mod:`kept.recall.embed.levels`). ``most`` is
+    the maximum number of facts. ``recent_boost`` is added to the score of a fact seen just now, and fades to 0 over
+    ``recent_days``. ``use_boost`` is the maximum that frequent use adds. ``run_seconds`` limits the time a run spends on new
+    vectors. The nightly job or the next run computes the rest; until then these memories are found only by their words.
     """
 
     embeddings: str = "local"

@@ -17,14 +17,14 @@ from kept.core.value import dataclass
 T = TypeVar("T")
 A = TypeVar("A")
 R = TypeVar("R")
-_TASKS_PER_WORKER = 2  # tasks in flight per worker: one that is finished and not yet fetched, and one that is running
+_TASKS_PER_WORKER = 2  # tasks in flight per worker: one is running, and one is finished but its result not fetched yet
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Workers:
-    """An executor, and the greatest number of tasks in flight (``ahead``): submitted, and their results not fetched yet.
+    """An executor and its limits. At most ``ahead`` tasks are in flight: submitted, and their results not fetched yet.
 
-    ``losses`` are the exceptions by which the executor reports a lost task; a task itself raises others.
+    ``losses`` are the exceptions with which the executor reports a lost task. Exceptions of the task itself are others.
     """
 
     executor: Executor
@@ -39,7 +39,7 @@ def count_processors() -> int:
 
 @contextmanager
 def start_processes(count: int) -> Iterator[Workers]:
-    """A block with ``count`` worker processes on this machine; each is started only when there is work for it."""
+    """Provide ``count`` worker processes on this machine during a ``with`` block. Each is started when there is work for it."""
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - most runs have little to read and need no workers
     from multiprocessing import get_context  # noqa: PLC0415 - as above
 
@@ -48,7 +48,7 @@ def start_processes(count: int) -> Iterator[Workers]:
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent ends, even if that is killed; idle workers of a pool would otherwise wait forever."""
+    """End this process when its parent ends, even if the parent is killed. Otherwise idle workers would wait forever."""
     from multiprocessing import parent_process  # noqa: PLC0415 - as above
 
     def wait_and_exit() -> None:
@@ -61,9 +61,10 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def join_cluster(address: str, version: Callable[[], str]) -> Iterator[Workers]:
-    """A block with the workers of a Dask scheduler.
+    """Provide the workers of a Dask scheduler during a ``with`` block.
 
-    Raises ConfigError if Dask is not installed, the scheduler cannot be reached or has no workers, or ``version`` differs on one.
+    Raises ConfigError if Dask is not installed, if the scheduler cannot be reached or has no workers, or if a worker returns
+    another ``version`` than this process.
     """
     try:
         from distributed import Client, KilledWorker  # noqa: PLC0415 - needs the optional extra `dask`
@@ -89,9 +90,9 @@ def join_cluster(address: str, version: Callable[[], str]) -> Iterator[Workers]:
 def map_ahead(
     workers: Workers | None, function: Callable[[A], R], items: Iterable[tuple[T, A | None]]
 ) -> Iterator[tuple[T, R | None]]:
-    """Each item, in order, with the result of ``function`` for its argument, computed by the workers.
+    """Apply ``function`` to the arguments on the workers, and yield pairs (item, result) in order.
 
-    The result is None if the caller must compute it: there are no workers, the argument is None, or the task was lost.
+    A result is None if the caller must compute it, because there are no workers, the argument is None, or the task was lost.
     """
     if workers is None:
         yield from ((item, None) for item, _ in items)

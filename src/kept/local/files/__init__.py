@@ -1,8 +1,8 @@
-"""Reads and writes people's files without losing anything: atomically, durably, and only if the file did not change meanwhile.
+"""Read and write people's files without losing data: atomically, durably, and only if the file has not changed since it was read.
 
-A write goes to a new file beside the target, which is flushed, read back, and renamed to the target if that still has the expected
-content. Paths are walked one component at a time. A link is followed by hand, and only while it stays under the root, so a link
-that is swapped meanwhile cannot lead elsewhere.
+A write goes to a new file beside the target. That file is flushed, read back, and renamed to the target if the target still has the
+expected content. Paths are opened one component at a time, and links are resolved here and not by the system. They are followed
+only within the root, so a link that is swapped during the walk cannot lead elsewhere.
 """
 
 import errno
@@ -31,7 +31,7 @@ class FileStamp:
     digest: str
     inode: int
     size: int
-    changed_ns: int  # st_ctime_ns, which programs cannot set
+    changed_ns: int  # st_ctime_ns, because programs cannot set it
 
 
 MISSING = FileStamp(digest="", inode=0, size=0, changed_ns=0)
@@ -39,19 +39,19 @@ MISSING = FileStamp(digest="", inode=0, size=0, changed_ns=0)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileContent:
-    """The bytes of a file and its stamp; empty bytes and MISSING if there is no file."""
+    """The bytes of a file and its stamp. If there is no file, empty bytes and MISSING."""
 
     data: bytes
     stamp: FileStamp
 
 
 def read_text(path: Path) -> str:
-    """The text of a whole file; invalid UTF-8 is replaced. Raises KeptError as :func:`read_file`."""
+    """Read the text of a whole file. Invalid UTF-8 is replaced. Raises KeptError as :func:`read_file`."""
     return read_file(path).data.decode("utf-8", "replace")
 
 
 def read_file(path: Path, *, at_most: int = READ_AT_MOST) -> FileContent:
-    """Read a whole file; never blocks on a pipe or device.
+    """Read a whole file. Never blocks, even on a pipe or device.
 
     Raises KeptError if it is not a regular file, larger than ``at_most`` bytes, or unreadable.
     """
@@ -67,7 +67,7 @@ def read_file(path: Path, *, at_most: int = READ_AT_MOST) -> FileContent:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; empty if there is no file, or it contains no object. Raises KeptError as :func:`read_file`."""
+    """Read the JSON object in a file. Empty if there is no file or no object in it. Raises KeptError as :func:`read_file`."""
     try:
         body = json.loads(read_file(path).data or b"{}")
     except ValueError:
@@ -87,15 +87,15 @@ def to_content(data: bytes) -> FileContent:
 
 
 def write_if_unchanged(path: Path, data: bytes, *, expect: FileStamp, root: Path, links: Links = "below root") -> FileStamp:
-    """Write ``data`` to a file durably if its content still matches ``expect``; missing directories are created.
+    """Write ``data`` to a file durably if its content still matches ``expect``. Creates missing directories.
 
-    An existing file keeps its mode and owner; a new one gets mode 0600 (directories 0700). If the path is a link that may be
+    An existing file keeps its mode and owner. A new file gets mode 0600, a new directory 0700. If the path is a link that may be
     followed, its target is written.
 
     Raises:
-        ChangedError: the file is not what was expected; nothing was written.
+        ChangedError: the file does not match ``expect``. Nothing was written.
         RefusedPathError: the path, or a link on it, leads outside ``root``, or the link may not be followed.
-        KeptError: the system refused; the old file is in place.
+        KeptError: the system reported an error. The old file is unchanged.
     """
     with explain_os_errors(path, "cannot write"), open_parent(path, root, make=True, links=links) as (folder, name):
         _delete_temp_files(folder)
@@ -109,7 +109,9 @@ def write_if_unchanged(path: Path, data: bytes, *, expect: FileStamp, root: Path
 
 
 def delete_if_unchanged(path: Path, *, expect: FileStamp, root: Path, links: Links = "below root") -> None:
-    """Delete a file if its content still matches ``expect``; a missing file is fine. Raises as :func:`write_if_unchanged`."""
+    """Delete a file if its content still matches ``expect``. A missing file is not an error. Raises as
+    :func:`write_if_unchanged`.
+    """
     with explain_os_errors(path, "cannot delete"):
         try:
             with open_parent(path, root, make=False, links=links) as (folder, name):
@@ -121,7 +123,7 @@ def delete_if_unchanged(path: Path, *, expect: FileStamp, root: Path, links: Lin
 
 
 def delete_temp_files_beside(path: Path, *, root: Path, links: Links = "below root") -> None:
-    """Delete the temporary files that dead writers of a file left beside it. Raises as :func:`write_if_unchanged`."""
+    """Delete the temporary files that crashed writers of a file left beside it. Raises as :func:`write_if_unchanged`."""
     with (
         explain_os_errors(path, "cannot delete temporary files beside"),
         suppress(FileNotFoundError),
@@ -131,7 +133,7 @@ def delete_temp_files_beside(path: Path, *, root: Path, links: Links = "below ro
 
 
 def delete_temp_files(folder: Path) -> None:
-    """Delete the temporary files that dead writers left in a folder; files that cannot be deleted stay."""
+    """Delete the temporary files that crashed writers left in a folder. Files that cannot be deleted stay."""
     with suppress(OSError):
         handle = os.open(folder, DIRECTORY)
         try:
@@ -141,7 +143,9 @@ def delete_temp_files(folder: Path) -> None:
 
 
 def copy_to_quarantine(path: Path, *, into: Path) -> Path:
-    """Copy a file durably to the first free ``<name>.<n>`` in the folder ``into``, created if missing; returns the copy's path."""
+    """Copy a file durably to the first free ``<name>.<n>`` in the folder ``into``, which is created if missing. Returns
+    that path.
+    """
     with explain_os_errors(path, "cannot make a copy of"):
         content = read_file(path)
         with open_parent(into / path.name, into, make=True) as (folder, name):
@@ -162,10 +166,10 @@ def copy_to_quarantine(path: Path, *, into: Path) -> Path:
 
 @contextmanager
 def hold_lock(path: Path) -> Iterator[None]:
-    """A block that holds a lock file. The system releases the lock when the process ends, however it ends.
+    """Hold a lock on a file during a ``with`` block. The system releases the lock when the process ends, even by a crash.
 
-    The file is created once and never written. Raises BusyError if another process holds the lock, with its number if the system
-    tells it.
+    The file is created once and never written. Raises BusyError if another process holds the lock. The error names that process if
+    the system reports it.
     """
     with explain_os_errors(path, "cannot lock"), open_parent(path, path.parent, make=True) as (folder, name):
         handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
@@ -180,7 +184,7 @@ def hold_lock(path: Path) -> Iterator[None]:
 
 
 def _describe_lock_holder(handle: int) -> str:
-    """The process that holds the lock of an open file, as text; empty if the system (other than Linux) does not tell."""
+    """Describe the process that holds the lock of an open file. Empty if the system does not report it (only Linux does)."""
     inode = os.fstat(handle).st_ino
     try:
         locks = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
@@ -215,7 +219,7 @@ def _digest(data: bytes) -> str:
 
 
 def _read_state(folder: int, name: str, path: Path) -> tuple[str, os.stat_result | None]:
-    """The present hash and state of a file; an empty hash if there is none."""
+    """Return a file's present hash and state, or an empty hash and None if there is no file."""
     try:
         handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     except FileNotFoundError:
@@ -260,7 +264,7 @@ def _replace_file(folder: int, name: str, data: bytes, allowed: tuple[str, ...],
 
 
 def _create_temp_file(folder: int) -> tuple[str, int]:
-    """A new file beside the target. It stays locked while its writer lives, so that others can recognise files of dead writers."""
+    """Create a file beside the target. It is locked while its writer lives, so that files of crashed writers can be recognised."""
     while True:
         name = f"{_TEMP}{os.urandom(8).hex()}{_TEMP_END}"
         handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
@@ -283,7 +287,7 @@ def _delete_temp_files(folder: int) -> None:
 
 
 def _write_and_verify(handle: int, data: bytes) -> None:
-    """Write all bytes, flush them to disk, and verify them by reading them back."""
+    """Write all bytes, flush them to disk, and compare them with what is read back."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(handle, rest) :]

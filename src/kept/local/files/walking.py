@@ -1,4 +1,4 @@
-"""Walks paths one component at a time and follows permitted links by hand. Does not read the content of files."""
+"""Walk paths one component at a time, and resolve permitted links here and not by the system. Reads no content of files."""
 
 import errno
 import os
@@ -9,11 +9,11 @@ from typing import Literal
 
 from kept.core.errors import KeptError, RefusedPathError
 
-# The links that a path may contain. "below root": every link that stays under the root. A tuple of folders: a link may lead into
-# one of these, or stay within its own folder and, as the last component, keep its suffix.
+# The links that a path may contain. "below root" permits every link that stays under the root. A tuple of folders permits links
+# into these folders, and links within their own folder. If such a link is the last component, its target must have the same suffix.
 Links = tuple[Path, ...] | Literal["below root"]
 
-MACHINERY = frozenset({".git", "node_modules", "__pycache__", ".venv", ".trash"})  # programs' own files and deleted files
+MACHINERY = frozenset({".git", "node_modules", "__pycache__", ".venv", ".trash"})  # folders of programs' files and deleted files
 _LINKS = 40
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _REASONS = {
@@ -32,7 +32,7 @@ _REASONS = {
 
 
 def describe_os_error(error: OSError) -> tuple[str, str]:
-    """The reason why an operation failed, and the remedy; the second is empty if unknown."""
+    """Return the reason of a system error and a remedy. The remedy is empty if none is known."""
     return _REASONS.get(error.errno or 0, (os.strerror(error.errno or 0), ""))
 
 
@@ -49,7 +49,7 @@ def explain_os_errors(path: Path, doing: str) -> Iterator[None]:
 
 
 def _find_denied(path: Path) -> Path:
-    """The path whose permissions prevent reading or replacing a file: the file itself, or its nearest existing folder."""
+    """The path whose permissions prevent access to a file: the file itself, or the nearest existing folder above it."""
     if os.path.lexists(path) and not os.access(path, os.R_OK | os.W_OK):
         return path
     return next((folder for folder in path.parents if os.path.lexists(folder)), path)
@@ -57,10 +57,11 @@ def _find_denied(path: Path) -> Path:
 
 @contextmanager
 def open_parent(path: Path, root: Path, *, make: bool, links: Links = "below root") -> Iterator[tuple[int, str]]:
-    """A block with the open directory that a path leads to, and the name in it. Links are followed by hand, only under ``root``.
+    """Open the directory of a path's file during a ``with`` block, and yield its descriptor and the file's name in it.
 
-    ``make`` creates missing directories. Raises RefusedPathError for a path that leads outside ``root`` or a link that ``links``
-    does not permit, KeptError for a path that ends in a directory, and OSError.
+    Links are resolved here, and followed only under ``root``. ``make`` creates missing directories. Raises RefusedPathError if the
+    path leads outside ``root`` or contains a link that ``links`` does not permit, KeptError if the path ends in a directory, and
+    OSError.
     """
     real = os.path.realpath(root)
     if make:
@@ -96,14 +97,14 @@ def open_parent(path: Path, root: Path, *, make: bool, links: Links = "below roo
 
 
 def _make_folder(folder: Path) -> None:
-    """Create a missing folder and its missing parents, all with mode 0700."""
+    """Create a folder and its missing parents, all with mode 0700."""
     if not folder.exists():
         _make_folder(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def _refuse_link(place: str, link: str, allowed: tuple[Path, ...], *, last: bool, path: Path) -> None:
-    """Raise RefusedPathError for a link out of its folder, except into an allowed one, or to a file with another suffix."""
+    """Raise RefusedPathError if a link leads out of its folder (except into an allowed one), or to a file with another suffix."""
     folder, name = os.path.split(place)
     target = Path(os.path.realpath(os.path.join(folder, link)))  # noqa: PTH118 - links are texts
     if any(target.is_relative_to(os.path.realpath(item)) for item in allowed):
@@ -114,7 +115,7 @@ def _refuse_link(place: str, link: str, allowed: tuple[Path, ...], *, last: bool
 
 
 def _path_parts(path: Path, root: Path, real: str, asked: Path) -> list[str]:
-    """The components of a path below the root, which may be given as named or as its real path."""
+    """Return the components of a path below the root. The path may begin with the root's name or with its real path."""
     for base in (root, Path(real)):
         if path.is_relative_to(base):
             return list(path.relative_to(base).parts)
@@ -151,7 +152,7 @@ def _enter_folder(opened: ExitStack, name: str, folder: int, *, make: bool, path
     except OSError as error:
         if _read_link(name, folder) is None:
             raise
-        raise _outside_error(path, root) from error  # it became a link meanwhile
+        raise _outside_error(path, root) from error  # the folder became a link during the walk
     with suppress(FileExistsError):
         os.mkdir(name, mode=0o700, dir_fd=folder)
         flush_folder(folder)
@@ -159,13 +160,13 @@ def _enter_folder(opened: ExitStack, name: str, folder: int, *, make: bool, path
 
 
 def refuse_links(path: Path, *, root: Path, links: Links) -> None:
-    """Raise RefusedPathError if a path contains a link that may not be followed; the file itself need not exist."""
+    """Raise RefusedPathError if a path contains a link that may not be followed. The file itself need not exist."""
     with explain_os_errors(path, "cannot look at"), suppress(FileNotFoundError), open_parent(path, root, make=False, links=links):
         pass
 
 
 def find_links(folder: Path) -> Iterator[Path]:
-    """The links in a folder and its subfolders, without following any; empty if the folder is missing."""
+    """Yield the links in a folder and its subfolders without following any. Yields none if the folder is missing."""
     with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_symlink():
@@ -184,16 +185,16 @@ def flush_folder(folder: int) -> None:
 
 
 def find_files(root: Path) -> Iterator[Path]:
-    """The paths of :func:`find_file_names`."""
+    """Yield the results of :func:`find_file_names` as Path objects."""
     return map(Path, find_file_names(root))
 
 
 def find_file_names(root: Path) -> Iterator[str]:
-    """Every path at or below ``root`` that is not a folder, sorted by name within each folder. Opens only folders.
+    """Yield every path at or below ``root`` that is not a folder, sorted by name within each folder. Opens only folders.
 
-    The root may be a link. Links below it are returned but never followed, so that nothing outside is reached and no loop is
-    entered. A folder that cannot be listed is returned itself, as is one of a program's own files (``.git``, ``node_modules``). A
-    missing root gives nothing. :func:`kept.sources.files.identify_file` determines what a path is.
+    The root may be a link. Links below it are yielded but never followed, so that the walk stays inside and cannot loop. A folder
+    that cannot be listed or is in :data:`MACHINERY` is yielded itself and not entered. A missing root yields nothing.
+    :func:`kept.sources.files.identify_file` determines what a path is.
     """
     waiting = [str(root.resolve())]
     while waiting:
@@ -206,6 +207,6 @@ def find_file_names(root: Path) -> Iterator[str]:
         except OSError:
             yield path
             continue
-        # Files of a folder come before its folders; the stack holds the last one first.
+        # The files of a folder come before its subfolders. The stack is in reverse order.
         yield from (place for name, place, is_folder in reversed(entries) if not is_folder or name in MACHINERY)
         waiting += [place for name, place, is_folder in entries if is_folder and name not in MACHINERY]

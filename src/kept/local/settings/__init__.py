@@ -1,4 +1,4 @@
-"""The user's settings: one TOML file, parsed strictly; changes preserve the user's comments."""
+"""The user's settings, which are one TOML file. Unknown settings are errors. Changes preserve the user's comments."""
 
 import re
 import tomllib
@@ -22,15 +22,15 @@ SECTIONED = frozenset({"codex", "gemini"})
 _MEMBERS = {"client_memory": REMEMBERING, "sections": SECTIONED}
 LISTS = frozenset({"use", "feed", "root", "share"})  # settings that are lists of tables
 TABLES = LISTS | {"projects"}  # settings that `kept config` does not change
-_ADAPTERS = Path(__file__).parents[2] / "llm" / "adapters"  # one module each
+_ADAPTERS = Path(__file__).parents[2] / "llm" / "adapters"  # has one module for each adapter
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "llm.adapter": ("none", *sorted(path.stem for path in _ADAPTERS.iterdir() if path.suffix == ".py" and path.stem[0] != "_")),
     "at_session_end": ("queue", "run"),
     "handover": ("remind", "ask", "off"),
     "recall.model": ("multilingual", "small"),
 }
-#: Settings that name programs, servers, variables or paths, or say whose words are trusted. Changing them can make this machine
-#: run, send, read or trust something else, so neither the page nor agents may. A list of tables counts as a whole.
+#: Settings that name programs, servers, variables or paths, or say whose words are trusted. A change of them can make this machine
+#: run, send, read or trust something else, so neither the page nor agents may change them. A list of tables counts as a whole.
 TERMINAL_ONLY = frozenset(
     {
         *("llm.adapter", "llm.command", "llm.base_url", "llm.key_env", "llm.env", "llm.script", "llm.recording"),
@@ -43,7 +43,7 @@ KINDS = {bool: "switch (true or false)", int: "whole number", float: "number", s
 _MOST_TOKENS = 3_000  # clients truncate the output of a hook at 10,000 characters
 _PASSWORD = compile_late(r"^\w+://[^/?@]*:[^/?@]+@|[?&]password=", re.IGNORECASE)
 _SPAN = compile_late(r"([1-9]\d{0,3}) ?([dwmy])")
-_DAYS = {"d": 1, "w": 7, "m": 31, "y": 366}  # the longest length of each unit: in doubt, events are kept longer
+_DAYS = {"d": 1, "w": 7, "m": 31, "y": 366}  # maximum lengths in days, so that no event is deleted too early
 _MOST_BYTES = 1_000_000  # a larger settings file is a mistake
 
 
@@ -95,7 +95,7 @@ class LlmSettings:
 
     @property
     def name(self) -> str:
-        """The display name of the model: its own name, else the command or adapter."""
+        """The display name of the model: its name, or else the command, or else the adapter."""
         return self.model or self.command or self.adapter
 
 
@@ -155,7 +155,9 @@ class ArchiveSettings:
 
     @property
     def project_days(self) -> Mapping[str, int | None]:
-        """The number of days that the events of each exception are kept, by project (None: forever). Raises ConfigError."""
+        """Map the projects with an exception to the number of days that their events are kept (None: forever). Raises
+        ConfigError.
+        """
         return {name.strip(): count_days(span) for name, _, span in (item.rpartition("=") for item in self.projects)}
 
 
@@ -219,9 +221,9 @@ _SECTIONS = (LlmSettings, RecallSettings, JournalSettings, StoreSettings, SyncSe
 
 
 def load_settings(path: Path) -> Settings:
-    """Load the settings file; the defaults if there is none.
+    """Load the settings file. Returns the defaults if there is none.
 
-    Raises ConfigError, with file and reason, if it is unreadable, not TOML, or contains anything unknown; nothing is ignored.
+    Raises ConfigError with file and reason if it is unreadable, not TOML, or contains an unknown setting or an invalid value.
     """
     try:
         raw = path.read_bytes()
@@ -251,7 +253,7 @@ def parse_settings(raw: bytes, where: str) -> Settings:
 
 
 def unknown_setting_error(name: str, known: Iterable[str], where: str = "") -> ConfigError:
-    """The error for an unknown setting, with similar names as a hint."""
+    """Create the error for an unknown setting, with similar names as a hint."""
     from difflib import get_close_matches  # noqa: PLC0415 - hooks read the settings and do without
 
     names = {item.rpartition(".")[2]: item for item in known} | {item: item for item in known}
@@ -273,7 +275,7 @@ def _check_all(settings: Settings, where: str) -> Settings:
 
 
 def _parse_table(usual: Any, body: Mapping[str, Any], where: str, prefix: str = "") -> Any:
-    """The defaults of a table, overridden by the given values, which must be of the same kinds. Raises ConfigError."""
+    """Return a table's defaults overridden by the given values, which must have the same types. Raises ConfigError."""
     known = {item.name: getattr(usual, item.name) for item in fields(usual)}
     for name in body:
         if name not in known:
@@ -283,7 +285,7 @@ def _parse_table(usual: Any, body: Mapping[str, Any], where: str, prefix: str = 
 
 
 def _parse_value(name: str, usual: object, value: object, where: str) -> Any:
-    """A value, checked to be of the kind of its default; tables, and rows of lists of tables, are parsed recursively."""
+    """Return a value after checking that it has the type of its default. Tables and lists of tables are parsed recursively."""
     match usual, value:
         case _ if name in CHOICES and value not in CHOICES[name]:
             raise ConfigError(f"{name} cannot be {value!r:.80}", where=where, hint=f"one of: {', '.join(CHOICES[name])}")
@@ -306,7 +308,7 @@ def _parse_value(name: str, usual: object, value: object, where: str) -> Any:
 
 
 def _check_llm(settings: LlmSettings, where: str) -> LlmSettings:
-    if settings.model.startswith("-"):  # it is passed to a program, which would take it for an option
+    if settings.model.startswith("-"):  # the name is passed to a program, which would take it for an option
         raise ConfigError(f"llm.model {settings.model!r} is not the name of a model", where=where, hint='model = "haiku"')
     return settings
 
@@ -348,7 +350,7 @@ def _check_archive(settings: ArchiveSettings, where: str) -> ArchiveSettings:
 
 
 def count_days(span: str) -> int | None:
-    """The greatest number of days in a span (``2y``, ``6m``, ``3w``, ``90d``); None if it is empty or ``always``.
+    """Return the maximum number of days in a span (``2y``, ``6m``, ``3w``, ``90d``). None if it is empty or ``always``.
 
     Raises ConfigError.
     """
@@ -383,7 +385,7 @@ _CHECKS: Mapping[type, Callable[[Any, str], Any]] = {
 
 
 def load_zone(name: str) -> ZoneInfo:
-    """The time zone with an IANA name. Raises ConfigError."""
+    """Load the time zone with an IANA name. Raises ConfigError if it is unknown."""
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
@@ -391,7 +393,7 @@ def load_zone(name: str) -> ZoneInfo:
 
 
 def flatten_settings(settings: Settings) -> dict[str, Any]:
-    """The value of every setting, by its name in `kept config`; settings in tables are named like ``llm.model``."""
+    """Map the name of every setting in `kept config` to its value. Settings in tables are named like ``llm.model``."""
     flat: dict[str, Any] = {}
     for entry in fields(settings):
         value = getattr(settings, entry.name)
@@ -403,7 +405,7 @@ def flatten_settings(settings: Settings) -> dict[str, Any]:
 
 
 def configured_names(path: Path) -> frozenset[str]:
-    """The names of the settings that a file sets, even if unknown; empty if it does not exist or cannot be read."""
+    """Return the names of the settings that a file sets, including unknown ones. Empty if the file is missing or unreadable."""
     try:
         body = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
@@ -414,6 +416,6 @@ def configured_names(path: Path) -> frozenset[str]:
 
 @cache
 def load_meanings() -> tuple[tuple[str, str, Mapping[str, tuple[str, str]]], ...]:
-    """The groups of settings: id, title, and the title and meaning of each setting by name."""
+    """Return the groups of settings as (id, title, settings). The last maps each setting's name to its title and meaning."""
     body = load_table(Path(__file__).with_name("meanings.toml"))
     return tuple((item["id"], item["title"], item["settings"]) for item in body["groups"])

@@ -1,6 +1,6 @@
 """The lists of tables in the settings: folders to read, external sources of the journal, and shares with teams.
 
-Reads no file; :func:`is_vault` looks whether some exist.
+Reads no files. :func:`is_vault` checks whether certain files exist.
 """
 
 import os
@@ -34,7 +34,7 @@ class SourceRoot:
 
 
 def expand_home(path: str, user: Path) -> str:
-    """A path or pattern with ``~`` at its beginning replaced by the user's home."""
+    """Replace ``~`` at the beginning of a path or pattern by the user's home."""
     return f"{user}{path[1:]}" if path == "~" or path.startswith("~/") else path
 
 
@@ -48,15 +48,15 @@ def check_root(root: SourceRoot, where: str) -> SourceRoot:
 
 
 def find_root_above(roots: Sequence[SourceRoot], path: Path | str, user: Path) -> SourceRoot | None:
-    """The nearest root that is or contains a path; None if there is none."""
-    if not roots:  # asked twice for every file of a run
+    """Find the nearest root that is or contains a path. None if there is none."""
+    if not roots:  # fast path, because this is called twice for every file of a run
         return None
     above = [root for root in roots if Path(path).is_relative_to(root.resolve(user))]
     return max(above, key=lambda root: len(root.resolve(user).parts), default=None)
 
 
 def is_vault(root: SourceRoot, user: Path) -> bool:
-    """True if a root is a vault of notes, by its format or by files that vaults have in their folder."""
+    """True if a root is a vault of notes, judged by its format or by the files that mark a vault."""
     marks = (os.path.join(root.resolve(user), name) for name in _VAULT_MARKERS)  # noqa: PTH118 - as below
     return root.format == _VAULT or (
         not root.format and any(os.path.exists(mark) for mark in marks)  # noqa: PTH110 - Path raises if the folder is closed to us

@@ -1,4 +1,4 @@
-"""Computes the new text of the settings file for a change, preserving comments and order. Writes nothing."""
+"""Compute the new text of the settings file for a change, preserving comments and order. Writes no file."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from kept.local.settings import KINDS, LISTS, TABLES, Settings, flatten_settings
 
 
 def edit_setting_text(path: Path, name: str, value: str | Sequence[str]) -> str:
-    """The text of the settings file with one setting changed; a list may be comma-separated, an empty value removes the setting.
+    """Return the text of the settings file with one setting changed. An empty value removes it. A list may be comma-separated.
 
     Raises ConfigError for an unknown setting or an invalid value.
     """
@@ -33,7 +33,7 @@ def edit_setting_text(path: Path, name: str, value: str | Sequence[str]) -> str:
 
 
 def edit_item_text(path: Path, table: str, item: Mapping[str, Any] | None, *, number: int | None = None) -> str:
-    """The text of the settings file with an item appended to a list of tables.
+    """Return the text of the settings file with an item appended to a list of tables.
 
     With ``number`` (from 0), that item is replaced instead or, if ``item`` is None, removed. Raises ConfigError if ``table`` is not
     such a list, if it has no item of that number, or if the result is invalid.
@@ -59,7 +59,7 @@ def edit_item_text(path: Path, table: str, item: Mapping[str, Any] | None, *, nu
 
 
 def edit_projects_text(path: Path, changes: Mapping[str, str]) -> str:
-    """The text of the settings file with directories mapped to others in ``[projects]``; an empty value removes a mapping.
+    """Return the text of the settings file with directories mapped to others in ``[projects]``. An empty value removes a mapping.
 
     Raises ConfigError if the result is invalid.
     """
@@ -78,7 +78,7 @@ def edit_projects_text(path: Path, changes: Mapping[str, str]) -> str:
 
 
 def _load_document(path: Path) -> Any:
-    """The settings file as a document that preserves comments. Raises ConfigError."""
+    """Load the settings file as a document that preserves comments. Raises ConfigError."""
     import tomlkit  # noqa: PLC0415 - as in :func:`edit_setting_text`
     import tomlkit.exceptions  # noqa: PLC0415
 
@@ -89,14 +89,14 @@ def _load_document(path: Path) -> Any:
 
 
 def _dump_document(document: Any, path: Path) -> str:
-    """The text of an edited document. Raises ConfigError if it is not valid as settings."""
+    """Return the text of an edited document. Raises ConfigError if it is not valid as settings."""
     text: str = document.as_string()
     parse_settings(text.encode(), str(path))
     return text
 
 
 def _to_toml_value(name: str, usual: object, value: str | Sequence[str]) -> Any:
-    """A value converted to the kind of its default, for TOML. Raises ConfigError."""
+    """Convert a value to the TOML type of its default. Raises ConfigError."""
     if isinstance(usual, tuple):
         items = value.split(",") if isinstance(value, str) else value
         return [item.strip() for item in items if item.strip()]
