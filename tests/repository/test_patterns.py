@@ -226,7 +226,9 @@ def test_a_pattern_finds_what_its_engine_finds(text, source, start, end):
         assert own.sub("x" if isinstance(each, str) else b"x", each) == own.engine.sub("x" if isinstance(each, str) else b"x", each)
 
 
-@given(st.text("aZé我あ한дא5_-]\\ ", max_size=8), st.sampled_from([r"\pL+", r"[\pL-]+", r"[^\]\pL]", r"\[?\pL\b", r"(?i)\\\pL"]))
+@given(
+    st.text("aZé我あ한дאש5_×،؟।]\\ -", max_size=8), st.sampled_from([r"\pL+", r"[\pL-]+", r"[^\]\pL]", r"\[?\pL\b", r"(?i)\\\pL"])
+)
 def test_the_ranges_of_letters_match_the_letters_of_every_script(text, source):
     found, expected = Pattern(source).search(text), re2.search(source, text)
     assert (found and found.span()) == (expected and expected.span())

@@ -10,8 +10,11 @@ from typing import Any, AnyStr, cast
 
 _MADE = frozenset({"engine", "fullmatch", "groupindex", "groups", "match", "programsize", "search", "_anywhere", "_found", "_run"})
 _NOWHERE = (-1, -1)
-_CLASS_OR_ESCAPE = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]|\\(?:pL|.)", re.DOTALL)
-_LETTERS = r"A-Za-z\x{AA}\x{B5}\x{BA}\x{C0}-\x{1FFF}\x{3005}-\x{3007}\x{3021}-\x{9FFF}\x{AC00}-\x{D7FF}\x{F900}-\x{FAFF}"
+_CLASS_OR_ESCAPE = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]?|\\(?:pL|.)", re.DOTALL)
+_LETTERS = (  # without the signs × and ÷, the question mark of Greek, and the punctuation of Arabic and Hindi
+    r"A-Za-z\x{AA}\x{B5}\x{BA}\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{37D}\x{37F}-\x{60B}\x{60D}-\x{61A}\x{620}-\x{963}\x{966}-\x{1FFF}"
+    r"\x{3005}-\x{3007}\x{3021}-\x{9FFF}\x{AC00}-\x{D7FF}\x{F900}-\x{FAFF}"
+)
 LARGE = 2**26
 """Memory for the automaton of a large pattern. RE2's default is an eighth of this and too little from about 20,000 instructions on:
 each search is then many times slower, and RE2 prints an error.
