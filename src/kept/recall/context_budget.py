@@ -7,7 +7,7 @@ from kept.core.text import jaccard_similarity, number_tokens, tokenize
 
 _SAME = 0.75  # Jaccard similarity from which two lines count as the same
 _BY_NAME = {layer.name: layer for layer in LAYERS}
-_WHOLE = 0.9  # share of a line's words that a passage must contain to count as containing the line
+_WHOLE = 0.9  # a passage that contains at least this share of a line's words counts as containing the line
 SHOWN = "shown earlier in this session"  # the reason for leaving out a piece that this session was already shown
 
 
@@ -19,14 +19,14 @@ def fit_to_budget(
     already_shown: Collection[str] = (),
     rest: Iterable[ContextPiece] = (),
 ) -> Context:
-    """The pieces to show, in the order of the layers, each layer best first.
+    """Choose the pieces to show. They are ordered by layer, and within a layer by score.
 
     Args:
         offered: the pieces of each layer, in any order.
         budget: tokens for the whole block, its frame included.
         present: texts that the session already has (lines of memory.md or of kept's section of a file).
         already_shown: keys that were already shown in this session.
-        rest: pieces that fill the remaining budget, in this order, whatever the share of their layer.
+        rest: pieces that fill the remaining budget, in this order. The share of their layer does not limit them.
     """
     seen = [tokenize(item) for item in present]
     left_out: dict[str, int] = {}
@@ -72,7 +72,7 @@ def _omission_reason(
     full: bool,
     taken: int,
 ) -> str:
-    """Why a piece is left out; empty if it is shown."""
+    """The reason why a piece is left out; empty if it is shown."""
     if not piece.text.strip():
         return "nothing to say"
     if piece.near < layer.floor:

@@ -1,8 +1,8 @@
-"""Make vectors for new texts after a run, within a time limit; the next run continues with the rest.
+"""Make vectors for new texts after a run, within a time limit. The next run continues with the rest.
 
-The local model reads about 250 words, so a long text gets a vector for each of its pieces. Vectors can be made again at any time,
-and search by words does not need them: the store maintains its own full-text index. Besides vectors, recall writes two things, both
-to the store file: the queue of units that need a vector, and how often each memory was used.
+The local model reads about 250 words, so a long text gets a vector for each of its pieces. Vectors can be made again at any time.
+Search by words does not need them, because the store has a full-text index. Besides vectors, recall writes two things, both to the
+store file: the queue of units that need a vector, and how often each memory was used.
 """
 
 import json
@@ -28,7 +28,7 @@ _BUSY_MS = 30_000
 
 
 class VectorQueue:
-    """The queue of units whose vector must be made or, if the unit is gone, dropped. Methods raise StoreError."""
+    """The queue of units whose vectors must be made or, if the unit is gone, deleted. Methods raise StoreError."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
@@ -39,7 +39,7 @@ class VectorQueue:
         return {UnitKind(row["kind"]): row["units"] for row in self._execute("waiting").fetchall()}
 
     def pending_units(self) -> tuple[tuple[UnitKind, int], ...]:
-        """The queued units: memories, then summaries, then turns, the latest of each kind first."""
+        """The queued units as pairs (kind, row): memories, then summaries, then turns. Within a kind, the latest is first."""
         return tuple((UnitKind(row["kind"]), row["item"]) for row in self._execute("pending_units").fetchall())
 
     def remove(self, units: Iterable[tuple[UnitKind, int]]) -> None:
@@ -52,7 +52,7 @@ class VectorQueue:
             self._execute(name)
 
     def add_uses(self, times: Mapping[str, int]) -> None:
-        """Add to the use counts of memories (by id); unknown ids are ignored."""
+        """Add to the use counts of memories. ``times`` maps ids to numbers of uses. Unknown ids are ignored."""
         for memory, count in times.items():
             self._execute("used", memory=memory, times=count)
 
@@ -65,7 +65,7 @@ class VectorQueue:
 
 @contextmanager
 def open_queue(path: Path) -> Iterator[VectorQueue]:
-    """The queue of a store file; all changes in the body are one transaction. Raises StoreError."""
+    """Open the queue of a store file. All changes in the body are one transaction. Raises StoreError."""
     try:
         connection = sqlite3.connect(path, isolation_level=None)
     except sqlite3.Error as error:
@@ -84,18 +84,20 @@ def open_queue(path: Path) -> Iterator[VectorQueue]:
             raise StoreError(f"the store cannot be used: {error}", where=str(path), hint="run `kept check`") from error
 
 
-# Errors that making vectors may raise: if memory is short, even the import of numpy fails.
+# Errors that making vectors may raise. If memory is short, even the import of numpy fails.
 UNMADE = (KeptError, OSError, ImportError, MemoryError)
-CHANGE_SECONDS = 2.0  # how long a person's own change may wait for its vectors
+CHANGE_SECONDS = 2.0  # time limit for making vectors after a person's own change
 _AT_ONCE = 32
-_FOR_MEMORIES = 8  # memories get this many times the seconds of the other kinds; turns can wait for the nightly run
-_LONGEST_LOG = 2**20  # bytes of the file of noted uses that are read
+_FOR_MEMORIES = 8  # memories get this many times the seconds of the other kinds, which can wait for the nightly run
+_LONGEST_LOG = 2**20  # at most this many bytes are read of the file in which hooks note uses
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VectorStatus:
-    """The state of search by meaning: its model (empty: none), the number of units with a vector and without one, and the error, if
-    any.
+    """The state of search by meaning.
+
+    ``model`` is empty if there is no model. ``embedded`` and ``waiting`` are the numbers of units with and without a vector.
+    ``problem`` is the error message, if there is an error.
     """
 
     model: str
@@ -105,11 +107,10 @@ class VectorStatus:
 
 
 def update_index(workspace: Workspace, seconds: float, progress: Progress = ignore_progress) -> int:
-    """Count noted uses, drop the vectors of units that changed or are gone, and make missing vectors. Returns how many units got
-    vectors.
+    """Count noted uses, drop outdated vectors, and make missing ones. Returns the number of units that got vectors.
 
-    Each kind of unit gets ``seconds``; memories get eight times as many, because every prompt is compared with them. Raises
-    KeptError if the model cannot be used or the files cannot be written; completed batches are kept.
+    Each kind of unit gets ``seconds``. Memories get eight times as many, because every prompt is compared with them. Raises
+    KeptError if the model cannot be used or the files cannot be written. Completed batches are kept in that case.
     """
     count_uses(workspace)
     model = _load_embedder(workspace)
@@ -120,10 +121,11 @@ def update_index(workspace: Workspace, seconds: float, progress: Progress = igno
 
 
 def create_meaning_scorer(workspace: Workspace) -> Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None] | None:
-    """A function that compares the meanings of pairs of texts; None if there is no model.
+    """Load the model, and return a function that compares the meanings of pairs of texts. None if there is no model.
 
-    It returns a similarity for each pair, on the scale of :mod:`kept.recall.embed.levels`: None for a pair in a language that the
-    model does not know, None instead of the list if the model fails. The model is loaded here, before any transaction waits for it.
+    The function returns a similarity for each pair, on the scale of :mod:`kept.recall.embed.levels`, or None for a pair in a
+    language that the model does not know. It returns None instead of a list if the model fails. The model is loaded here, so that
+    no transaction waits for it.
     """
     model = None
     with suppress(*UNMADE):
@@ -147,7 +149,10 @@ def create_meaning_scorer(workspace: Workspace) -> Callable[[Sequence[tuple[str,
 
 
 def drop_stale_vectors(workspace: Workspace) -> None:
-    """Drop the vectors of units that changed or are gone, so that none is left of a forgotten text. Raises OSError, StoreError."""
+    """Drop the vectors of units that changed or are gone, so that no vector of a forgotten text is left.
+
+    Raises OSError, StoreError.
+    """
     if not workspace.paths.vectors.exists():
         return
     with open_queue(workspace.paths.store) as queue:
@@ -230,7 +235,7 @@ def _group_by_kind(units: Sequence[tuple[UnitKind, int]]) -> dict[UnitKind, list
 
 
 def count_uses(workspace: Workspace) -> None:
-    """Add the uses that hooks noted to the store, if there are any. The file has one memory id per line; bad lines are ignored."""
+    """Add the uses that hooks noted in a file to the store. The file has one memory id per line. Invalid lines are ignored."""
     taken = workspace.paths.used.with_suffix(".taken")
     with suppress(OSError):
         workspace.paths.used.rename(taken)
@@ -243,14 +248,14 @@ def count_uses(workspace: Workspace) -> None:
     taken.unlink(missing_ok=True)
 
 
-LONGEST = 900  # characters of a piece: about 200 tokens of English, fewer than the model reads
-MOST = 4  # pieces of one text: the beginning says most, and the end often contains the question
+LONGEST = 900  # maximum length of a piece in characters: about 200 tokens of English, which is fewer than the model reads
+MOST = 4  # maximum number of pieces of one text; the beginning says most, and the end often contains the question
 
 
 def split_pieces(text: str) -> tuple[str, ...]:
     """Split a text into at most :data:`MOST` pieces, at an empty line, line end, sentence end or space.
 
-    If that is too few, the last piece is the end of the text, and what lies before it is left out.
+    If the text is longer than that, its last piece is the end of the text, and the part before this piece is left out.
     """
     whole = text.strip()
     if len(whole) <= LONGEST:

@@ -1,7 +1,7 @@
 """Find facts near a message, by words and by meaning, and earlier work that has an outcome.
 
-A hook waits for this, so it imports next to nothing. :mod:`kept.recall.relevance` computes how near a fact is, from its words, its
-topic and, if the caller can compare vectors, its meaning; and from that the fact's score. Texts come from the store alone.
+A hook waits for this, so it imports very little. :mod:`kept.recall.relevance` computes how near a fact is, from its words, its
+topic and, if the caller can compare vectors, its meaning. It also computes the fact's score. All texts come from the store.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -41,27 +41,34 @@ from kept.store.reader import RecallMemory, StoreReader
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-CORE_CATEGORIES = ("identity", "person", "preference", "preferences", "constraint")  # in the user's scope, these are always shown
+CORE_CATEGORIES = (
+    "identity",
+    "person",
+    "preference",
+    "preferences",
+    "constraint",
+)  # memories of these categories in the user scope are always shown
 SECONDS = 0.5  # default time limit for reading the store; hooks set a lower one
-_CANDIDATES = 40  # memories that share words with a message
-_TOPICAL = 60  # memories about its topics
-_ASIDE = 3  # a memory with a third of the topic words of the best one mentions the topic in passing
-_NOTES = 12  # notes of earlier work
+_CANDIDATES = 40  # maximum number of memories that share words with a message
+_TOPICAL = 60  # maximum number of memories about the topics of a message
+_ASIDE = 3  # a memory with less than a third of the topic words of the best one only mentions the topic in passing
+_NOTES = 12  # maximum number of notes of earlier work
 _SHARED = 2  # minimum number of names that a note shares with a message
 _LIKE = 0.5  # Jaccard similarity above which two notes report the same outcome
-_WORDS = 60  # words of a message that are weighed
-_ENDS = 2_000  # characters read at each end of a long message
+_WORDS = 60  # maximum number of words of a message that are weighed
+_ENDS = 2_000  # of a long message, only this many characters at each end are read
 
 
 class ContextRequest(NamedTuple):
-    """What the context is assembled for.
+    """The message and the session for which a context is assembled, and what to include.
 
-    ``message`` is what the user said (empty at the start of a session), ``directory`` where the session works, ``session`` its id:
-    the model already has its text. ``marks`` are the fingerprints of failures that the message reports. ``core`` asks for memories
-    that always apply, ``days`` for the work of the last days (if there is a message, only work related to it). ``already_shown``
-    are the keys that this session was shown before. ``client`` decides which files the session has loaded by itself; ``rules`` asks
-    for the project's rules, which such files would contain; ``whole`` asks for all memories of the project. ``others`` includes
-    fixes from other projects.
+    ``message`` is the user's message, and empty at the start of a session. ``directory`` is where the session works. ``session`` is
+    its id, because the model already has what was said in it. ``marks`` are the fingerprints of failures that the message reports.
+    ``already_shown`` has the keys that this session was shown before. ``client`` decides which files the session loads by itself.
+
+    ``core`` asks for memories that always apply. ``days`` asks for the work of the last days and, if there is a message, only for
+    work related to it. ``rules`` asks for the project's rules, for clients that do not load them from a file. ``whole`` asks for
+    all memories of the project, and ``others`` for fixes from other projects.
     """
 
     message: str = ""
@@ -79,9 +86,9 @@ class ContextRequest(NamedTuple):
 
 
 class RecallEnvironment(NamedTuple):
-    """The environment of a lookup: the store file, the user's home, the active profiles, the time zone for dates, and the time
-    limit for reading in seconds.
+    """The environment of a lookup.
 
+    It has the store file, the user's home, the active profiles, the time zone for dates, and the time limit for reading in seconds.
     ``weights`` come from the person's settings of recall.
     """
 
@@ -93,17 +100,17 @@ class RecallEnvironment(NamedTuple):
     weights: RecallWeights = DEFAULT_WEIGHTS
 
 
-# Reads the result of a lookup by meaning: memory id → by how many standard deviations it is nearer to the message than others; also
-# ``relevance.DOUBT``. Empty if no answer comes in time.
+# Reads the result of a lookup by meaning. It maps memory ids to the number of standard deviations by which a memory is nearer to
+# the message than others, and ``relevance.DOUBT`` to the doubt. It is empty if no answer comes in time.
 NearnessReader = Callable[[], Mapping[str, float]]
 # Starts a lookup by meaning among the memories of some scopes.
 NearnessLookup = Callable[[list[str]], NearnessReader]
 
 
 class ContextLookup(NamedTuple):
-    """The parts of one lookup in a store. ``scopes`` are the user's scope and, after it, the project's.
+    """The parts of one lookup in a store. ``scopes`` are the user scope and, after it, the project's scope.
 
-    ``missed`` receives the facts that are not near enough, for a caller that shows them (hooks do not).
+    ``missed`` receives the facts that are not near enough. It is None if the caller does not show them, as in hooks.
     """
 
     reader: StoreReader
@@ -114,7 +121,7 @@ class ContextLookup(NamedTuple):
     missed: list[ContextPiece] | None = None
 
     def is_valid(self, memory: RecallMemory) -> bool:
-        """Whether a memory has content and has not expired."""
+        """True if a memory has content and is not expired."""
         until = parse_store_instant(memory.valid_until)
         return bool(memory.content) and (until is None or until > self.now)
 
@@ -132,9 +139,9 @@ def parse_store_instant(text: str) -> datetime | None:
 class MessageTerms(NamedTuple):
     """The names in a message. A name is a word, an identifier or a path, given as the words under which it is indexed.
 
-    ``said`` are all names, ``names`` the distinctive ones among them. ``worth`` is the weight of each word. ``memories`` maps a
-    word to the rows of the memories that contain it, ``notes`` to those of the project's notes. ``intent`` is the request of a
-    short message.
+    ``said`` has all names, ``names`` the distinctive ones. ``worth`` maps each word to its weight. ``memories`` maps a word to the
+    rows of the memories that contain it. ``notes`` does the same for the project's notes. ``intent`` is the request of a short
+    message.
     """
 
     names: tuple[tuple[str, ...], ...]
@@ -150,7 +157,7 @@ class MessageTerms(NamedTuple):
 
 
 def parse_message_terms(look: ContextLookup) -> MessageTerms:
-    """The names in the message of a lookup, weighed by how rare they are in its store."""
+    """The names in the message of a lookup, with weights for how rare they are in the store."""
     names = extract_names(look.asked.message)
     words = list(dict.fromkeys(word for name in names for word in name))[:_WORDS]
     memories = {word: look.reader.memory_rows_with_word(word) for word in words}
@@ -161,12 +168,12 @@ def parse_message_terms(look: ContextLookup) -> MessageTerms:
 
 
 def find_nearby(look: ContextLookup, message: MessageTerms, read_nearness: NearnessReader) -> dict[str, list[ContextPiece]]:
-    """The facts and the earlier work near the message, by layer."""
+    """The facts and the earlier work near the message, by the name of their layer."""
     return {FACTS: _find_facts(look, message, read_nearness), PAST: _find_past_work(look, message) if message.names else []}
 
 
 def shared_terms(message: MessageTerms, text: str) -> dict[str, float]:
-    """The names that a message and a text share: the stem of each name's heaviest shared word, with its weight."""
+    """The names that a message and a text share. Maps the stem of each name's heaviest shared word to its weight."""
     there = {stem(word) for word in index_words(text).split()}
     shared: dict[str, float] = {}
     for name in message.said:
@@ -178,7 +185,10 @@ def shared_terms(message: MessageTerms, text: str) -> dict[str, float]:
 
 
 def _weigh_words(look: ContextLookup, memories: Mapping[str, list[int]], notes: dict[str, list[int]]) -> dict[str, float]:
-    """The weight of each word: its rarity in the person's texts or in the project's notes, whichever is less. Fills ``notes``."""
+    """The weight of each word: its rarity in the person's texts or in the project's notes, whichever is lower.
+
+    Adds to ``notes`` the rows of the project's notes that contain each telling word.
+    """
     counts = {word: len(rows) + look.reader.count_turns_with_word(word) for word, rows in memories.items()}
     worth = word_weights(counts, look.reader.count_texts())
     of_project = look.scopes[1:]
@@ -189,7 +199,10 @@ def _weigh_words(look: ContextLookup, memories: Mapping[str, list[int]], notes: 
 
 
 def extract_names(text: str) -> tuple[tuple[str, ...], ...]:
-    """The distinct names in a text: words, and identifiers or paths with their parts. Of a long text only both ends are read."""
+    """The distinct names in a text, each as a tuple of index words. A name is a word, or an identifier or path with its parts.
+
+    Of a long text only the beginning and the end are read.
+    """
     whole = text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}"
     known = {word for half in (whole[:_ENDS], whole[_ENDS:]) if half for word in telling_words(half) if is_telling_word(word)}
     found = (tuple(word for word in _split_part(part) if word in known) for part in whole.split())
@@ -199,7 +212,7 @@ def extract_names(text: str) -> tuple[tuple[str, ...], ...]:
 def _split_part(part: str) -> Iterable[str]:
     """The distinct index words of a text without spaces."""
     bare = part.strip(",.;:!?()'\"")
-    plain = bare.isascii() and bare.isalpha() and (bare[1:].islower() or bare.islower())  # the common case, quickly
+    plain = bare.isascii() and bare.isalpha() and (bare[1:].islower() or bare.islower())  # a fast path for the common case
     return (bare.lower(),) if plain else dict.fromkeys(index_words(part).split())
 
 
@@ -208,7 +221,7 @@ def _rank_rows(
 ) -> dict[int, dict[str, float]]:
     """The rows that share at least ``least`` names with the message, each with its shared words and their weights.
 
-    At most ``most`` rows that ``select`` does not drop, those with the greatest shared weight first.
+    Rows are ordered by their total shared weight, the greatest first. ``select`` drops rows. At most ``most`` others are returned.
     """
     found: list[dict[int, str]] = []  # for each name, its heaviest word in each row
     weights: dict[int, float] = {}
@@ -216,7 +229,7 @@ def _rank_rows(
     for name in message.names:
         best: dict[int, str] = {}
         for word in sorted(name, key=lambda each: -message.worth[each]):
-            if stem(word) not in seen:  # else it is another form of a word that is already counted
+            if stem(word) not in seen:  # otherwise it is another form of a word that is already counted
                 seen.add(stem(word))
                 best = dict.fromkeys(rows_of.get(word, ()), word) | best
         found.append(best)
@@ -232,7 +245,7 @@ def _rank_rows(
 
 
 def _sort_by_weight(weights: Mapping[int, float]) -> Iterator[int]:
-    """The rows in descending order of weight; rows of the same weight, of which there are many, in ascending order."""
+    """Yield the rows in descending order of weight. The many rows of the same weight are in ascending order."""
     alike: dict[float, list[int]] = {}
     for row, weight in weights.items():
         alike.setdefault(weight, []).append(row)
@@ -261,15 +274,15 @@ def _find_facts(look: ContextLookup, message: MessageTerms, read_nearness: Nearn
     pieces = []
     for memory in memories:
         if not look.is_valid(memory) or memory.sessions == {look.asked.session}:
-            continue  # the model already has it: it was said in this session
+            continue  # it was said in this session, so the model already has it
         words, needed = _split_shared_words(message, memory, shared.get(memory.row, {}))
         worded = _score_nearness(words, set(index_words(" ".join(memory.artifacts)).split()), memory.content, asked)
         words_of_topic = belonging.get(memory.row, 0)
-        aside = words_of_topic * _ASIDE < most  # it mentions the topic in passing; others are about it
+        aside = words_of_topic * _ASIDE < most  # it mentions the topic in passing, and others are about it
         topic = 0.0 if aside else topic_nearness(words_of_topic, bare=message.intent.bare)
-        # A fix for a failure shares enough words with it, or its topic: "error" and "host" alone occur in many memories.
+        # A fix must share the topic of the failure, or enough words with it, because "error" and "host" occur in many memories.
         compared = bool(meaning) and (not look.asked.marks or bool(topic) or has_enough_in_common([*words.values()], 0))
-        # Words alone may suffice for a memory without a score for its meaning: it may have no vector yet.
+        # Words alone can be enough for a memory without a score for its meaning, because it may have no vector yet.
         alone = bool(look.asked.marks) or memory.id not in meaning
         parts = Likeness(
             worded,
@@ -282,7 +295,7 @@ def _find_facts(look: ContextLookup, message: MessageTerms, read_nearness: Nearn
         )
         close = parts.relevance(words_alone=alone)
         if (close < use.floor and look.missed is None) or is_already_said(look.asked.message, memory.content):
-            continue  # it is of no use, or the message says it
+            continue  # it does not help, or the message says it
         if close < use.floor and look.missed is not None:
             look.missed.append(_missed_piece(look, memory, words, parts))
             continue
@@ -306,13 +319,13 @@ def _find_facts(look: ContextLookup, message: MessageTerms, read_nearness: Nearn
             )
         )
     best = sorted(pieces, key=lambda each: (-each.score, each.key))[: use.most]
-    # A person who reports a failure needs the one thing that helped.
+    # A person who reports a failure needs the one fix that helped, so further results must be very near.
     further = CLEAR if look.asked.marks else min(FURTHER * use.floor, CLEAR)
     return [piece for place, piece in enumerate(best) if not place or piece.near >= (further if place < FEW else CLEAR)]
 
 
 def _fact_reason(parts: Likeness, words: Mapping[str, float], topics: Iterable[Topic], *, whole: bool) -> str:
-    """Why a fact is near; ``whole`` adds the figures, for a person who asked."""
+    """The reason why a fact is near. ``whole`` adds the figures, for a person who asked for the reasons."""
     reasons = (
         _format_shared_words(words) if words else "",
         f"its topic: {', '.join(topic.name for topic in topics)}" if parts.topic else "",
@@ -324,7 +337,7 @@ def _fact_reason(parts: Likeness, words: Mapping[str, float], topics: Iterable[T
 
 
 def _missed_piece(look: ContextLookup, memory: RecallMemory, words: Mapping[str, float], parts: Likeness) -> ContextPiece:
-    """A fact that is not near enough, with the names it shares with the message."""
+    """A piece for a fact that is not near enough. Its reason has the words that it shares with the message, and the figures."""
     because = (f"{_format_shared_words(words)}, which is too little; " if words else "") + _format_likeness(parts)
     return ContextPiece(
         FACTS, memory.id, memory.line, look.local_day(memory.last_seen), parts.relevance(), sum(words.values()), because
@@ -342,7 +355,7 @@ def _format_likeness(parts: Likeness) -> str:
 
 
 def _split_shared_words(message: MessageTerms, memory: RecallMemory, words: dict[str, float]) -> tuple[dict[str, float], float]:
-    """Of the words that a message shares with a memory or its requests, its own; and the nearness of its best request."""
+    """Two results: the shared ``words`` that occur in the memory itself, and the nearness of the best of its requests."""
     if not (words and memory.needed_for):
         return words, 0.0
     own = set(map(stem, index_words(" ".join((memory.content, *memory.artifacts))).split()))
@@ -357,9 +370,9 @@ def _score_nearness(words: Mapping[str, float], about: set[str], text: str, aske
 
 
 def _find_past_work(look: ContextLookup, message: MessageTerms) -> list[ContextPiece]:
-    """Earlier work in this project that shares enough names with the message, at least one of them in its outcome.
+    """Earlier work in this project that shares enough names with the message, of which at least one is in its outcome.
 
-    Left out are work without an outcome, work on the same request as the message, and work with an outcome that is already listed.
+    Work is left out if it has no outcome, if it was on the same request as the message, or if its outcome is already listed.
     """
     shared = _rank_rows(message.notes, message, _SHARED, _NOTES, list)
     asked = message.asked()

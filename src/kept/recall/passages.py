@@ -1,6 +1,6 @@
 """Render a turn of an earlier session as one dated line: the person's text, and the beginning of the assistant's reply.
 
-It is imported only if there is such a turn: separating typed words from pasted ones takes longer than a hook's search.
+It is imported only if there is such a turn, because separating typed words from pasted ones takes longer than a hook's search.
 """
 
 import re
@@ -15,12 +15,12 @@ from kept.recall.nearby import ContextLookup
 from kept.store.reader import RecallTurn
 
 PREFIX = "turn:"  # distinguishes the key of a turn from the ids of memories
-_PASSAGE, _REPLY = 280, 160  # characters
+_PASSAGE, _REPLY = 280, 160  # maximum length in characters of the person's text and of the reply
 _HANDED_OVER = re.compile(r'(?m)^[*_`> \t]*kept: ".*$')  # lines of a reply that repeat what the person said
 
 
 def turn_pieces(look: ContextLookup, near: Mapping[str, float]) -> list[ContextPiece]:
-    """The lines for turns, given as key → nearness. Erased turns, and turns that the person took back, are left out."""
+    """The lines for turns. ``near`` maps their keys to their nearness. Erased turns and withdrawn turns are left out."""
     pieces = []
     for place, (key, close) in enumerate(near.items()):
         turn = look.reader.turn(key)
@@ -40,7 +40,9 @@ def turn_pieces(look: ContextLookup, near: Mapping[str, float]) -> list[ContextP
 
 
 def _typed_passage(turn: RecallTurn, message: str) -> str:
-    """The person's text; of a long one, the part that begins with the sentence that shares most words with the message."""
+    """The person's text. A long text begins with the sentence that shares most words with the message, and is cut after 280
+    characters. Empty if a part of the turn was forgotten.
+    """
     if FORGOTTEN_MARK in turn.text:
         return ""
     typed = one_line(

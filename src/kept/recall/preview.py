@@ -17,7 +17,7 @@ from kept.store.reader import StoreReader
 from kept.workspace import Workspace
 
 CLIENTS = ("claude", "codex", "none")
-_SECONDS = 10.0  # a person waits longer than a prompt
+_SECONDS = 10.0  # time limit for reading the store; higher than in a hook, because a person asked for the preview
 _TOO_FAR = "below the floor"
 _RANKED = 100  # maximum number of search results that may fill the budget
 _MISSED = 12  # maximum number of facts reported as not near enough
@@ -34,13 +34,13 @@ def preview_context(
     others: bool = True,
     fill: bool = False,
 ) -> Context:
-    """The context that a hook would add to a message in a directory or, without a message, to a session that starts there.
+    """The context that a hook would add to a message in a directory. Without a message, it is that of a session that starts there.
 
     Args:
         workspace: the workspace.
         message: the user's message.
         directory: the absolute path in which the session works; empty for none.
-        scope: its scope, if known.
+        scope: the scope of the directory, if known.
         budget: the maximum number of tokens; 0 for the setting ``context_tokens``.
         client: one of ``CLIENTS``; what it loads by itself is left out. ``none`` loads nothing and also gets the project's rules.
         others: whether fixes from other projects are included.
@@ -95,7 +95,10 @@ def _rank_by_search(workspace: Workspace, message: str, scopes: Sequence[str]) -
 
 
 def list_read_memories(workspace: Workspace, directory: str, client: str) -> tuple[list[Memory], list[Memory]]:
-    """The memories in the files that a client in this directory loads: its own, and those of other projects. Raises StoreError."""
+    """The memories in the files that a client in this directory loads: first its own, then those of other projects.
+
+    Raises StoreError.
+    """
     asked = ContextRequest(directory=directory, client=client)
     with StoreReader(str(workspace.paths.store), _SECONDS) as reader:
         keys, _ = find_already_read(reader, asked, str(workspace.paths.user))
@@ -105,7 +108,7 @@ def list_read_memories(workspace: Workspace, directory: str, client: str) -> tup
 
 
 def session_directories(workspace: Workspace) -> tuple[tuple[str, str], ...]:
-    """One directory of each project in which sessions worked, with the project's name, sorted by name. Raises StoreError."""
+    """A directory of each project in which sessions worked, with the project's name. Sorted by name. Raises StoreError."""
     names = workspace.scope_names()
     found: dict[str, str] = {}
     for directory, _ in workspace.store.archive.directories():

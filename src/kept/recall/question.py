@@ -39,7 +39,7 @@ _EMPTY = frozenset(_EMPTY_TEXT.split())
 
 
 def is_telling(text: str) -> bool:
-    """Whether a text contains a word that shows its topic."""
+    """True if a text contains a word that shows its topic."""
     return any(word not in _STOP and word not in _EMPTY for word in query_words(text))
 
 

@@ -1,18 +1,18 @@
 """Rank search results: combine words, meanings and neighbouring turns into one score. docs/log.md says how the weights were chosen.
 
-Scores are relative to the best of the search: The word score is BM25 divided by the best BM25. The meaning score is the cosine
-minus the cosine of unrelated texts, divided by the best such difference. A convex sum of these beat a fusion of ranks on every set
-that was measured.
+Scores are relative to the best of the search. The word score is BM25 divided by the best BM25. The meaning score is the cosine
+minus the cosine of unrelated texts, divided by the best such difference. A weighted mean of the two was better than a fusion of
+ranks on every data set that was measured.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import log
 
 WORDS = 0.5  # weight of words in a score; the rest is the weight of meanings
-REPLY = 0.3  # weight of an assistant's words: it writes a lot, and people search for less of it
-AROUND = 0.2  # share of its score that a turn passes to the turns before and after it: a question leads to its answer
+REPLY = 0.3  # weight of an assistant's words, because it writes a lot and people search for little of it
+AROUND = 0.2  # share of its score that a turn passes to its neighbours, so that a question leads to its answer
 CONVERSATION = 0.2  # weight of the whole conversation beside the turn's own score
-TIME = 0.25  # added to the score of an item from the time that the question names
+TIME = 0.25  # added to the score of an item if its time is named in the question
 _UNRELATED = 0.2  # cosine of unrelated texts
 _LEAST_BEST = 0.3  # lower bound for the best cosine, so that a search without near texts does not inflate the others
 _K1, _B = 1.2, 0.75  # the usual parameters of BM25
@@ -21,9 +21,10 @@ _K1, _B = 1.2, 0.75  # the usual parameters of BM25
 def fuse_scores(
     words: Mapping[int, float], meanings: Mapping[int, float], replies: frozenset[int] = frozenset()
 ) -> dict[int, float]:
-    """The score of each item, in [0, 1], from its BM25 score and its cosine. ``replies`` are the items that an assistant said.
+    """The score of each item, in [0, 1], from its BM25 score (``words``) and its cosine (``meanings``).
 
-    BM25 scores are relative to the best one that is not a reply's, if there is one.
+    ``replies`` are the items that an assistant said. BM25 scores are divided by the best one that is not from a reply, if there is
+    one.
     """
     said = [score for item, score in words.items() if item not in replies]
     most = max(said or words.values(), default=0.0)
@@ -39,7 +40,7 @@ def fuse_scores(
 def add_surroundings(scores: Mapping[int, float], around: Mapping[int, Iterable[int]], replies: frozenset[int]) -> dict[int, float]:
     """Add a share of each turn's score to the turns before and after it, including turns that the search did not find.
 
-    ``around`` maps a turn to its neighbours. A reply passes a share on but gets none: the question that it answers does.
+    ``around`` maps a turn to its neighbours. A reply passes on a share but does not get one.
     """
     raised = dict(scores)
     for item, others in around.items():
@@ -50,11 +51,11 @@ def add_surroundings(scores: Mapping[int, float], around: Mapping[int, Iterable[
 
 
 def conversation_scores(turns_with: Sequence[Mapping[int, tuple[int, int]]], count: int, events: int) -> dict[int, float]:
-    """How well each conversation as a whole matches a question, relative to the best one.
+    """How well each conversation as a whole matches a question, in [0, 1], relative to the best one.
 
-    ``turns_with`` contains a mapping for each word of the question: conversation → (number of its turns with the word, its length
-    in events). ``count`` and ``events`` are the totals of all conversations. The score is BM25 (Robertson and Zaragoza 2009), where
-    each turn with a word counts as one occurrence.
+    ``turns_with`` has a mapping for each word of the question, from a conversation to the number of its turns with the word and its
+    length in events. ``count`` is the number of all conversations and ``events`` the number of their events. The score is BM25
+    (Robertson and Zaragoza 2009). Each turn with a word counts as one occurrence.
     """
     usual = max(1.0, events / max(1, count))
     scores: dict[int, float] = {}

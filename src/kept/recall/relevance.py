@@ -115,7 +115,7 @@ def fact_score(
 
 
 def is_telling_word(word: str) -> bool:
-    """Whether a word (of :func:`kept.core.text.index_words`) can show the topic of a text.
+    """True if a word (of :func:`kept.core.text.index_words`) can show the topic of a text.
 
     Numbers, parts of hexadecimal ids, words of one or two letters, and words that only phrase a rule or a wish ("always") cannot.
     """
@@ -147,7 +147,7 @@ def word_weight(count: int, texts: int, least: int = _CROWD) -> float:
 
 
 def has_enough_in_common(shared: Sequence[float], named: int) -> bool:
-    """Whether shared words with these weights suffice for a text to be near; ``named`` of them are names that it is about."""
+    """True if shared words with these weights suffice for a text to be near; ``named`` of them are names that it is about."""
     telling = [item for item in shared if item >= TELLING]
     common = sum(telling) + _NAME * (named > 0)
     return common >= _ENOUGH if len(telling) > 1 else max(telling, default=0.0) >= _SINGULAR
@@ -240,7 +240,7 @@ def topic_nearness(belonging: int, *, bare: bool) -> float:
 
 
 def is_related_work(shared: Sequence[float]) -> bool:
-    """Whether earlier work shares enough with a message: several words that are rare in the project, with enough total weight.
+    """True if earlier work shares enough with a message: several words that are rare in the project, with enough total weight.
 
     Two words that name an area (a page, a layout) do not suffice: most work in that area shares them.
     """
@@ -249,12 +249,12 @@ def is_related_work(shared: Sequence[float]) -> bool:
 
 
 def is_related_recent_work(shared: Sequence[float]) -> bool:
-    """Whether work of the last days is related to a message: it shares a word that is rare in the project, and enough weight."""
+    """True if work of the last days is related to a message: it shares a word that is rare in the project, and enough weight."""
     return any(item >= _RARE for item in shared) and sum(shared) >= _LATE
 
 
 def is_already_said(message: str, text: str) -> bool:
-    """Whether a message already says a text: it contains nearly all of its words."""
+    """True if a message already says a text: it contains nearly all of its words."""
     words = tokenize(text)
     return len(words & _tokenize_message(message)) >= _TOLD * max(1, len(words))
 
@@ -263,7 +263,7 @@ _tokenize_message = lru_cache(maxsize=1)(tokenize)  # one message is compared wi
 
 
 def is_similar_request(message: str, request: str) -> bool:
-    """Whether an earlier request is about other numbers than the message, or repeats it; then its outcome does not help.
+    """True if an earlier request is about other numbers than the message, or repeats it; then its outcome does not help.
 
     "Implement task 4.9 of the plan" says nothing about task 4.10, and "continue with the plan" nothing about the next time someone
     says it.

@@ -1,7 +1,7 @@
-"""Search memories, summaries and turns for answers to a question, best first, each with reasons. Read-only.
+"""Search memories, summaries and turns for answers to a question. Results are ordered best first and have reasons. Read-only.
 
-A hook searches before every prompt, so this module imports little: the workspace for its type alone
-(a :class:`QueryContext` takes its place), and numpy and the model only if there are vectors to compare.
+A hook searches before every prompt, so this module imports little. A :class:`QueryContext` can stand in for the workspace. Numpy
+and the model are imported only if there are vectors to compare.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,16 +31,17 @@ if TYPE_CHECKING:
 
 
 EVERYWHERE = (UnitKind.MEMORY, UnitKind.SUMMARY, UnitKind.TURN)
-_POOL = 300  # candidates from the lookup by words, and as many from that by meaning
-_MANY = 100_000  # in an archive with more events than this, only the rarest words of a question are searched:
-_MATCHED = 40_000  # as many as together match at most this number of turns
+_POOL = 300  # maximum number of candidates from the lookup by words, and also from the lookup by meaning
+# In an archive with more than _MANY events, only the rarest words of a question are searched, which match at most _MATCHED turns.
+_MANY = 100_000
+_MATCHED = 40_000
 _OFTEN = 2_000  # a word in more turns than this does not distinguish conversations
 _CONSIDERED = 60  # maximum number of memories returned for a message
-_SURROUNDED = 100  # number of best turns whose neighbours are considered
-LONGEST = 2_000  # only this many characters at the end of a question are embedded, because the question follows pasted text
+_SURROUNDED = 100  # the neighbours of this many of the best turns are considered
+LONGEST = 2_000  # only this many characters at the end of a question are embedded, because pasted text comes before the question
 _BESIDE = 500  # approximate size of the sample of memories from which the usual cosine with a message is computed
-TELLING = 0.3  # minimum cosine at which meaning is given as a reason
-_TOLD = 5  # maximum number of words named in a reason
+TELLING = 0.3  # meaning is given as a reason from this cosine on
+_TOLD = 5  # maximum number of words in a reason
 _BY_MEANING, _BESIDE_IT = "its meaning", "what was said beside it"
 
 
@@ -61,7 +62,7 @@ class QuerySettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QueryContext:
-    """The parts of a workspace that a search needs, for processes that open none."""
+    """The parts of a workspace that a search needs, for processes that do not open a workspace."""
 
     paths: QueryPaths
     settings: QuerySettings
@@ -75,10 +76,10 @@ class QueryContext:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Filters:
-    """Restrictions of a search; an empty field restricts nothing.
+    """Restrictions of a search. An empty field restricts nothing.
 
-    ``scopes`` are scopes of memories (``"user"``, ``"project:<key>"``); a turn has the scope of the project in which it was said.
-    ``project`` is part of a project's name. ``since`` (inclusive) and ``until`` (exclusive) bound the time of the results.
+    ``scopes`` are scopes of memories (``"user"``, ``"project:<key>"``). A turn has the scope of the project in which it was said.
+    ``project`` is part of a project's name. The time of the results is limited by ``since`` (inclusive) and ``until`` (exclusive).
     ``statuses`` apply to memories only.
     """
 
@@ -95,12 +96,13 @@ NO_FILTERS = Filters()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hit:
-    """A search result. ``id`` is a memory's id or, for turns and summaries, the key of the turn or of the first event that a
-    summary covers.
+    """A search result.
 
-    ``score`` orders the hits of one search (higher is better) and cannot be compared with other searches. ``own`` is the part of it
-    from the hit's own words and meaning, ``words`` its BM25 score relative to the best of the search, ``similarity`` the cosine of
-    the meanings, None if it was not computed. ``reasons`` explain the hit in words. ``project`` is the display name of the scope.
+    ``id`` is the id of a memory, the key of a turn, or the key of the first event that a summary covers. ``score`` orders the hits
+    of one search, higher is better. It cannot be compared with scores of other searches. ``own`` is the part of the score that
+    comes from the hit's own words and meaning. ``words`` is its BM25 score relative to the best of the search. ``similarity`` is
+    the cosine of the meanings, or None if it was not computed. ``reasons`` explain the hit in words. ``project`` is the display
+    name of the scope.
     """
 
     kind: UnitKind
@@ -123,7 +125,7 @@ class Hit:
 
     @property
     def is_far(self) -> bool:
-        """Whether it was found only by meaning or beside another turn, with a cosine below the value that readers found useful."""
+        """True if the hit was found only by meaning or as a neighbour of another turn, and its cosine is too low to be useful."""
         return all(reason.startswith((_BY_MEANING, _BESIDE_IT)) for reason in self.reasons) and (self.similarity or 0.0) < NEAR
 
 
@@ -137,11 +139,11 @@ def search(
     meaning: bool = True,
     of_each: bool = False,
 ) -> tuple[Hit, ...]:
-    """The hits for a question, best first. Any text is a valid question: it has no operators.
+    """The hits for a question, best first. Any text is a valid question, because there are no search operators.
 
-    ``limit`` bounds the number of hits or, with ``of_each``, the number of hits of each kind. Without ``meaning`` only words are
-    compared, which is cheapest in a new process. Raises StoreError if there is no store, and KeptError if the configured embedding
-    server does not answer.
+    ``limit`` is the maximum number of hits or, with ``of_each``, of hits of each kind. Without ``meaning`` only words are compared,
+    which is cheapest in a new process. Raises StoreError if there is no store, and KeptError if the configured embedding server
+    does not answer.
     """
     with open_index(workspace.paths.store) as index:
         look = _IndexSearch(workspace, index, query, filters, meaning=meaning)
@@ -150,11 +152,12 @@ def search(
 
 
 def find_near_memories(workspace: "Workspace | QueryContext", message: str, scopes: Sequence[str]) -> dict[str, float]:
-    """The active memories of these scopes that a message may need by meaning: id → standard deviations above others, best first.
+    """The active memories of these scopes that are near a message in meaning, best first.
 
-    A memory gets extra deviations if messages of this kind need such memories, and if its language differs from the message's,
-    since they cannot share words. The key :data:`DOUBT` says how unlikely it is that the message asks for anything remembered.
-    Empty if meanings cannot be compared: a hook ranks by words itself. Raises what :func:`search` raises.
+    Maps ids to the number of standard deviations by which a memory is nearer than others. A memory gets extra deviations if
+    messages of this kind need such memories. It also gets some if its language differs from the message's, because the two cannot
+    share words. The value of the key :data:`DOUBT` says how unlikely it is that the message asks for anything remembered. Empty if
+    meanings cannot be compared. Raises the errors of :func:`search`.
     """
     if not scopes:
         return {}
@@ -176,7 +179,7 @@ def find_near_memories(workspace: "Workspace | QueryContext", message: str, scop
 
 
 class _IndexSearch:
-    """One search in an index: the words, meaning, time and limits of a question, and the lookups with them."""
+    """One search in an index. It has the words, the meaning, the time and the limits of a question, and does the lookups."""
 
     def __init__(self, workspace: "Workspace | QueryContext", index: Index, query: str, filters: Filters, *, meaning: bool) -> None:
         self._index = index
@@ -205,7 +208,9 @@ class _IndexSearch:
         scores = self._add_conversation_scores(self._add_surroundings(own, replies)) if kind is UnitKind.TURN else own
         if inside:
             timely = {item: score + TIME * (item in inside) for item, score in scores.items()}
-            scores = self._rank_by_time(kind, span, scores) or timely  # if only a time is asked for, nothing else is a hit
+            scores = (
+                self._rank_by_time(kind, span, scores) or timely
+            )  # a question that only names a time has hits of that time only
         best = sorted(scores, key=lambda item: (-scores[item], item))[:most]
         units = self._index.load_units(kind, best)
         hits = []
@@ -221,14 +226,17 @@ class _IndexSearch:
         return hits
 
     def find_by_words(self, kind: UnitKind, most: int = _POOL) -> tuple[tuple[int, float, bool], ...]:
-        """The units that contain any of the words, scored higher if they contain a phrase or a compound of them."""
+        """The rows of units with any of the words, as tuples (row, BM25 score, is a reply).
+
+        Units with a phrase or a compound of the words have a higher score.
+        """
         ranked = _MATCHED if kind is UnitKind.TURN and self._index.count_conversations()[1] > _MANY else None
         counts = self._index.count_matches(kind, (*self._words, *self._phrases), _MATCHED)
         words = select_search_terms(self._words, self._phrases, counts, ranked)
         return self._index.search_words(kind, words, self._limits, most)
 
     def find_by_meaning(self, kind: UnitKind, most: int, also: Iterable[int] = ()) -> "dict[int, NearUnit]":
-        """The units near in meaning, and the cosines of the units in ``also``, which words found."""
+        """The units near in meaning, and those in ``also``, which were found by words. Maps rows to units."""
         if self._asked is None:
             return {}
         among = None if self._open and kind is not UnitKind.MEMORY else self._index.items_within(kind, self._limits)
@@ -237,8 +245,11 @@ class _IndexSearch:
         return found | self._asked.of(kind, [item for item in also if item not in found])
 
     def find_needed(self) -> "tuple[Spread, float, dict[int, tuple[NearUnit, float]]]":
-        """The spread of the question's cosines with the memories within the limits; the doubt that it asks for anything remembered;
-        and the memories nearest to it or to the memories that such questions need, each with the added deviations.
+        """Three results about the memories within the limits, for a question.
+
+        The spread of the question's cosines with them, the doubt that the question asks for anything remembered, and the nearest
+        memories. These are near the question, near what such questions need, or have a request near it. Each has its added
+        deviations.
         """
         asked, among = self._asked, sorted(self._index.items_within(UnitKind.MEMORY, self._limits))
         if asked is None:
@@ -298,7 +309,7 @@ class _IndexSearch:
         return {item: add_conversation_score(score, worth.get(threads.get(item, 0), 0.0)) for item, score in scores.items()}
 
     def _time_limits(self) -> SearchLimits | None:
-        """The limits narrowed to the time that the question names; None if it names none."""
+        """The limits narrowed to the time that the question names. None if the question does not name a time."""
         if self._when is None:
             return None
         since = max(filter(None, (self._limits.since, format_optional_instant(self._when.since))), default=None)
@@ -306,7 +317,10 @@ class _IndexSearch:
         return replace(self._limits, since=since, until=until)
 
     def _rank_by_time(self, kind: UnitKind, span: SearchLimits | None, scores: Mapping[int, float]) -> dict[int, float]:
-        """Scores of the units of the time that the question names, the latest first; empty if it asks for anything else."""
+        """Scores that order the units of the time which the question names, the latest first.
+
+        Empty if the question asks for anything besides a time.
+        """
         if span is None or self._when is None or is_telling(self._when.rest):
             return {}
         latest = self._index.latest_items(kind, span, _POOL)
@@ -331,7 +345,7 @@ class _IndexSearch:
         return tuple(filter(None, reasons)) or ("its words" if unit.needed_for == "[]" else "a request that needs it",)
 
     def _to_limits(self, filters: Filters, now: str) -> tuple[SearchLimits, bool]:
-        """Convert filters to limits of the index; the flag is True if they exclude no turn."""
+        """Convert filters to limits of the index. The second result is True if they do not exclude any turn."""
         scopes = set(filters.scopes) or None
         if filters.project:
             part = filters.project.casefold()
@@ -360,7 +374,7 @@ class _IndexSearch:
 
 
 def _current_near(unit: SearchUnit, near: "NearUnit | None") -> "NearUnit | None":
-    """The nearness of a unit; None if its vector was made from an earlier text of the unit."""
+    """The nearness of a unit. None if its vector was made from an earlier text of the unit."""
     return near if near is not None and near.mark == text_hash(unit.text) else None
 
 
@@ -375,11 +389,11 @@ class _MeaningQuery(NamedTuple):
     def find_nearest(
         self, kind: UnitKind, most: int, among: Iterable[int] | None = None, *, need: bool = False
     ) -> "dict[int, NearUnit]":
-        """As :meth:`Vectors.find_nearest`, on the common scale."""
+        """Like :meth:`Vectors.find_nearest`, with cosines on the common scale."""
         return self._to_common_scale(self.vectors.find_nearest(kind, self.question, most, among, need=need))
 
     def of(self, kind: UnitKind, items: Iterable[int], *, need: bool = False) -> "dict[int, NearUnit]":
-        """As :meth:`Vectors.of`, on the common scale."""
+        """Like :meth:`Vectors.of`, with cosines on the common scale."""
         return self._to_common_scale(self.vectors.of(kind, items, self.question, need=need))
 
     def _to_common_scale(self, near: "Mapping[int, NearUnit]") -> "dict[int, NearUnit]":
@@ -387,7 +401,7 @@ class _MeaningQuery(NamedTuple):
 
 
 def _embed_query(workspace: "Workspace | QueryContext", query: str) -> _MeaningQuery | None:
-    """Embed a question; None if there are no vectors, no model, no text, or the model does not know the question's language."""
+    """Embed a question. Returns None without vectors, model or text, and if the model does not know the question's language."""
     if not workspace.paths.vectors.exists() or not query.strip():
         return None
     recall = workspace.settings.recall
@@ -404,16 +418,16 @@ def _embed_query(workspace: "Workspace | QueryContext", query: str) -> _MeaningQ
     return _MeaningQuery(model.name, vectors, question, level)
 
 
-_TURNS = 200  # number of turns from which sessions are ranked
-_SECOND = 0.5  # weight of a session's second-best turn beside its best
+_TURNS = 200  # number of best turns from which sessions are ranked
+_SECOND = 0.5  # weight of a session's second-best turn, if that of its best turn is 1
 
 
 def search_sessions(
     workspace: "Workspace | QueryContext", query: str, *, limit: int = 10, filters: Filters = NO_FILTERS
 ) -> tuple[Hit, ...]:
-    """The sessions that answer a question, best first, each as its best turn with the session's score.
+    """The sessions that answer a question, best first. Each is given as its best turn, with the score of the session.
 
-    Raises what :func:`search` raises.
+    Raises the errors of :func:`search`.
     """
     turns: dict[str, list[Hit]] = {}
     for hit in search(workspace, query, where=(UnitKind.TURN,), limit=_TURNS, filters=filters):

@@ -1,6 +1,6 @@
-"""Correct the spelling of a query: words that occur nowhere are replaced by similar words that do. Read-only.
+"""Correct the spelling of a query: replace words that are in no stored text by similar words that are. Read-only.
 
-Also cuts an excerpt of a long text around the words of a query.
+This module also cuts excerpts of long texts around the words of a query.
 """
 
 import re
@@ -13,19 +13,20 @@ from kept.recall.index import Index, UnitKind, open_index
 from kept.recall.question import telling_words
 from kept.workspace import Workspace
 
-_SHORTEST = 4  # minimum length of a word to correct: a shorter one is similar to too many words
-_LONGEST = 24  # maximum length: a longer one is a token or a path, and each of its letters adds about fifty variants
-_PREFIX = 3  # minimum length at which the last word may be completed as one that is still being typed
+_SHORTEST = 4  # minimum length of a word to correct, because a shorter one is similar to too many words
+_LONGEST = 24  # maximum length of a word to correct, because each letter adds about fifty variants
+_PREFIX = 3  # the last word of a query may be unfinished; it is completed if it has at least this many letters
 _MOST_WORDS = 8  # maximum number of words that are checked
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _LOOKED_IN = (UnitKind.MEMORY, UnitKind.TURN)  # the kinds in which a replacement must occur
 
 
 def correct_spelling(workspace: Workspace, query: str) -> str:
-    """Replace each word of a query that occurs nowhere and is not a common word by the most frequent word one mistake away.
+    """Replace the misspelled words of a query, each by the most frequent word that differs from it by one mistake.
 
-    A mistake is an extra, missing or wrong letter, or two swapped ones. The last word may also be completed to a word that begins
-    with it. Returns the query itself if there is nothing to correct. Raises StoreError.
+    A word is misspelled if it is in no stored text and is not a common word. A mistake is an extra, missing or wrong letter, or two
+    swapped letters. The last word may also be completed. Returns the query itself if there is nothing to correct. Raises
+    StoreError.
     """
     words = [word for word in telling_words(query)[:_MOST_WORDS] if not word.isdecimal()]
     with open_index(workspace.paths.store) as index:
@@ -61,7 +62,7 @@ def _count_words(index: Index, words: Sequence[str]) -> dict[str, int]:
 
 
 def _is_common(word: str) -> bool:
-    """Whether a word is a common or a number word, or in the vocabulary of the local model, and so not misspelled."""
+    """True if a word is a common word, a number word, or in the vocabulary of the local model. Such a word is not corrected."""
     return word in common_words() or word in number_words() or word in known_words()
 
 

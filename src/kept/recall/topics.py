@@ -1,7 +1,7 @@
 """Detect the topics that a short prompt asks for ("create a PR", "run the tests"), and find the memories about them.
 
-The words of each topic are in ``profiles/topics.json``, in all languages together. Whether a memory belongs to a topic is derived
-from its text and not stored. A hook waits for this, so it imports next to nothing.
+The words of each topic are in ``profiles/topics.json``, in all languages together. The topics of a memory are not stored, but
+derived from its text. A hook waits for this, so it imports very little.
 """
 
 import os
@@ -14,9 +14,9 @@ from kept.recall.question import telling_words
 
 LONGEST = 240  # maximum length of a short prompt in characters
 _FILE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "profiles", "topics.json")  # noqa: PTH118, PTH120
-_REST = 2  # maximum number of other words in a prompt that is taken to ask for a topic alone
+_REST = 2  # a prompt with more other words than this asks for more than a topic
 _BESIDE = 1  # the same for a clause of a longer prompt
-_MARKS, _MARKS_SPACELESS = ".,;:!?", "\n、。，！？；："  # they end a clause: before a space; anywhere
+_MARKS, _MARKS_SPACELESS = ".,;:!?", "\n、。，！？；："  # the first end a clause only before a space, the others anywhere
 _JOINING = frozenset({"and", "then", "und", "dann", "danach", "et", "puis", "y", "luego", "e", "depois"})
 _JOINING_SPACELESS = ("然后", "并且", "再")
 _OPENINGS = frozenset([*_MARKS, *_MARKS_SPACELESS, *(word[0] for word in (*_JOINING, *_JOINING_SPACELESS))])
@@ -24,11 +24,10 @@ _REST_SPACELESS = 3  # the same in characters, for scripts without spaces
 
 
 class Topic(NamedTuple):
-    """A topic: its name, the phrases of prompts that ``ask`` for it, the phrases of memories ``about`` it, and ``more`` related
-    phrases.
+    """A topic. The words of a phrase are joined by ``+``.
 
-    A memory belongs to the topic if it has a phrase of ``about``; phrases of ``more`` only add to its count. The words of a phrase
-    are joined by ``+``.
+    ``ask`` has the phrases of prompts that ask for the topic. ``about`` has the phrases of which a memory on the topic contains at
+    least one. ``more`` has related phrases, which only add to a memory's count.
     """
 
     name: str
@@ -38,8 +37,9 @@ class Topic(NamedTuple):
 
 
 class Intent(NamedTuple):
-    """The request of a prompt: its topics, whether it asks for ``recent`` work, and the number of its other content words (0 if the
-    topics come from single clauses).
+    """The request of a prompt. ``recent`` is True if it asks for recent work.
+
+    ``rest`` is the number of its content words that belong to no topic. It is 0 if the topics come from single clauses.
     """
 
     topics: tuple[Topic, ...] = ()
@@ -48,7 +48,7 @@ class Intent(NamedTuple):
 
     @property
     def bare(self) -> bool:
-        """Whether it asks for a topic and almost nothing else."""
+        """True if it asks for a topic and almost nothing else."""
         return bool(self.topics) and self.rest <= _REST
 
 
@@ -56,7 +56,10 @@ NO_INTENT = Intent()
 
 
 class _Phrases(NamedTuple):
-    """Phrases by the way they are compared: single words, sets of words, and parts of a text in a script without spaces."""
+    """Phrases, grouped by how they are compared with a text.
+
+    They are single words, sets of words, and strings to search for in a script without spaces.
+    """
 
     words: frozenset[str]
     sets: tuple[frozenset[str], ...]
@@ -70,21 +73,23 @@ class _TextWords(NamedTuple):
     text: str
 
     def has_phrase(self, phrase: str) -> bool:
-        """Whether the text contains all words of a phrase."""
+        """True if the text contains all words of a phrase."""
         if not phrase.isascii() and is_cjk(phrase[0]):
             return phrase in self.text
         return all(word in self.spaced for word in phrase.split("+"))
 
     def has_any(self, phrases: _Phrases) -> bool:
-        """Whether the text contains any of some phrases."""
+        """True if the text contains at least one of the phrases."""
         if not phrases.words.isdisjoint(self.spaced) or any(words <= self.spaced for words in phrases.sets):
             return True
         return not self.text.isascii() and any(phrase in self.text for phrase in phrases.spaceless)
 
 
 def detect_intent(message: str) -> Intent:
-    """The topics that a message asks for. If it also asks for other things, only its clauses that ask for a topic and nothing else
-    count ("…, and commit it"), if there are any.
+    """The topics that a message asks for.
+
+    If it also asks for other things, only the clauses that ask for nothing but a topic count ("…, and commit it"). If there are no
+    such clauses, the whole message counts.
     """
     intent = NO_INTENT if len(message) > LONGEST else _detect_in_clause(message)
     if intent.bare or intent.recent:
@@ -95,7 +100,7 @@ def detect_intent(message: str) -> Intent:
 
 
 def _split_clauses(text: str) -> list[str]:
-    """The parts of a text between punctuation that ends a clause and words that join clauses."""
+    """Split a text at punctuation that ends a clause, and at words that join clauses."""
     clauses, start = [], 0
     for place, char in enumerate(text):
         length = _separator_length(text, place) if place >= start and char in _OPENINGS else 0
@@ -106,7 +111,7 @@ def _split_clauses(text: str) -> list[str]:
 
 
 def _separator_length(text: str, place: int) -> int:
-    """The length of the separator of clauses that begins at a place of a text; 0 if none does."""
+    """The length of the clause separator that begins at ``place``; 0 if there is none."""
     char, following = text[place], text[place + 1 : place + 2]
     if char in _MARKS_SPACELESS:
         return 1
@@ -126,7 +131,7 @@ def _is_word_character(char: str) -> bool:
 
 
 def _detect_in_clause(message: str) -> Intent:
-    """The topics that a short message, or one clause, asks for."""
+    """The request of a short message or of one clause."""
     words, (topics, recent, filler, spaceless) = _split_text(message), _load_topics()
     asking, of_recent = _index_phrases()
     named = tuple(topic for topic, phrases in zip(topics, asking, strict=True) if words.has_any(phrases))
@@ -146,7 +151,7 @@ def _detect_in_clause(message: str) -> Intent:
 
 
 def count_topic_phrases(text: str, topics: Iterable[Topic]) -> int:
-    """The number of phrases of a topic in a memory's text, for the topic with the most; 0 if it belongs to none of them."""
+    """The number of phrases of a topic in a memory's text, for the topic with the most. 0 if it does not belong to any of them."""
     words = _split_text(text)
     best = 0
     for topic in topics:
@@ -157,7 +162,7 @@ def count_topic_phrases(text: str, topics: Iterable[Topic]) -> int:
 
 
 def topic_phrases(topics: Iterable[Topic]) -> tuple[str, ...]:
-    """The phrases that find memories about the topics, in the form in which the index stores words."""
+    """The phrases by which memories about the topics are looked up, in the form in which the index stores words."""
     return tuple(dict.fromkeys(index_words(item.replace("+", " ")) for topic in topics for item in topic.about))
 
 
@@ -178,7 +183,7 @@ def _load_topics() -> tuple[tuple[Topic, ...], tuple[str, ...], frozenset[str], 
 
 @cache
 def _index_phrases() -> tuple[tuple[_Phrases, ...], _Phrases]:
-    """The phrases of prompts that ask for each topic, and those for recent work."""
+    """Two results: for each topic, the phrases of prompts that ask for it, and the phrases that ask for recent work."""
     topics, recent, *_ = _load_topics()
     return tuple(_sort_phrases(topic.ask) for topic in topics), _sort_phrases(recent)
 

@@ -1,13 +1,14 @@
-"""The protocol of the embedding server, and the client with which hooks ask it. The server is a running process that answers over a
-private socket, because a hook has no time to compute embeddings.
+"""The protocol of the embedding server, and the client with which hooks ask it.
+
+The server is a running process that answers over a private socket, because a hook has no time to compute embeddings.
 
 A question that names a session asks for turns of other sessions in one scope. A question without a session asks for memories.
 
-Both processes belong to the same user, and neither trusts the other: each checks the user of its peer, a message is one line of
-JSON of limited length, and everything has a deadline. An answer contains only ids and numbers.
+Both processes belong to the same user, but neither trusts the other. Each checks the user of its peer. A message is one line of
+JSON of limited length. Every read and write has a deadline. An answer contains only ids and numbers.
 
-A hook waits for this module, so it imports next to nothing: ``_socket`` instead of ``socket``, which takes longer to import than
-the server takes to answer.
+A hook waits for this module, so it imports very little. It uses ``_socket``, because ``socket`` takes longer to import than the
+server takes to answer.
 """
 
 import json
@@ -21,20 +22,20 @@ from collections.abc import Callable, Mapping
 from kept.recall.nearby import NearnessLookup, NearnessReader
 
 NAME = "warm.sock"
-MOST = 32_768  # bytes of a message
-_GREATEST = 100  # maximum number in an answer
+MOST = 32_768  # maximum length of a message in bytes
+_GREATEST = 100  # maximum value of a number in an answer
 _PATH = 100  # maximum length in bytes of a socket path that every system accepts
 _PEERS = 12  # bytes of a peer's credentials on Linux: process, user, group
 
 
 def socket_path(state: str) -> str:
-    """The path of the socket in the state folder; empty if it would be too long for a socket."""
+    """The path of the socket in the state folder. Empty if the path would be too long for a socket."""
     path = f"{state}/{NAME}"
     return path if len(os.fsencode(path)) <= _PATH else ""
 
 
 def send_question(path: str, question: Mapping[str, object], until: float) -> Socket | None:
-    """Send a question and return the connection; None if no server of this user accepts it.
+    """Send a question and return the connection. Returns None if no server of this user accepts it.
 
     ``until`` is a time of the monotonic clock.
     """
@@ -55,7 +56,7 @@ def send_question(path: str, question: Mapping[str, object], until: float) -> So
 
 
 def read_answer(connection: Socket | None, until: float) -> dict[str, float]:
-    """Read the answer: numbers by id. Empty if it is late, too long or invalid, or if there is no connection."""
+    """Read the answer, which maps ids to numbers. Empty if it is late, too long or invalid, or if there is no connection."""
     if connection is None:
         return {}
     try:
@@ -95,7 +96,7 @@ def peer_user(connection: Socket) -> int | None:
     return None
 
 
-_LONGEST = 600  # only this many characters at the end of a message are sent: 2,000 take ten times as long as a short question
+_LONGEST = 600  # only the end of a message is sent, because 2,000 characters take ten times as long as a short question
 
 
 def ask_for_memories(state: str, message: str, seconds: float) -> NearnessLookup:

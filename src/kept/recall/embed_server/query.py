@@ -1,7 +1,7 @@
 """Find memories and turns near a message in meaning, with the model in this process. Read-only.
 
-Search ranks the turns; this module decides which are near enough to be shown unasked. The results are ids and numbers; whoever
-shows the texts reads them from the store. A hook may run this in its own process, so it does not import the workspace.
+Search ranks the turns, and this module decides which of them are near enough to be shown unasked. The results are ids and numbers.
+Callers read the texts from the store. A hook may run this in its own process, so it does not import the workspace.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,14 +32,14 @@ def make_query_context(state: Path | str, recall: RecallSettings, env: Mapping[s
 
 
 def parse_recall_settings(table: Mapping[str, object]) -> RecallSettings:
-    """The settings in an unchecked table; unknown names are ignored."""
+    """The settings in a table that may have any content. Unknown names are ignored."""
     known = {field.name for field in fields(RecallSettings)}
-    # A value of the wrong type raises where it is used.
+    # Types are not checked here. A value of the wrong type raises an error where it is used.
     return RecallSettings(**{name: value for name, value in table.items() if name in known})  # type: ignore[arg-type]
 
 
 def memories_in_process(place: "Workspace | QueryContext", message: str) -> NearnessLookup:
-    """A lookup of near memories in this process, which computes when its result is read; it finds nothing if that fails."""
+    """A lookup of near memories in this process. It computes when its result is read, and finds nothing if that fails."""
 
     def start(scopes: list[str]) -> NearnessReader:
         def compare_in_process() -> Mapping[str, float]:
@@ -54,7 +54,7 @@ def memories_in_process(place: "Workspace | QueryContext", message: str) -> Near
 
 
 def turns_in_process(place: "Workspace | QueryContext", message: str, session: str = "") -> TurnLookup:
-    """A lookup of turns of other sessions in this process; it finds nothing if that fails."""
+    """A lookup of turns of other sessions in this process. It finds nothing if the search fails."""
 
     def look_up(scope: str) -> Mapping[str, float]:
         try:
@@ -66,21 +66,24 @@ def turns_in_process(place: "Workspace | QueryContext", message: str, session: s
 
 
 def find_near_turns(place: "Workspace | QueryContext", message: str, scope: str, session: str) -> dict[str, float]:
-    """The turns near enough to show unasked, key → nearness, best first. Raises what :func:`kept.recall.search.search` raises."""
+    """The turns near enough to be shown unasked, best first, as a mapping from key to nearness.
+
+    Raises the errors of :func:`kept.recall.search.search`.
+    """
     return {turn.key: turn.near for turn in rank_past_turns(place, message, scope, session=session, most=_SAID) if turn.near}
 
 
 _POOL = 80
 _SHARED_WORDS = 2  # minimum number of telling words shared with the message if the cosine is below _NEAR
-_ALONE = 0.65  # a cosine that suffices by itself
-_NEAR = 0.5  # a cosine that suffices for a turn that stands out
-_BESIDE = 0.3  # a cosine that suffices for a turn that stands out and shares words with the message
+_ALONE = 0.65  # minimum cosine of any turn
+_NEAR = 0.5  # minimum cosine of a turn that stands out
+_BESIDE = 0.3  # minimum cosine of a turn that stands out and shares telling words with the message
 _STANDS_OUT = 0.88  # the best turn stands out if the second has at most this share of its score
-_TWO_STAND_OUT = 0.7  # else the best two stand out if the third has at most this share of the second's score
+_TWO_STAND_OUT = 0.7  # otherwise the best two stand out if the third has at most this share of the second's score
 
 
 class PastTurn(NamedTuple):
-    """A turn that the person typed. ``near`` is how near it is to the message; 0 if that is not enough to show it unasked."""
+    """A turn that the person typed. ``near`` is its nearness to the message, or 0 if that is too little to show it unasked."""
 
     key: str
     text: str
@@ -93,7 +96,7 @@ class PastTurn(NamedTuple):
 def rank_past_turns(
     place: "Workspace | QueryContext", message: str, scope: str, *, meaning: bool = True, session: str = "", most: int = 2
 ) -> tuple[PastTurn, ...]:
-    """The turns of a project's other sessions that a message may refer to, best first. Raises what :func:`search` raises."""
+    """The turns of a project's other sessions that a message may refer to, best first. Raises the errors of :func:`search`."""
     if not is_telling(message):
         return ()
     hits = search(place, message, where=(UnitKind.TURN,), limit=_POOL, filters=Filters(scopes=(scope,)), meaning=meaning)
@@ -105,7 +108,7 @@ def rank_past_turns(
 
 
 def _turn_of_hit(hit: Hit, *, stands_out: bool) -> PastTurn:
-    """A hit as a turn. If others resemble the message as much, it is near only if its cosine suffices alone."""
+    """A hit as a turn. If it does not stand out among the hits, only a high cosine makes it near."""
     similarity = hit.similarity or 0.0
     shared = next((reason.count(",") + 1 for reason in hit.reasons if reason.startswith("its words: ")), 0)
     close = similarity >= _NEAR or (shared >= _SHARED_WORDS and similarity >= _BESIDE)

@@ -1,6 +1,6 @@
 """The embedding server: a daemon thread of a long-lived process. Hooks ask it which memories and turns are near a message.
 
-If several processes run it, one answers and the others wait for its lock; when it ends, the next one takes over.
+If several processes run it, one answers and the others wait for its lock. When that process ends, another one takes over.
 """
 
 import fcntl
@@ -22,15 +22,15 @@ from kept.recall.search import find_near_memories
 
 Answer = Callable[[str, tuple[str, ...], str | None], Mapping[str, float]]  # takes message, scopes and session: see the client
 _SECONDS = 0.5  # time limit for reading a question, answering it and sending the answer
-_QUEUE = 8  # connections that may wait
-_SCOPES = 50  # of a question that count
+_QUEUE = 8  # maximum number of connections that wait
+_SCOPES = 50  # only this many scopes of a question are used
 
 
 @contextmanager
 def run_server(state: str, prepare: Callable[[], Answer]) -> Iterator[None]:
     """Answer the hooks of a state folder while the body runs. ``prepare`` runs in the thread once this process holds the lock.
 
-    If the folder does not exist, the socket cannot be bound or ``prepare`` fails, no hook is answered; the body runs all the same.
+    No hook is answered if the folder does not exist, the socket cannot be bound, or ``prepare`` fails. The body runs in any case.
     """
     path = socket_path(state)
     done = threading.Event()
@@ -74,9 +74,9 @@ def _open_private(path: str, flags: int) -> int:
 
 
 def _answer_request(listener: socket, answer: Answer) -> None:
-    """Answer the next question; one that is invalid, slow or from another user gets no answer."""
+    """Answer the next question. A question that is invalid, slow or from another user gets no answer."""
     connection, _ = listener.accept()
-    with closing(connection), suppress(Exception):  # one question must not end the thread that answers the next
+    with closing(connection), suppress(Exception):  # an error in one question must not end the thread
         until = time.monotonic() + _SECONDS
         if peer_user(connection) != os.geteuid():
             return
@@ -105,7 +105,7 @@ def _prepare_answer(home: Paths, env: Mapping[str, str]) -> Answer:
     if home.vectors.exists():
         model = create_embedder(recall.embeddings, recall.embeddings_model, env, local=recall.model, stays=True)
     if model is not None:
-        model.embed(["kept"])  # the first question must not wait for it
+        model.embed(["kept"])  # load the weights now, so that the first question does not wait for them
 
     def answer_hook(message: str, scopes: tuple[str, ...], session: str | None) -> Mapping[str, float]:
         place = make_query_context(home.state, settings.load_settings(config).recall, env)
