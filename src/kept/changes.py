@@ -1,4 +1,4 @@
-"""Apply a person's change: merge hand edits before it, write outputs and update the index after it."""
+"""Apply a person's change. Before it, hand edits are merged. After it, outputs are written and the index is updated."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext, suppress
@@ -21,9 +21,9 @@ T = TypeVar("T")
 
 
 def archive_before_edits(workspace: Workspace, *, locks: bool = True) -> None:
-    """Archive new transcripts if one of kept's files was edited: they show which edits an agent made.
+    """Archive new transcripts if one of kept's files was edited, because they show which edits an agent made.
 
-    Without ``locks`` the caller holds the run lock. Raises BusyError while a run is under way (the run archives them itself), and
+    Without ``locks`` the caller holds the run lock. Raises BusyError if a run is active (it archives the transcripts itself), and
     StoreError.
     """
     if any(state is FileState.EDITED for _, state, _ in file_states(workspace)):
@@ -34,7 +34,7 @@ def archive_before_edits(workspace: Workspace, *, locks: bool = True) -> None:
 
 
 def erase_opted_out_traces(workspace: Workspace, reading: ReadingReport) -> None:
-    """Erase the model replies about sessions that a reading found to be opted out, and compact the store. Raises StoreError."""
+    """Erase the model replies about sessions that ``reading`` found to be opted out, and compact the store. Raises StoreError."""
     if reading.erased:
         with closing(ReplyCache(workspace.paths.replies)) as replies:
             replies.erase_replies(reading.opted_out, lambda _: False)
@@ -50,14 +50,15 @@ def apply_person_change(
     with_index: bool = True,
     locks: bool = True,
 ) -> tuple[T, WriteReport]:
-    """Apply a person's change after merging hand edits and before writing the outputs, so that neither undoes the other.
+    """Merge hand edits, apply a person's change, and write the outputs. In this order neither undoes the other.
 
     Without ``with_files`` the next run merges and writes the files. Without ``with_index`` the caller updates the vector index.
-    If a file was edited, transcripts are archived first; without ``locks`` the caller holds the run lock. ``accepted`` maps files
-    to the hash of contents that count as an edit even if they look like damage.
+    If a file was edited, transcripts are archived first. Without ``locks`` the caller holds the run lock. ``accepted`` maps files
+    to the hash of a content that counts as an edit even if it looks like damage.
 
-    Returns the result of the change and a report of the written files. If another process keeps the outputs locked, the change
-    stands, the report lists a problem and the next run writes the files. Raises StoreError, and whatever the change raises.
+    Returns the result of the change and a report of the written files. If another process keeps the outputs locked, the change is
+    still stored. The report then lists a problem, and the next run writes the files. Raises StoreError, and any error of
+    ``change``.
     """
     written = WriteReport(accepted=dict(accepted))
     number = RunNumber(workspace.store.log, workspace.clock, "absorb")
@@ -81,7 +82,9 @@ def apply_person_change(
 
 
 def update_index_after_change(workspace: Workspace) -> None:
-    """Update the vector index. If that fails, memories are found by their words until the next run, which reports the error."""
+    """Update the vector index. If that fails, new memories are found only by their words until the next run, which
+    reports the error.
+    """
     with suppress(*UNMADE):
         update_index(workspace, CHANGE_SECONDS)
 

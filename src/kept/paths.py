@@ -11,10 +11,10 @@ from kept.local.queue import is_state_outside_home, state_folder
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Paths:
-    """The paths of one home: ``root`` is the home that contains all outputs, ``user`` the user's real home with the transcripts.
+    """The paths of one home. ``root`` is the home with all outputs, ``user`` the user's real home with the transcripts.
 
-    ``variables`` are the environment variables that move the folders of coding agents, with their values. ``settings_folder`` is
-    set if the settings of another home are used.
+    ``variables`` are the environment variables that override the folders of coding agents, with their values. ``settings_folder``
+    is set if the settings of another home apply.
     """
 
     root: Path
@@ -23,26 +23,28 @@ class Paths:
     settings_folder: Path | None = None
 
     def of(self, client: Client) -> Path:
-        """The folder of a coding agent. A variable may move it outside of this home only if this is the user's own home."""
+        """The folder of a coding agent. A variable may set it to a folder outside of this home only if this is the user's
+        own home.
+        """
         return client.resolve_folder(self.root, dict(self.variables), outside=self.root == self.user)
 
     def boundary(self, path: Path) -> Path:
-        """The folder that writing a path must not leave: the home, or an agent's folder that the environment puts elsewhere."""
+        """The folder that a write to ``path`` must not leave: the home, or an agent's folder that a variable puts elsewhere."""
         folders = (self.of(client) for client in AGENTS)
         return next(
             (folder for folder in folders if not folder.is_relative_to(self.root) and path.is_relative_to(folder)), self.root
         )
 
     def output_path(self, path: str) -> Path:
-        """The path of an output that is given relative to the home, or to an agent's folder that the environment puts elsewhere."""
+        """The absolute path of an output, given relative to the home or to an agent's folder that a variable puts elsewhere."""
         parts = Path(path).parts
         client = next((client for client in AGENTS if parts[:1] == (client.folder,)), None)
         return self.of(client).joinpath(*parts[1:]) if client else self.root / path
 
     def place_now(self, name: str | Path) -> Path:
-        """The present path of a file whose path was recorded before its home was moved here; the recorded path if there is no file.
+        """Return the present path of a file whose path was recorded in another home, for example before the home was moved.
 
-        Below this home, the longest end of the recorded path is tried first.
+        The ends of the recorded path are tried below this home, the longest first. If none exists, returns the recorded path.
         """
         path = Path(name)
         if path.is_relative_to(self.root) or path.is_relative_to(self.user):
@@ -52,7 +54,7 @@ class Paths:
 
     @property
     def state(self) -> Path:
-        """The folder of the state of ``kept``: the store and all that belongs to it."""
+        """The state folder: the store and the files that belong to it."""
         return Path(state_folder(str(self.root)))
 
     @property
@@ -67,12 +69,12 @@ class Paths:
 
     @property
     def replies(self) -> Path:
-        """The file with what language models replied."""
+        """The file with the stored replies of language models."""
         return self.state / "replies.db"
 
     @property
     def vectors(self) -> Path:
-        """The file of vectors, derived from the store."""
+        """The file with the embedding vectors, which are derived from the store."""
         return self.state / "vectors.bin"
 
     @property
@@ -82,12 +84,12 @@ class Paths:
 
     @property
     def used(self) -> Path:
-        """The file in which hooks record the memories that they used, until the next run counts them."""
+        """The file in which hooks record the memories that they showed, until the next run counts them."""
         return self.state / "used.log"
 
     @property
     def agents(self) -> Path:
-        """The folder with one transcript for each session that an agent observes through :class:`kept.Memory`."""
+        """The folder with one transcript for each session that a program observes through :class:`kept.Memory`."""
         return self.state / "agents"
 
     @property
@@ -102,33 +104,35 @@ class Paths:
 
     @property
     def lock(self) -> Path:
-        """The file whose lock means that a run is under way."""
+        """The file whose lock means that a run is active."""
         return self.state / "run.lock"
 
 
 def sample_home(home: Paths) -> Paths:
-    """The home in which the bundled sample is run; it is also the ``HOME`` of that run."""
+    """The home in which the bundled sample is run. It is also the ``HOME`` of that run."""
     root = home.state / "sample-home"
     return Paths(root=root, user=root)
 
 
 def sample_env(sample: Paths, env: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a run of the bundled sample: no folder of the user's, but the embeddings that ``env`` chooses."""
+    """The environment of a run of the bundled sample. It names no folder of the user, but has the embeddings that ``env``
+    chooses.
+    """
     return {"HOME": str(sample.root)} | {name: value for name, value in env.items() if name.startswith("KEPT_EMBEDDINGS")}
 
 
 def refuse_state_elsewhere(home: Paths) -> None:
-    """Raise RefusedPathError if a link leads the state folder out of the home: memories would be written there."""
+    """Raise RefusedPathError if a link leads from the state folder out of the home, because memories would be written there."""
     if is_state_outside_home(str(home.root)):
         hint = "replace the link by that folder, or choose another home with --home"
         raise RefusedPathError(f"kept's own folder is a link to a place outside {home.root}", where=str(home.state), hint=hint)
 
 
 def find_paths(option: str | None, env: Mapping[str, str]) -> Paths:
-    """The home from ``--home``, else ``KEPT_HOME``, else the user's own.
+    """Return the paths of the home that ``--home`` names, or else ``KEPT_HOME``, or else of the user's own home.
 
-    Raises ConfigError if there is none or it is not a plain directory path, RefusedPathError if a link leads the state folder
-    outside.
+    Raises ConfigError if there is none or it is not a plain directory path, RefusedPathError if a link leads from the state folder
+    out of the home.
     """
     user = env.get("HOME") or env.get("USERPROFILE") or ""
     chosen = option or env.get("KEPT_HOME") or user

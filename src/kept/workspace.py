@@ -1,6 +1,6 @@
-"""The workspace: the paths, settings, profiles, store and clock of one home, which every use case needs.
+"""The workspace: the paths, settings, profiles, store and clock of one home. Every use case gets it as an argument.
 
-Every path that kept writes lies below that home, so a trial run with ``--home`` touches nothing else.
+kept writes only below that home, so a trial run with ``--home`` changes nothing else.
 """
 
 import json
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 VAULT, VAULT_MARKER = "vault", ".memory-loop.json"
 JOURNAL = "journal"  # the profile that extracts memories from kept's own journal entries
 
-_NAMES = "projects elsewhere"  # key of the store's note that maps project scopes to their names on other machines
-_CLONES = 3  # follow at most this many clones of clones to find a project's origin
+_NAMES = "projects elsewhere"  # key of the store's note with the names of project scopes on other machines
+_CLONES = 3  # a chain of clones is followed for at most this many steps to a project's origin
 
 Clock = Callable[[], datetime]
 
@@ -65,9 +65,9 @@ Clock = Callable[[], datetime]
 class Workspace:
     """The context of a use case: paths, settings, profiles, store and clock of one home.
 
-    ``zone`` decides which day an instant belongs to. ``profiles`` are the active ones, the default first. ``writing`` are the
-    profiles whose memories the files show: the active ones, and any other that has lines in a memory file already. ``llm`` is the
-    client of the configured language model; None if none is configured.
+    ``zone`` decides which day an instant belongs to. ``profiles`` are the active profiles, the default first. ``writing`` are the
+    profiles whose memories the files show: the active ones, and others that already have lines in a memory file. ``llm`` is the
+    client of the configured language model, or None if none is configured.
     """
 
     paths: Paths
@@ -104,7 +104,7 @@ class Workspace:
         return choose_profile(uses, self.profiles, source, place, usual=usual)
 
     def profile_of(self, memory: Memory) -> Profile | None:
-        """The profile of a memory; None if that profile is not active."""
+        """The profile of a memory. None if that profile is not active."""
         return next((item for item in self.profiles if item.id == memory.profile), None)
 
     def extraction_prompt(self, profile: Profile) -> Prompt:
@@ -112,13 +112,13 @@ class Workspace:
         return load_prompt(profile, root=self.paths.root, config=self.paths.config, default_profile=self.settings.profile)
 
     def category(self, memory: Memory) -> Category | None:
-        """The category of a memory; None if its profile is not active or no longer has that category."""
+        """The category of a memory. None if its profile is not active or no longer has that category."""
         profile = self.profile_of(memory)
         return profile.category(memory.category) if profile else None
 
     @property
     def linked_folders(self) -> tuple[Path, ...]:
-        """The folders that a symbolic link at an output's path may point into."""
+        """The folders into which a symbolic link at an output's path may lead."""
         return tuple(self.paths.root / expand_home(folder, self.paths.root) for folder in self.settings.linked_folders)
 
     def refuse_links(self, output: Path) -> None:
@@ -126,9 +126,9 @@ class Workspace:
         refuse_links(output, root=self.paths.boundary(output), links=self.linked_folders)
 
     def write_output(self, path: Path, data: bytes | None, expect: files.FileStamp) -> None:
-        """Write ``data`` to an output, or delete the output if ``data`` is None, unless it changed since it was read.
+        """Write ``data`` to an output, or delete the output if ``data`` is None. ``expect`` is its stamp when it was read.
 
-        Raises ChangedError, RefusedPathError.
+        Raises ChangedError if the file has changed since, RefusedPathError for a link that may not be followed.
         """
         root, links = self.paths.boundary(path), self.linked_folders
         if data is None:
@@ -137,9 +137,9 @@ class Workspace:
             files.write_if_unchanged(path, data, expect=expect, root=root, links=links)
 
     def kind(self, name: str) -> tuple[Profile, Category]:
-        """The profile and category a person names, as ``preference`` or ``coding.preference``; the default profile is tried first.
+        """Find the profile and category that a person names as ``preference`` or ``coding.preference``.
 
-        Raises UsageError if no active profile has the category.
+        The default profile is tried first. Raises UsageError if no active profile has the category.
         """
         wanted, category = parse_kind(name)
         for profile in self.profiles:
@@ -154,14 +154,15 @@ class Workspace:
         )
 
     def scope(self, directory: str, path: str = "") -> str:
-        """The scope of sessions in a directory; if that is unknown, of the folder that holds the transcript at ``path``."""
+        """The scope of sessions in a directory. If the directory is unknown, the folder of the transcript at ``path`` counts."""
         place = project_directory(directory, path)
         return project_scope(self.project_identity(place)) if place else USER_SCOPE
 
     def project_identity(self, place: str) -> str:
-        """The identity of the project that a directory (or a transcript's folder) belongs to; all its directories share it.
+        """The identity of a directory's project. All directories of a project have the same identity.
 
-        A person's correction wins, then what was recorded when the directory was first seen, then what is detected now.
+        A person's correction takes precedence, then the identity that was recorded when the directory was first seen, then the one
+        that is detected now.
         """
         other = correct_directory(place, self.settings.projects)
         if other is not None and self.settings.projects.get(other) == other:
@@ -170,7 +171,9 @@ class Workspace:
         return known.identity if known else self.detect_identity(other or place)
 
     def detect_identity(self, place: str) -> str:
-        """The identity a directory has now: its repository's origin, else the repository's root, else the directory itself."""
+        """Detect the present identity of a directory: its repository's origin, or the repository's root, or the directory
+        itself.
+        """
         checkout = self.find_checkout(place)
         for _ in range(_CLONES):
             original = self.find_checkout(checkout.local) if checkout and checkout.local else None
@@ -182,13 +185,13 @@ class Workspace:
         return REMOTE + checkout.remote if checkout.remote else FOLDER + str(checkout.root)
 
     def find_checkout(self, place: str) -> Checkout | None:
-        """The repository that contains a directory. A repository at or above the user's home folder does not count."""
+        """Find the repository that contains a directory. A repository at or above the user's home folder does not count."""
         above = (self.paths.user, *self.paths.user.parents)
         checkouts = map(find_checkout, (place, project_root(place)))
         return next((checkout for checkout in checkouts if checkout is not None and checkout.root not in above), None)
 
     def scope_names(self) -> dict[str, str]:
-        """The display name of each project scope; equal names get enough of their parent path to tell them apart."""
+        """The display name of each project scope. Equal names are extended by parent folders until they differ."""
         known = self.store.archive.projects()
         identities = [project.identity for project in known]
         moved = [self.project_identity(project.directory) for project in known] if self.settings.projects else []
@@ -197,7 +200,7 @@ class Workspace:
         return self._names_elsewhere() | here
 
     def record_project_names(self, names: Mapping[str, str]) -> None:
-        """Store the names, by scope, of projects on the person's other machines; this machine may not know those projects."""
+        """Store the names of projects on the person's other machines by scope, because this machine may not know these projects."""
         known = self._names_elsewhere()
         if names.items() - known.items():
             self.store.save_note(_NAMES, to_canonical_json({**known, **names}))
@@ -210,13 +213,13 @@ class Workspace:
         return self.scope_names().get(scope) or project_label(scope.removeprefix(PROJECT))
 
     def find_scope(self, name: str) -> str:
-        """The scope of a project that a person names by its display name, its scope or its folder. Raises UsageError."""
+        """Find the scope of a project by its display name, its scope or its folder. Raises UsageError if there is none."""
         names = self.scope_names()
         scopes = [scope for scope, title in names.items() if title in (name, project_label(name)) or name == scope]
         folder = str(Path(name).expanduser().absolute())
         scopes = scopes or [scope for scope in (self.scope(folder),) if scope in names]
         if len(scopes) != 1:
-            from difflib import get_close_matches  # noqa: PLC0415 - hooks open a workspace and do without
+            from difflib import get_close_matches  # noqa: PLC0415 - hooks open a workspace and do not need it
 
             near = get_close_matches(name, sorted(names.values()), cutoff=0.5)
             raise UsageError(
@@ -226,9 +229,9 @@ class Workspace:
         return scopes[0]
 
     def day(self, text: str, *, last: bool = False) -> date:
-        """The day a person names: YYYY-MM-DD, ``yesterday``, ``monday``, ``3 days ago``.
+        """Parse a day that a person writes: YYYY-MM-DD, ``yesterday``, ``monday``, ``3 days ago``.
 
-        For a range (``last week``) the first day, or with ``last`` the last. Raises UsageError.
+        For a range (``last week``) returns the first day, or with ``last`` the last day. Raises UsageError.
         """
         from kept.core.dates.when import parse_day_range  # noqa: PLC0415 - reads the words of ten languages, for those who type a date
 
@@ -238,12 +241,12 @@ class Workspace:
         return days[last]
 
     def day_bounds(self, day: date) -> tuple[datetime, datetime]:
-        """The first instants of a local day and of the next, in UTC; 23 to 25 hours apart when daylight saving changes."""
+        """The first instants of a local day and of the next day, in UTC. A day has 23 to 25 hours when daylight saving changes."""
         start = datetime.combine(day, time(), self.zone)
         return start.astimezone(UTC), datetime.combine(day + timedelta(days=1), time(), self.zone).astimezone(UTC)
 
     def parse_moment(self, text: str) -> datetime:
-        """The instant a person names: a full timestamp, or a day, which means the end of that day. Raises UsageError."""
+        """Parse an instant that a person writes: a full timestamp, or a day, which means the end of that day. Raises UsageError."""
         instant = parse_instant(text)
         return instant if instant is not None else self.day_bounds(self.day(text, last=True))[1]
 
@@ -252,12 +255,12 @@ Opener = Callable[[Path], AbstractContextManager[Workspace]]  # opens the worksp
 
 
 def project_directory(directory: str, path: str) -> str:
-    """The directory that identifies a project: the working directory, else a folder derived from the transcript's path."""
+    """The directory that identifies a project: the working directory or, if empty, a folder derived from the transcript's path."""
     return directory if directory.strip() else fallback_project_folder(path) if path else ""
 
 
 def utc_now() -> datetime:
-    """The wall clock, in UTC."""
+    """The present time in UTC."""
     return datetime.now(UTC)
 
 
@@ -273,10 +276,10 @@ def open_workspace(
     dry: bool = False,
     also: Sequence[str] = (),
 ) -> Iterator[Workspace]:
-    """Open the workspace of a home; close the store and the model client at the end.
+    """Open the workspace of a home during a ``with`` block, and close the store and the model client at its end.
 
-    ``new_store`` allows an empty store to replace a lost one of which backups or outputs remain. ``dry`` creates no store if there
-    is none. ``also`` names profiles to activate in addition to the settings; the journal profile is active if kept wrote an entry.
+    ``new_store`` allows an empty store even if backups or outputs show that a store was lost. ``dry`` creates no store if there is
+    none. ``also`` names profiles to activate in addition to the settings. The journal profile is active if kept wrote an entry.
 
     Raises ConfigError if settings, profile or zone are invalid, RefusedPathError if kept's own folder contains a link, StoreError
     if the store cannot be opened.
@@ -325,10 +328,10 @@ def open_workspace(
 def create_client(
     home: Paths, settings: Settings, store: "SqliteStore", *, env: Mapping[str, str], clock: Clock, zone: ZoneInfo
 ) -> "LlmClient | None":
-    """The client of the configured language model; None if the settings name none."""
+    """Create the client of the configured language model. None if the settings name none."""
     if settings.llm.adapter == "none":
         return None
-    from kept.llm.models import create_llm_client  # noqa: PLC0415 - it takes long to load, and many a workspace asks no model
+    from kept.llm.models import create_llm_client  # noqa: PLC0415 - slow to load, and many commands ask no model
 
     return create_llm_client(
         settings.llm,
@@ -343,10 +346,12 @@ def create_client(
 def _profiles_in_files(
     home: Paths, store: "SqliteStore", made: Sequence[Profile], named: Collection[str], default: str
 ) -> tuple[Profile, ...]:
-    """The active profiles, and others with lines in a memory file: a profile given for one call must not remove those lines."""
+    """The active profiles, and others with lines in a memory file, because a profile given for one call must not remove
+    these lines.
+    """
     try:
         lines = [line for path in _memory_files(home, made) for output in store.output_states(path) for line in output.lines]
-    except DamagedError:  # reported by the code that reads the file
+    except DamagedError:  # the code that reads the file for its own purpose reports this
         lines = []
     wrote = dict.fromkeys(parse_kind(line.key.rpartition(":")[2])[0] for line in lines if line.key.startswith("ids:"))
     others = []
@@ -365,7 +370,7 @@ def _memory_files(home: Paths, made: Sequence[Profile]) -> tuple[str, ...]:
 def refuse_lost_store(home: Paths, memory_files: Collection[str] = ()) -> None:
     """Raise StoreError if the store is missing while backups of it, or files made from it, exist.
 
-    With an empty store in its place, every memory would seem lost, and forgotten words would be extracted again.
+    If an empty store replaced it, every memory would seem lost, and forgotten words would be extracted again.
     """
     if home.store.exists():
         return
@@ -382,9 +387,9 @@ def refuse_lost_store(home: Paths, memory_files: Collection[str] = ()) -> None:
 
 @contextmanager
 def _open_store(home: Paths, url: str, *, dry: bool) -> Iterator["SqliteStore"]:
-    """Open the store; a dry call that finds none uses an empty one in a temporary folder.
+    """Open the store. If it is missing, a ``dry`` call uses an empty one in a temporary folder.
 
-    The caller passes no ``url`` for a user's store of :mod:`kept.api`: it shares another home's settings, but not its server.
+    ``url`` is empty for a user's store of :mod:`kept.api`, because it shares another home's settings, but not its server.
     """
     with TemporaryDirectory(prefix="kept-") if dry and not home.store.exists() else nullcontext() as folder:
         path = Path(folder) / home.store.name if folder else home.store
@@ -393,13 +398,13 @@ def _open_store(home: Paths, url: str, *, dry: bool) -> Iterator["SqliteStore"]:
 
 
 def _create_redactor() -> Callable[[str, bytes], str]:
-    """A function that redacts secrets in every text that is written to the store."""
+    """Create the function that redacts secrets in every text before it is written to the store."""
     more = cache(load_scanner)
     return lambda text, key: redact(text, key=key, more=more()).text
 
 
 def _create_counting_redactor(store: "SqliteStore") -> Callable[[str], tuple[str, int]]:
-    """A function that redacts secrets in a text with the store's key, and counts them."""
+    """Create a function that redacts a text with the store's key, and returns the text and the number of secrets."""
     more = cache(load_scanner)
 
     def redact_and_count(text: str) -> tuple[str, int]:
@@ -410,12 +415,12 @@ def _create_counting_redactor(store: "SqliteStore") -> Callable[[str], tuple[str
 
 
 def _has_entries(folder: Path) -> bool:
-    """True if the folder holds a journal entry that kept wrote."""
+    """True if the folder contains a journal entry that kept wrote."""
     return folder.is_dir() and next(find_entries(folder), None) is not None
 
 
 def _load_profile(home: Paths, name: str, default: str) -> Profile:
-    """The profile with this id, including the categories that its prompt declares."""
+    """Load the profile with this id, including the categories that its prompt declares."""
     own = profiles.load_profile(name, home.config / "profiles")
     return with_declared_categories(own, load_prompt(own, root=home.root, config=home.config, default_profile=default).declared)
 
@@ -430,7 +435,7 @@ def _local_zone() -> ZoneInfo:
 
 
 def move_outputs(store: "SqliteStore", root: Path, memory_files: Sequence[str]) -> None:
-    """Change outputs recorded below another home to the same files below ``root``, with their recorded content.
+    """Change the paths of recorded outputs from another home to ``root``, for a store that came from there.
 
     The other home is recognised by one of the ``memory_files``, which have the same relative path in every home. Raises StoreError.
     """

@@ -1,1 +1,1 @@
-"""The hooks in clients' settings, the nightly job, and the checks of ``kept doctor``."""
+"""Installation: hooks in clients' settings, the nightly job, and the checks of ``kept doctor``."""

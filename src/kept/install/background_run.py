@@ -1,4 +1,4 @@
-"""Start kept in the background, as a process that outlives the hook, unless a run is under way."""
+"""Start kept as a background process that outlives the hook, unless a run is active."""
 
 import fcntl
 import os
@@ -15,18 +15,18 @@ from kept.local.queue import append_line, queue_path, state_folder, take_lines
 from kept.profiles import load_profile
 from kept.profiles.profile import Occasion
 
-_CPU_SECONDS = 300  # CPU seconds after which the system kills the run of an ended session; text read by then stays
+_CPU_SECONDS = 300  # CPU seconds after which the system kills the run of an ended session; what it has read by then is stored
 _OF_SESSIONS = ("run", "--quiet", "--occasion", "session-end", "--")
-# The file of transcripts whose session ended during a run; the nightly run reads those that no longer fit into it.
+# The file that lists transcripts whose session ended during a run. If it is full, the nightly run reads the others.
 _LATE, _LATE_BYTES = "late", 20_000
 _MISSED = 26 * 3600.0  # seconds since the last nightly job after which one counts as missed
 FIRST = "kept has begun to read the sessions on this machine in the background; later sessions will know what matters from them."
 
 
 def start_run(root: str, path: str) -> bool:
-    """Start ``kept run`` for a transcript and return at once. Returns False if a run is under way; the transcript is then queued.
+    """Start ``kept run`` for a transcript and return at once.
 
-    Raises OSError.
+    If a run is active, queues the transcript and returns False. Raises OSError.
     """
     begun = _start_command(root, [*_OF_SESSIONS, path])
     if not begun and path.isprintable():
@@ -35,9 +35,9 @@ def start_run(root: str, path: str) -> bool:
 
 
 def start_missed_run(root: str) -> str:
-    """Start, in the background, the runs that a scheduler would start if more than the plugin were installed. Return at once.
+    """Start a run in the background if one is due, because an installation with only the plugin has no scheduler. Return at once.
 
-    That is the first run, a missed nightly job, or the reading of sessions that ended during another run. Returns a message for the
+    Due are the first run, a missed nightly job, and a run for sessions that ended during another run. Returns a message for the
     first run, else an empty text. Raises OSError.
     """
     state = state_folder(root)
@@ -54,7 +54,7 @@ def start_missed_run(root: str) -> str:
 
 
 def _is_missed(state: str) -> bool:
-    """True if the nightly job has not run for 26 hours or, if it has never run, since the plugin first checked."""
+    """True if the nightly job last ran more than 26 hours ago. If it never ran, the time counts from the plugin's first check."""
     try:
         last = os.stat(os.path.join(state, "night.json")).st_mtime  # noqa: PTH116, PTH118 - as above
     except FileNotFoundError:
@@ -63,7 +63,7 @@ def _is_missed(state: str) -> bool:
 
 
 def _first_check_time(state: str) -> float:
-    """When the plugin first checked here: the modification time of a file that is created once and never changed."""
+    """The time of the plugin's first check: the modification time of a file that is created then and never changed."""
     handle = os.open(os.path.join(state, "plugin.since"), os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)  # noqa: PTH118 - as above
     try:
         return os.fstat(handle).st_mtime
@@ -72,7 +72,7 @@ def _first_check_time(state: str) -> float:
 
 
 def _start_command(root: str, words: list[str], *, bounded: bool = True) -> bool:
-    """Start a kept command as a process independent of the hook. Returns False if a run is under way."""
+    """Start a kept command as a process independent of the hook. Returns False if a run is active."""
     if is_run_active(root):
         return False
     with open(os.path.join(state_folder(root), "hooks", "run.log"), "wb") as log:  # noqa: PTH118, PTH123 - as in local/queue.py
@@ -97,13 +97,13 @@ def has_session_end_profile(root: str, profiles: Sequence[str]) -> bool:
 
 
 def _lower_priority() -> None:
-    """Lower the priority, in the new process."""
+    """Lower the priority of the new process."""
     with suppress(OSError):
         os.nice(10)
 
 
 def _limit_processor_time() -> None:
-    """Lower the priority and limit the CPU time, in the new process."""
+    """Lower the priority of the new process and limit its CPU time."""
     _lower_priority()
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))

@@ -1,4 +1,6 @@
-"""Checks of ``kept doctor``: the machine (programs, environment, kept's files, disk, clock, run lock), and what all checks use."""
+"""Checks of ``kept doctor``: this machine (programs, environment, kept's files, disk, clock, run lock). Also helpers of
+all checks.
+"""
 
 import os
 import re
@@ -29,10 +31,10 @@ from kept.paths import Paths
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckFinding:
-    """The result of one check: ``ok`` is False for a fault, None for something only worth knowing.
+    """The result of one check. ``ok`` is False for a fault, and None for mere information.
 
-    ``fix`` is the command that fixes it, or what to do. ``repair`` names the repair that ``kept doctor --fix`` does; it is empty if
-    only a person can fix it.
+    ``fix`` is the command that fixes the fault, or an instruction. ``repair`` names the repair that ``kept doctor --fix`` does. It
+    is empty if only a person can fix the fault.
     """
 
     name: str
@@ -43,8 +45,8 @@ class CheckFinding:
 
 
 def make_fault(name: str, detail: str, fix: str, *, repair: str = "") -> CheckFinding:
-    """Return the finding for a fault. If the fix is ``kept setup`` and there is a ``repair``, the fix becomes ``kept doctor
-    --fix``.
+    """Return the finding for a fault. If there is a ``repair`` and the fix is ``kept setup``, the fix becomes ``kept
+    doctor --fix``.
     """
     fix = "kept doctor --fix" if repair and fix == "kept setup" else fix
     return CheckFinding(name=name, ok=False, detail=detail, fix=fix, repair=repair)
@@ -52,7 +54,7 @@ def make_fault(name: str, detail: str, fix: str, *, repair: str = "") -> CheckFi
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProgramResult:
-    """The result of a program: what it wrote, and its exit code (None: it ran too long or could not be started)."""
+    """The result of a program: its output and its exit code. The code is None if the program timed out or could not be started."""
 
     code: int | None
     out: str
@@ -62,7 +64,7 @@ class ProgramResult:
 def run_limited(
     command: str | Sequence[str], *, seconds: float, env: Mapping[str, str], given: bytes = b"", where: Path = Path("/")
 ) -> ProgramResult:
-    """Run a shell command line (a string) or a program with arguments; kill it and its child processes after ``seconds``."""
+    """Run a shell command line (a string) or a program with arguments. Kills it and its child processes after ``seconds``."""
     words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
     try:
         process = subprocess.Popen(  # noqa: S603 - what a client calls, or this program
@@ -87,14 +89,14 @@ def run_limited(
 
 
 def kept_version(program: str) -> str:
-    """The version that a kept program reports; empty if it does not answer."""
+    """Ask a kept program for its version. Empty if it does not answer."""
     env = {name: os.environ[name] for name in ("HOME", "PATH") if name in os.environ}
     return run_limited([program, "--version"], seconds=15, env=env).out.strip()
 
 
 _FREE_BYTES = 200_000_000  # bytes of free space below which a backup may fail
-_STUCK_HOURS = 12  # a run that holds its lock longer is stuck; the nightly model step alone may take four, and other steps follow
-_DAY = 86_400.0  # seconds by which clocks may differ
+_STUCK_HOURS = 12  # a run that holds its lock longer counts as stuck; the nightly model step alone may take four hours
+_DAY = 86_400.0  # maximum difference of clocks in seconds
 
 
 def check_program(home: Paths) -> Iterator[CheckFinding]:
@@ -121,7 +123,7 @@ def check_program(home: Paths) -> Iterator[CheckFinding]:
 
 
 def _check_path_program() -> CheckFinding:
-    """Check that the kept on the PATH is this one."""
+    """Check that the ``kept`` program on the PATH is this one."""
     on_path, own = shutil.which("kept"), Path(sys.executable).with_name("kept")
     if on_path is None:
         detail = "`kept` is not on your PATH; hooks and the schedule call it by its full path"
@@ -174,7 +176,7 @@ def check_folders(home: Paths) -> Iterator[CheckFinding]:
     if open_files:
         detail = f"{len(open_files)} files can be read by others, or not by you, such as {open_files[0]}"
         yield make_fault("private", detail, fix, repair="private")
-    owner = os.geteuid() or home.user.stat().st_uid  # under sudo the home's owner counts: sudo leaves files of root in it
+    owner = os.geteuid() or home.user.stat().st_uid  # under sudo the home's owner counts, because sudo leaves files of root there
     strange = [path for path in home.state.rglob("*") if _is_other_users(path, owner)]
     if strange:
         detail = f"{strange[0]} belongs to another user"
@@ -184,14 +186,14 @@ def check_folders(home: Paths) -> Iterator[CheckFinding]:
 
 
 def find_exposed_paths(home: Paths) -> list[Path]:
-    """Files and folders of kept that others may access, or that their owner may not."""
+    """Find kept's files and folders that other users may access, or that their owner cannot access."""
     return [path for path in sorted(home.state.rglob("*")) if _is_exposed(path)]
 
 
 def _is_exposed(path: Path) -> bool:
     try:
         mode = path.lstat().st_mode
-    except FileNotFoundError:  # a run deleted it meanwhile
+    except FileNotFoundError:  # a run has just deleted it
         return False
     if not (S_ISREG(mode) or S_ISDIR(mode)):
         return False
@@ -230,7 +232,9 @@ def _check_disk(home: Paths) -> Iterator[CheckFinding]:
 
 
 def _check_file_clock(home: Paths) -> Iterator[CheckFinding]:
-    """Yield a fault if the clocks of machine and disk differ by over a day, or a file of kept is dated over a day ahead."""
+    """Yield a fault if the clocks of machine and disk differ by more than a day, or a file of kept is more than a day in
+    the future.
+    """
     with suppress(OSError), TemporaryFile(dir=home.state) as proof:
         apart = abs(os.fstat(proof.fileno()).st_mtime - time.time())
         if apart > _DAY:
@@ -243,7 +247,7 @@ def _check_file_clock(home: Paths) -> Iterator[CheckFinding]:
 
 
 def check_run_lock(home: Paths) -> Iterator[CheckFinding]:
-    """Report a run that holds the lock. It is a fault if its process is stopped or started over 12 hours ago."""
+    """Report a run that holds the lock. That is a fault if its process is stopped, or was started more than 12 hours ago."""
     if not home.lock.exists():
         return
     try:
@@ -261,7 +265,7 @@ def check_run_lock(home: Paths) -> Iterator[CheckFinding]:
 
 
 def _process_state(number: str) -> tuple[str, float]:
-    """The state of a process (Linux's letter) and the hours since it was started; "" and 0 if unknown."""
+    """Return the state of a process as Linux's letter, and the hours since its start. Empty and 0 if they are unknown."""
     try:
         fields = Path(f"/proc/{number}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         up = float(Path("/proc/uptime").read_text(encoding="utf-8").split()[0])

@@ -1,6 +1,7 @@
 """Checks of ``kept doctor``: coding agents. Each of kept's hooks is called as its client calls it, and its output is checked.
 
-Settings are parsed as the client parses them, so values that the client ignores do not count. What the calls write is removed.
+Settings are parsed as the client parses them, so values that the client ignores do not count. The files that the calls write are
+removed.
 """
 
 import json
@@ -48,11 +49,11 @@ _NEWER = {
     "gemini": "gemini extensions update kept",
 }
 _SECONDS = 15.0
-# What the matcher of an event must match, for an event whose hook kept installs without a matcher.
+# The value that an event's matcher must match, for events whose hook kept installs without a matcher.
 _AT_START = {"SessionStart": "startup"}
 _LONGEST_TIMEOUT = 600  # seconds; a longer timeout is a fault, because a hook that hangs blocks its session for that long
-_MEMORY_FILE = "/home/.claude/rules/memory.md"  # the path of kept's file, to be tested against Claude Code's exclude patterns
-# Settings that stop a client from calling or reading kept: the key, a test for such a value, and what it does.
+_MEMORY_FILE = "/home/.claude/rules/memory.md"  # an example path of kept's file, for tests of Claude Code's exclude patterns
+# Settings that stop a client from calling or reading kept: the key, a test for such a value, and its effect.
 _SWITCHES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("disableAllHooks", lambda value: value is True, "no hook is called"),
     ("allowManagedHooksOnly", lambda value: value is True, "hooks of yours and of plugins are not called"),
@@ -76,12 +77,12 @@ _GREETING = json.dumps(
         "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "kept", "version": __version__}},
     }
 ).encode()
-_REINSTALL = "kept setup"  # replaces kept's hooks
+_REINSTALL = "kept setup"  # the command that replaces kept's hooks
 _TRUST = "codex, and say there that you trust kept's hooks (/hooks lists them)"
 
 
 def check_clients(home: Paths) -> Iterator[CheckFinding]:
-    """Check each coding agent in use: whether it calls kept, and the answers of kept's hooks."""
+    """Check each coding agent in use: that it calls kept, and that kept's hooks answer correctly."""
     calling, with_plugin, using = hooked_clients(home), plugin_clients(home), used_clients(home)
     for client in AGENTS:
         elsewhere = tuple(find_misplaced_settings(home, client))
@@ -111,7 +112,7 @@ def check_clients(home: Paths) -> Iterator[CheckFinding]:
 
 
 def _check_section(home: Paths, client: Client) -> Iterator[CheckFinding]:
-    """Yield a fault if the client does not read the file that contains kept's section."""
+    """Yield a fault if the client does not read the file with kept's section."""
     own = home.of(client) / client.instructions
     name, other, settings = f"{client.name} section", own.with_suffix(".override.md"), own.with_name("settings.json")
     if client.name == "codex" and files.read_text(other).strip():
@@ -143,7 +144,7 @@ def _has_kept_hook(path: Path) -> bool:
 
 
 def _parse_settings(path: Path) -> tuple[dict[str, Any], str]:
-    """The settings as the client reads them, and the reason if it ignores them, else ""."""
+    """Parse settings as the client does. Returns the settings, and the reason if the client ignores the file, else ""."""
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
@@ -184,7 +185,7 @@ def _check_settings(home: Paths, client: Client) -> Iterator[CheckFinding]:
 
 
 def _value_at(body: object, place: str) -> Any:
-    """The value at a dotted key in settings; None if there is none."""
+    """Return the value at a dotted key in settings. None if there is none."""
     for key in place.split("."):
         body = body.get(key) if isinstance(body, Mapping) else None
     return body
@@ -256,7 +257,9 @@ def _check_hooks(home: Paths, client: Client) -> Iterator[CheckFinding]:
 
 
 def _find_untrusted(home: Paths, name: str, body: Mapping[str, Any]) -> list[str]:
-    """The events of kept's hooks that Codex does not call. Codex stores a hash of each hook that its user has trusted."""
+    """Return the events whose hook of kept's Codex does not call, because the user has not trusted it. Codex stores a hash of each
+    trusted hook.
+    """
     codex = next(client for client in CLIENTS if client.name == "codex")
     states = _value_at(_parse_settings(home.of(codex) / codex.plugins)[0], "hooks.state")
     return [
@@ -382,7 +385,7 @@ def _note_sizes(home: Paths) -> dict[str, int]:
 
 
 def _remove_test_notes(home: Paths, before: Mapping[str, int]) -> None:
-    """Remove what the test calls wrote, and the marks that a failure was reported: no session has seen that report."""
+    """Remove what the test calls wrote, and the markers of reported failures, because no session has seen these reports."""
     for name, size in _note_sizes(home).items():
         path = Path(queue_path(str(home.state), name))
         if name.startswith(("failure.", session_file_name(_SESSION))) and name not in before:
@@ -393,7 +396,7 @@ def _remove_test_notes(home: Paths, before: Mapping[str, int]) -> None:
 
 
 def _check_plugin(home: Paths, client: Client) -> Iterator[CheckFinding]:
-    """Check that an enabled plugin's files are there, that its launcher finds this kept, and that its hook answers."""
+    """Check that an enabled plugin's files exist, that its launcher finds this kept, and that its hook answers."""
     folder = _plugin_folder(home, client)
     if folder is None:
         yield CheckFinding(name=client.name, ok=True, detail="calls kept before each prompt (plugin)")
@@ -433,7 +436,7 @@ def _check_plugin(home: Paths, client: Client) -> Iterator[CheckFinding]:
 
 
 def _plugin_version(folder: Path) -> str:
-    """The version in the plugin's manifest; empty if there is none."""
+    """Return the version in the plugin's manifest. Empty if there is none."""
     for name in (".claude-plugin/plugin.json", "gemini-extension.json"):
         body, _ = _parse_settings(folder / name)
         if body.get("version"):
@@ -442,7 +445,7 @@ def _plugin_version(folder: Path) -> str:
 
 
 def _plugin_folder(home: Paths, client: Client) -> Path | None:
-    """The folder in which the client installed kept's plugin; None if unknown."""
+    """Find the folder in which the client installed kept's plugin. None if it is unknown."""
     folder = home.of(client)
     if client is GEMINI:
         return (folder / client.plugins).parent

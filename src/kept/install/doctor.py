@@ -1,6 +1,6 @@
-"""``kept doctor``: check the installation by using it, name a fix for each problem, and do the fixes that a program can do.
+"""``kept doctor``: check the installation by using it, name a fix for each problem, and apply the fixes that need no person.
 
-Checks change nothing permanently: a file that is written as a test is deleted again.
+Checks change nothing permanently. A file that is written as a test is deleted again.
 """
 
 import importlib.util
@@ -45,19 +45,19 @@ from kept.store.opening import connect_server
 from kept.store.postgres.values import NOT_COMPARED
 from kept.workspace import Workspace, open_workspace, refuse_lost_store, utc_now
 
-_MISSED_DAYS = 3  # days without a nightly job from which on this is reported
+_MISSED_DAYS = 3  # days without a nightly job after which this is reported
 _OLD_BACKUP_DAYS = 30  # days after which the newest backup counts as too old
-_UNKNOWN_SHARE = 0.1  # a larger share of records not understood is a fault: a damaged disk, or a client that changed its format
-_WAITING = timedelta(days=3)  # if anything runs automatically, what hooks queued is read within this time
-_DAY = timedelta(days=1)  # clocks may differ by this much
-_LEAST = {PACK: 10_000_000, MANY_PACK: 30_000_000}  # minimum size of a complete model, in bytes
+_UNKNOWN_SHARE = 0.1  # a larger share of unknown records is a fault: the disk is damaged, or the client changed its format
+_WAITING = timedelta(days=3)  # if anything runs automatically, transcripts that hooks queue are read within this time
+_DAY = timedelta(days=1)  # maximum difference of clocks
+_LEAST = {PACK: 10_000_000, MANY_PACK: 30_000_000}  # minimum size of a complete model file in bytes
 _MODEL_SECONDS = 30.0  # seconds within which a language model on this machine must answer
 _UNASKED = "kept config try asks it one question"
-_NEEDS_SETTINGS = ("store", "agents")  # skipped if the settings are invalid: they would only report that again
+_NEEDS_SETTINGS = ("store", "agents")  # skipped if the settings are invalid, because they would only report that again
 
 
 def run_checks(home: Paths, *, profile: str | None = None, zone: str | None = None) -> tuple[CheckFinding, ...]:
-    """Run all checks. A check that fails is itself a finding."""
+    """Run all checks. A check that raises an error becomes a finding."""
     checks: tuple[tuple[str, Callable[[], Iterator[CheckFinding]]], ...] = (
         ("program", lambda: check_program(home)),
         ("settings", lambda: check_settings_file(home)),
@@ -95,8 +95,10 @@ def _make_private(home: Paths) -> str:
 
 
 def plan_hook_repair(home: Paths) -> tuple[SettingsChange, ...]:
-    """The changes that mend hooks, for agents that call kept, or did before a variable changed their folder. Other agents need the
-    person's consent (``kept setup``). Raises ConfigError.
+    """Return the changes that repair hooks. Raises ConfigError.
+
+    Only agents are changed that call kept, or that did before an environment variable changed their folder. For other agents the
+    person's consent is needed (``kept setup``).
     """
     calling = hooked_clients(home)
     own = [
@@ -144,7 +146,7 @@ def _check_store(home: Paths, profile: str | None, zone: str | None) -> Iterator
         )
         yield from _check_server(workspace)
         damage_found = workspace.store.find_damage()
-        damage = [item for item in damage_found if not item.startswith(NOT_COMPARED)]  # the server's own finding says why
+        damage = [item for item in damage_found if not item.startswith(NOT_COMPARED)]  # the finding about the server has the reason
         yield CheckFinding(
             name="store", ok=not damage, detail=damage[0] if damage else "whole", fix="kept check, then kept restore FILE"
         )
@@ -214,7 +216,7 @@ def _check_outputs(workspace: Workspace) -> Iterator[CheckFinding]:
 
 
 def _check_language_model(workspace: Workspace) -> Iterator[CheckFinding]:
-    """Check that the language model can be reached. It is asked a question only if it is on this machine: others may cost money."""
+    """Check that the language model can be reached. Only a model on this machine is asked a question, because others cost money."""
     chosen = workspace.settings.llm
     if chosen.adapter == "none":
         return
@@ -241,7 +243,7 @@ def _model_address(chosen: LlmSettings) -> tuple[str, int]:
 
 
 def _unreachable_reason(chosen: LlmSettings, env: Mapping[str, str]) -> str:
-    """Why the model cannot be reached, as far as can be found out without asking it; empty if nothing is wrong."""
+    """Return the reason why the model cannot be reached, as far as that is known without asking it. Empty if there is none."""
     usual = {"anthropic": "ANTHROPIC_API_KEY", "openai": "" if chosen.base_url else "OPENAI_API_KEY"}.get(chosen.adapter, "")
     key = chosen.key_env or usual
     if key and not env.get(key):

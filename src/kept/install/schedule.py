@@ -1,7 +1,7 @@
 """Install, query and remove the nightly job in the system's scheduler: systemd, launchd or cron.
 
-Writes only its own files and a marked crontab line, and removes exactly those. Missed nights need no separate job, because the next
-run reads everything new.
+Writes only its own files and a marked crontab line, and removes exactly those. Missed nights need no job of their own, because the
+next run reads everything new.
 """
 
 import os
@@ -47,7 +47,7 @@ class SchedulerKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobEntry:
-    """The job to install: the command with its arguments, the time of day, and the time zone (empty: the system's)."""
+    """The job to install: the command with its arguments, the time of day, and the time zone (empty: that of the system)."""
 
     command: tuple[str, ...]
     at: time
@@ -67,7 +67,7 @@ class InstalledJob:
 def run_command(words: Sequence[str], given: str = "") -> CommandResult:
     """Run a system command with ``given`` as its input, for at most 30 seconds."""
     try:
-        # Names of programs are fixed, arguments are passed one by one.
+        # The names of programs are fixed, and arguments are passed without a shell.
         done = subprocess.run(list(words), input=given, capture_output=True, text=True, timeout=_SECONDS, check=False)  # noqa: S603
     except FileNotFoundError:
         return CommandResult(code=127, out=f"there is no command {words[0]}")
@@ -88,7 +88,9 @@ def available_schedulers(
 
 
 def service_text(entry: JobEntry) -> str:
-    """The systemd service: each start runs the job once, at low priority, without a terminal; errors go to the journal."""
+    """The text of the systemd service. It runs the job once per start, at low priority and without a terminal. Errors go to the
+    system's journal.
+    """
     return (
         "[Unit]\nDescription=kept: remember what the day was worth\n\n"
         f"[Service]\nType=oneshot\nExecStart={' '.join(map(_quote_systemd, entry.command))}\n"
@@ -99,8 +101,8 @@ def service_text(entry: JobEntry) -> str:
 
 
 def timer_text(entry: JobEntry) -> str:
-    """The systemd timer: every night at the given time and zone. A run missed while the machine was off is made up for at
-    startup.
+    """The text of the systemd timer. It fires every night at the entry's time and zone. If the machine was off, it fires
+    at startup.
     """
     zone = f" {entry.zone}" if entry.zone else ""
     return (
@@ -117,7 +119,9 @@ def _quote_systemd(word: str) -> str:
 
 
 def launchd_text(entry: JobEntry) -> str:
-    """The launchd agent: in the machine's own time, at low priority; if the machine was asleep, it runs on waking."""
+    """The text of the launchd agent. It runs at the machine's local time and at low priority. If the machine was asleep, it runs on
+    waking.
+    """
     import plistlib  # noqa: PLC0415 - only macOS needs it
 
     body = {
@@ -135,7 +139,7 @@ def launchd_text(entry: JobEntry) -> str:
 
 
 def cron_line(entry: JobEntry) -> str:
-    """The crontab line, in the machine's own time."""
+    """The crontab line. Its time is the machine's local time."""
     words = " ".join(_quote_shell(item) for item in entry.command)
     return f"{entry.at.minute} {entry.at.hour} * * * nice -n 19 {words} >/dev/null 2>&1 {MARK}"
 
@@ -153,7 +157,7 @@ def units_folder(home: Path, env: Mapping[str, str]) -> Path:
 
 
 def job_entry_files(kind: SchedulerKind, entry: JobEntry, home: Path, env: Mapping[str, str]) -> Mapping[Path, str]:
-    """The files of a job; empty for cron, which uses a crontab line."""
+    """Map the files of a job to their texts. Empty for cron, which uses a crontab line."""
     match kind:
         case SchedulerKind.SYSTEMD:
             folder = units_folder(home, env)
@@ -165,7 +169,7 @@ def job_entry_files(kind: SchedulerKind, entry: JobEntry, home: Path, env: Mappi
 
 
 def enable_job(kind: SchedulerKind, entry: JobEntry, places: Sequence[Path], run: Run = run_command) -> CommandResult:
-    """Enable a job, whose files are already written, in the scheduler."""
+    """Enable a job in the scheduler. Its files must exist already."""
     match kind:
         case SchedulerKind.SYSTEMD:
             reloaded = run(["systemctl", "--user", "daemon-reload"], "")
@@ -179,7 +183,7 @@ def enable_job(kind: SchedulerKind, entry: JobEntry, places: Sequence[Path], run
 
 
 def disable_job(kind: SchedulerKind, places: Sequence[Path], run: Run = run_command) -> CommandResult:
-    """Remove a job from the scheduler. All other lines of a crontab stay as they are."""
+    """Remove a job from the scheduler. All other lines of a crontab stay unchanged."""
     match kind:
         case SchedulerKind.SYSTEMD:
             return run(["systemctl", "--user", "disable", "--now", f"{UNIT}.timer"], "")
@@ -191,7 +195,7 @@ def disable_job(kind: SchedulerKind, places: Sequence[Path], run: Run = run_comm
 
 
 def find_crontab_line(run: Run = run_command) -> str:
-    """The line of kept in the crontab; empty if there is none."""
+    """Return kept's line in the crontab. Empty if there is none."""
     command_result = run(["crontab", "-l"], "")
     return (
         next((line for line in command_result.out.splitlines() if line.rstrip().endswith(MARK)), "")
@@ -209,7 +213,7 @@ def _other_crontab_lines(run: Run) -> list[str]:
 
 
 def query_job_state(kind: SchedulerKind, run: Run = run_command) -> CommandResult:
-    """What the scheduler reports about the job; the code is 0 if it runs it."""
+    """Ask the scheduler about the job. The result's code is 0 if the job is enabled."""
     match kind:
         case SchedulerKind.SYSTEMD:
             return run(["systemctl", "--user", "list-timers", f"{UNIT}.timer", "--no-pager", "--no-legend"], "")
@@ -230,9 +234,9 @@ AT = time(2, 30)
 def install_job(
     home: Paths, env: Mapping[str, str], *, at: str = "", zone: str = "", kind: str = "", run: Run = run_command
 ) -> InstalledJob:
-    """Install the nightly job at ``at`` (HH:MM), in a named zone if the scheduler supports zones. An existing one is replaced.
+    """Install the nightly job at the time ``at`` (HH:MM), in ``zone`` if the scheduler supports zones. Replaces an existing job.
 
-    If ``home`` is not the user's, the files are written below it and nothing is registered: jobs of a trial home never run
+    If ``home`` is not the user's own, the files are written below it but the job is not enabled, because a trial home must not run
     automatically. Raises UsageError for an invalid time or zone, ConfigError if the system has no known scheduler.
     """
     chosen, entry = _plan_job(home, env, at=at, zone=zone, kind=kind)
@@ -248,14 +252,14 @@ def install_job(
 
 
 def job_files(home: Paths, env: Mapping[str, str], *, at: str = "", zone: str = "", kind: str = "") -> Mapping[str, str]:
-    """The files that :func:`install_job` would write: text by file (or ``crontab``). Raises UsageError, ConfigError."""
+    """Map the files that :func:`install_job` would write (or ``crontab``) to their texts. Raises UsageError, ConfigError."""
     chosen, entry = _plan_job(home, env, at=at, zone=zone, kind=kind)
     files_by_place = job_entry_files(chosen, entry, home.root, env)
     return {str(path): text for path, text in files_by_place.items()} or {"crontab": f"{cron_line(entry)}\n"}
 
 
 def _plan_job(home: Paths, env: Mapping[str, str], *, at: str, zone: str, kind: str) -> tuple[SchedulerKind, JobEntry]:
-    """The scheduler and the job to install. Raises UsageError, ConfigError."""
+    """Choose the scheduler and make the job to install. Raises UsageError, ConfigError."""
     chosen = _scheduler_kind(kind)
     if zone:
         known_zone(zone)
@@ -265,7 +269,7 @@ def _plan_job(home: Paths, env: Mapping[str, str], *, at: str, zone: str, kind: 
 
 
 def uninstall_job(home: Paths, env: Mapping[str, str], *, run: Run = run_command) -> tuple[str, ...]:
-    """Remove the job from every scheduler of this system. Returns what was removed; all other lines and files stay."""
+    """Remove the job from every scheduler of this system. Returns the removed files and lines. All others stay."""
     removed: list[str] = []
     own = home.root == home.user
     for kind in SchedulerKind:
@@ -282,7 +286,7 @@ def uninstall_job(home: Paths, env: Mapping[str, str], *, run: Run = run_command
 
 
 def remove_empty_folders(folder: Path, may_go: Callable[[Path], bool]) -> None:
-    """Remove a folder if it is empty, then its parents, for as long as ``may_go`` allows."""
+    """Remove a folder if it is empty, then each parent that becomes empty, as long as ``may_go`` returns true for it."""
     while may_go(folder):
         try:
             folder.rmdir()
@@ -311,7 +315,7 @@ def list_installed_jobs(home: Paths, env: Mapping[str, str], *, run: Run = run_c
 
 
 def find_dead_program(job: InstalledJob, *, run: Run = run_command) -> str:
-    """The first program that an installed job names by its path and that cannot be run; empty if there is none."""
+    """Return the first program in an installed job's command that is named by a path and cannot be run. Empty if there is none."""
     cron = job.kind is SchedulerKind.CRON
     text = find_crontab_line(run) if cron else "\n".join(files.read_text(Path(place)) for place in job.places)
     programs = re.findall(r"(/[^\s\"'<>]*/(?:kept|python[\d.]*))(?=[\s\"'<])", text)
@@ -337,7 +341,7 @@ def _parse_time(text: str) -> time:
         raise UsageError(f"{text!r} is not a time of day", hint="write HH:MM, such as 02:30") from error
 
 
-# The variables that say where clients keep their files. A scheduler does not have the environment of the shell that sets them.
+# The variables that set the folders of clients. They are part of the job, because a scheduler lacks the shell's environment.
 _VARIABLES = (
     *("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME", "PI_CODING_AGENT_DIR", "OPENCLAW_STATE_DIR"),
     *("OPENCODE_DB", "AIDER_CHAT_HISTORY_FILE", "VAULTS_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME"),
@@ -345,8 +349,8 @@ _VARIABLES = (
 
 
 def _job_command(home: Paths, env: Mapping[str, str]) -> tuple[str, ...]:
-    """The command of the nightly job. It names kept by its full path, because the PATH may lead to another kept, and passes on the
-    variables that say where clients keep their files.
+    """The command of the nightly job. It names kept by its full path, because the PATH may lead to another kept. It also sets the
+    variables for the folders of clients.
     """
     script = Path(sys.executable).with_name("kept")
     program = (str(script),) if script.is_file() else (sys.executable, "-m", "kept")

@@ -65,7 +65,9 @@ class SettingsChange:
 
 @dataclass(kw_only=True, slots=True)
 class UninstallReport:
-    """The result of uninstalling: removed parts, files that were saved elsewhere because a person wrote in them, and failures."""
+    """The result of uninstalling: the removed parts, the files that were saved elsewhere because a person had edited them, and the
+    failures.
+    """
 
     removed: list[str] = field(default_factory=list)
     quarantined: list[str] = field(default_factory=list)
@@ -73,7 +75,7 @@ class UninstallReport:
 
 
 def hook_program() -> str:
-    """The command by which a hook calls kept: its full path, because hooks run with a minimal PATH."""
+    """The command with which a hook calls kept. It has kept's full path, because hooks run with a minimal PATH."""
     script = Path(sys.executable).with_name("kept")
     program = str(script) if script.is_file() else shutil.which("kept") or ""
     program = program if program and can_start(Path(program)) else ""
@@ -81,7 +83,9 @@ def hook_program() -> str:
 
 
 def record_program_path(home: Paths, *, overwrite: bool = False) -> None:
-    """Record this kept's path for the plugin, whose PATH is minimal. Another working path is kept, unless ``overwrite``."""
+    """Record this program's path for the plugin, because the plugin runs with a minimal PATH. A recorded path that works stays,
+    unless ``overwrite``.
+    """
     script, place = Path(sys.executable).with_name("kept"), home.state / "program"
     path = Path(files.read_text(place).strip() or "/")
     if script.is_file() and home.state.is_dir() and (path != script if overwrite else not path.is_file()):
@@ -99,26 +103,26 @@ def hooked_clients(home: Paths) -> tuple[Client, ...]:
 
 
 def plugin_clients(home: Paths) -> tuple[Client, ...]:
-    """The coding agents in which kept's plugin or extension, which provides the hooks, is enabled."""
+    """The coding agents in which kept's plugin or extension is enabled. It provides the hooks."""
     return tuple(client for client in AGENTS if has_plugin(files.read_text(home.of(client) / client.plugins)))
 
 
 def has_server(home: Paths, claude: Client) -> bool:
-    """True if Claude Code's own file seems to name kept's MCP server, for the user or a project."""
+    """True if Claude Code's settings seem to contain kept's MCP server, for the user or for a project."""
     folder = home.of(claude)
     return any('"kept"' in files.read_text(place / ".claude.json") for place in (folder.parent, folder))
 
 
 def section_clients(home: Paths) -> tuple[Client, ...]:
-    """The agents used here that read their own instruction file, in which kept can write a section."""
+    """The agents in use that have an instruction file of their own. kept can write a section into it."""
     return tuple(client for client in READERS if home.of(client).is_dir())
 
 
 def plan_hooks(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[SettingsChange, ...]:
-    """The changes that install the hooks; empty if they are installed already or the plugin provides them.
+    """Return the changes that install the hooks. Empty if they are installed already or the plugin provides them.
 
-    ``allow`` also permits the agents to call, without asking, the one tool that saves the person's words. Raises ConfigError for
-    settings that cannot be edited safely.
+    ``allow`` also lets the agents call the tool that saves the person's words without asking. Raises ConfigError if settings cannot
+    be edited safely.
     """
     command = f"{hook_program()}{'' if home.root == home.user else f' --home {shlex.quote(str(home.root))}'}"
     changes = []
@@ -141,7 +145,9 @@ def plan_hooks(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[
 
 
 def _plan_permissions(home: Paths) -> Iterator[SettingsChange]:
-    """Yield the changes that let Codex and Gemini CLI call that tool, if kept's server is installed there."""
+    """Yield the changes that let Codex and Gemini CLI call the tool that saves the person's words, if kept's server is
+    installed.
+    """
     codex = next(client for client in CLIENTS if client.name == "codex")
     for path, after in (
         (home.of(codex) / CODEX_SETTINGS, with_codex_permission(files.read_text(home.of(codex) / CODEX_SETTINGS))),
@@ -171,7 +177,7 @@ def install_hooks(home: Paths, changes: tuple[SettingsChange, ...]) -> tuple[Set
 def uninstall_kept(workspace: Workspace, env: Mapping[str, str], *, run: Run = run_command) -> UninstallReport:
     """Remove all hooks, jobs, files and lines of kept outside its own folders. Hand edits are first merged into the store.
 
-    A file of kept's with a person's additions is saved elsewhere and reported. The store stays: :func:`delete_own_folders` deletes
+    An output file with a person's additions is saved elsewhere and reported. The store stays. :func:`delete_own_folders` deletes
     it.
     """
     left = uninstall_system_parts(workspace.paths, env, run=run)
@@ -187,7 +193,7 @@ def uninstall_kept(workspace: Workspace, env: Mapping[str, str], *, run: Run = r
 
 
 def uninstall_system_parts(home: Paths, env: Mapping[str, str], *, run: Run = run_command) -> UninstallReport:
-    """Remove the hooks and the nightly job, which can be found without a store."""
+    """Remove the hooks and the nightly job. This needs no store."""
     left = UninstallReport()
     _uninstall_clients(home, left)
     left.removed += schedule.uninstall_job(home, env, run=run)
@@ -214,7 +220,7 @@ def _uninstall_clients(home: Paths, left: UninstallReport) -> None:
             before = contents.get("before")
             untouched = base64.b64decode(contents.get("after") or "") == content.data
             rest = base64.b64decode(before or "") if untouched else without(text, str(path)).encode()
-            if before is None and rest.strip() in (b"", b"{}"):  # kept made the file
+            if before is None and rest.strip() in (b"", b"{}"):  # kept created the file
                 files.delete_if_unchanged(path, expect=content.stamp, root=home.boundary(path))
                 if path.name == Path(GEMINI_POLICY).name:
                     with suppress(OSError):
@@ -239,10 +245,10 @@ def _has_kept_entries(text: str) -> bool:
 
 
 def remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
-    """Remove every file and section kept wrote, even if the store is gone.
+    """Remove every file and section that kept wrote, even if the store is missing.
 
-    A file unchanged since kept wrote it keeps the person's own lines. A changed file, or a section with lines of the person, is
-    copied aside first.
+    The person's own lines in a file stay if the file is unchanged since kept wrote it. A changed file, or a section with lines of
+    the person, is first copied elsewhere.
     """
     targets = [(target.path, bool(target.heading)) for target in list_editable_targets(workspace)] + [
         (path, False) for path, _ in list_views(workspace)
@@ -269,7 +275,7 @@ def remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
             left.problems.append(str(error))
     home = workspace.paths
     try:
-        if workspace.settings.sections:  # or the next run would write them again
+        if workspace.settings.sections:  # reset the setting, so that the next run does not write the sections again
             change_setting(home, "sections", "")
     except KeptError as error:
         left.problems.append(str(error))
@@ -279,7 +285,7 @@ def remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
 
 
 def _find_person_lines(outputs: tuple[Output, ...], inside: bytes) -> bytes | None:
-    """The lines that a person wrote in a file that ``kept`` writes; None if the file is not as ``kept`` left it."""
+    """Return the lines that a person wrote in an output file. None if the file has changed since ``kept`` wrote it."""
     text = inside.decode("utf-8", "replace")
     body = text.removeprefix(BOM)
     lines = split_lines(body)
