@@ -1,4 +1,7 @@
-"""Load months and days for the calendar: counts of each day, its sessions, open questions and journal entry. Read-only."""
+"""Load months and days for the calendar: counts for each day, its sessions, open questions and journal entry.
+
+Nothing is written.
+"""
 
 from calendar import monthrange
 from collections import Counter, defaultdict
@@ -23,8 +26,10 @@ _OPEN_OR_ENDED = (Status.ACTIVE, Status.RESOLVED, Status.SUPERSEDED)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CalendarDay:
-    """A day: the number of its sessions, work notes, and memories that are learnings, decisions and open questions; and whether it
-    has a journal entry.
+    """A day in the calendar, with the number of its sessions and of its work notes.
+
+    ``learnt``, ``decided`` and ``open`` count the memories of each kind that were said on the day. ``entry`` is True if the day has
+    a journal entry.
     """
 
     day: date
@@ -37,13 +42,16 @@ class CalendarDay:
 
     @property
     def empty(self) -> bool:
-        """True if nothing is known about the day."""
+        """True if the day has no sessions, notes, memories or entry."""
         return not (self.sessions or self.worked or self.learnt or self.decided or self.open or self.entry)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CalendarMonth:
-    """All days of a month, and the first days of the nearest earlier and later months with activity."""
+    """All days of a month.
+
+    ``before`` and ``after`` are the first days of the nearest other months with activity; None if there are none.
+    """
 
     first: date
     cells: tuple[CalendarDay, ...]
@@ -53,7 +61,7 @@ class CalendarMonth:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DaySession:
-    """A session's part in a day, and the work in it."""
+    """The part of a session that falls on a day, and the work that was done in it."""
 
     activity: SessionActivity
     scope: str
@@ -62,7 +70,9 @@ class DaySession:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JournalEntry:
-    """The journal entry of a day: its file, its Markdown without front matter, and its writer (empty: not written by kept)."""
+    """The journal entry of a day: its file, its Markdown without front matter, and its writer, which is empty if kept did not write
+    it.
+    """
 
     path: Path
     text: str
@@ -70,7 +80,10 @@ class JournalEntry:
 
 
 def parse_month(text: str, today: date) -> date:
-    """The first day of a month given as YYYY-MM or as a date in it; empty means the current month. Raises UsageError."""
+    """The first day of a month. ``text`` is YYYY-MM or a date; if it is empty, the month is that of ``today``.
+
+    Raises UsageError.
+    """
     if not text:
         return today.replace(day=1)
     try:
@@ -80,7 +93,7 @@ def parse_month(text: str, today: date) -> date:
 
 
 def load_month(workspace: Workspace, first: date, scopes: frozenset[str] = frozenset()) -> CalendarMonth:
-    """Load the month that begins with ``first``, for some scopes or (if none are given) all. Raises StoreError."""
+    """Load the month that begins with ``first``, for the given scopes, or for all if there are none. Raises StoreError."""
     days, active = _month_days(first), _active_days(workspace)
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(days[-1])[1]
     sessions = {day: _session_activity(workspace, day, scopes) for day in days if day in active}
@@ -120,7 +133,7 @@ def _active_days(workspace: Workspace) -> set[date]:
 
 
 def latest_active_day(workspace: Workspace, scope: str = "") -> date | None:
-    """The last day with activity, in one scope or (empty) any; None if there is none. Raises StoreError."""
+    """The last day with activity in a scope, or in any scope if it is empty. None if there is none. Raises StoreError."""
     if not scope:
         last = max(workspace.store.archive.active_minutes(), default=None)
     else:
@@ -136,8 +149,10 @@ def _session_activity(workspace: Workspace, day: date, scopes: frozenset[str]) -
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProjectMonth:
-    """A month in one project: the sessions of each day, and by part the memories with their time and, if they had others, their
-    earlier words.
+    """A month in one project. ``days`` has the sessions of each day with activity.
+
+    ``said`` has, for each part of a summary, the memories said in the month: the time, the memory, and its previous words (empty if
+    it was first said then).
     """
 
     days: tuple[tuple[date, tuple[DaySession, ...]], ...]
@@ -145,7 +160,7 @@ class ProjectMonth:
 
 
 def load_project_month(workspace: Workspace, first: date, scope: str) -> ProjectMonth:
-    """Load the month that begins with ``first`` in one scope. Raises StoreError."""
+    """Load the month that begins with ``first`` for one scope. Raises StoreError."""
     days, active = _month_days(first), _active_days(workspace)
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(days[-1])[1]
     parts: dict[SummaryPart, list[tuple[datetime, Memory, str]]] = defaultdict(list)
@@ -159,7 +174,7 @@ def load_project_month(workspace: Workspace, first: date, scope: str) -> Project
 
 
 def load_day_sessions(workspace: Workspace, day: date, scope: str = "") -> tuple[DaySession, ...]:
-    """Load the sessions with events on a day, of one scope or all, each with its work. Raises StoreError."""
+    """Load the sessions with events on a day and their work, for one scope, or for all if it is empty. Raises StoreError."""
     start, stop = workspace.day_bounds(day)
     notes_by_session: Mapping[tuple[str, str], list[ThreadNote]] = defaultdict(list)
     for item in drop_repeated_notes(workspace.store.days.notes_between(start, stop)):
@@ -173,7 +188,7 @@ def load_day_sessions(workspace: Workspace, day: date, scope: str = "") -> tuple
 
 
 def list_open_questions(workspace: Workspace, day: date) -> tuple[Memory, ...]:
-    """The questions that were asked before the end of a day, and neither answered nor expired by then; newest first."""
+    """The questions that were open at the end of a day, newest first: asked before, and neither answered nor expired by then."""
     stop = workspace.day_bounds(day)[1]
     found = [
         memory
@@ -190,7 +205,7 @@ def list_open_questions(workspace: Workspace, day: date) -> tuple[Memory, ...]:
 
 
 def load_journal_entry(workspace: Workspace, day: date) -> JournalEntry | None:
-    """Load the journal entry of a day; None if there is none or it cannot be read."""
+    """Load the journal entry of a day. None if there is none or it cannot be read."""
     path = _entry_path(workspace, day)
     try:
         content = files.read_file(path)

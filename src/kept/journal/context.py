@@ -1,6 +1,6 @@
-"""Collect the context of a journal entry: the content of the sessions of its days, and the memories as of the evening before.
+"""Collect the context of a journal entry: the content of its days' sessions, and the memories as of the evening before.
 
-Nothing from after the last day is used, neither later replies to a prompt nor later wordings of a memory.
+Nothing that was said after the last day is used. This excludes later replies to a prompt, and later wordings of a memory.
 """
 
 from collections import Counter
@@ -36,18 +36,18 @@ from kept.workspace import JOURNAL, Workspace
 _SLOTS = {SummaryPart.DECIDED: Slot.DECIDED, SummaryPart.LEARNT: Slot.LEARNT, SummaryPart.OPEN: Slot.OPEN}
 _REAL = (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED, Status.RETIRED)
 _LOOKBACK = timedelta(days=14)
-_REPEATED = 0.6  # word overlap from which two items of a project are merged
-_FILES = 8  # file names listed per project
-_EVENTS_READ = 4_000  # events of a thread from a prompt on
-_JOURNALS = "journal"  # the source of other journals
+_REPEATED = 0.6  # minimum Jaccard similarity of two items of a project that count as repeating each other
+_FILES = 8  # maximum number of file names listed for each project
+_EVENTS_READ = 4_000  # maximum number of events read of a thread
+_JOURNALS = "journal"  # source name of other journals
 _LEAST_HEADING_WORDS, _HEADING_CHARS = 4, 200
-_NUMBERED = Pattern(r"(?i)^(?:(?:step|phase|part) \d+(?:\.\d+)*|\d+(?:\.\d+)*)\s*[:.)–—-]\s+")  # the numbering of a heading
+_NUMBERED = Pattern(r"(?i)^(?:(?:step|phase|part) \d+(?:\.\d+)*|\d+(?:\.\d+)*)\s*[:.)–—-]\s+")  # the number of a heading
 _HEADING_WEIGHT = 2.0
 _MEMORY_WEIGHT, _LEARNT_WEIGHT, _POINT_WEIGHT = 1.0, 30.0, 10.0
 
 
 def worked_days(workspace: Workspace, first: date, last: date) -> tuple[date, ...]:
-    """The days of a span on which something was worked on, in order. Raises StoreError."""
+    """The days of a span on which work was done, in order. Raises StoreError."""
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
     times = [note.note.at for note in workspace.store.days.notes_between(start, stop)]
     times += [at for at, _ in _journal_headings(workspace, start, stop)]
@@ -55,16 +55,16 @@ def worked_days(workspace: Workspace, first: date, last: date) -> tuple[date, ..
 
 
 def session_ids_between(workspace: Workspace, first: date, last: date) -> tuple[str, ...]:
-    """The sessions with events on these days, without kept's own journal entries. Raises StoreError."""
+    """The ids of the sessions with events on these days. kept's own journal entries are omitted. Raises StoreError."""
     sessions = workspace.store.archive.session_activity(workspace.day_bounds(first)[0], workspace.day_bounds(last)[1])
     return tuple(sorted({activity.session for activity in sessions if activity.source != ENTRY}))
 
 
 def collect_context(workspace: Workspace, first: date, last: date, *, detailed: bool = False) -> tuple[ContextItem, ...]:
-    """Collect the context items of these days: work, solved errors, decisions, learnings, open questions, commits, files. Items
-    that several days repeat occur once. Raises StoreError.
+    """Collect the context items of these days: work, solved errors, decisions, learnings, open questions, commits, files.
 
-    ``detailed`` is for a model: each exchange is a separate item, and the points that a model noted are included.
+    Items that several days repeat are included once. ``detailed`` is for a model: each exchange becomes an item of its own, and the
+    points that a model noted about the sessions are included. Raises StoreError.
     """
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
     found = [(note, workspace.scope(note.project, note.path)) for note in _notes_until(workspace, start, stop)]
@@ -74,8 +74,9 @@ def collect_context(workspace: Workspace, first: date, last: date, *, detailed: 
 
 
 def _drop_repeats(items: Sequence[ContextItem]) -> tuple[ContextItem, ...]:
-    """Drop items that repeat another one of the same slot and project; the weightiest, then longest, is kept. Commits and files are
-    not compared.
+    """Drop items that repeat another item of the same slot and project.
+
+    The item with the greatest weight stays, then the longest one. Commits and files are not compared.
     """
     chosen: dict[int, ContextItem] = {}
     known: list[tuple[Slot, str, frozenset[str]]] = []
@@ -93,7 +94,7 @@ def _drop_repeats(items: Sequence[ContextItem]) -> tuple[ContextItem, ...]:
 
 
 def _point_items(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[ContextItem]:
-    """Yield the points that a model noted about the sessions of these days, without those from kept's own entries."""
+    """Yield the points that a model noted about the sessions of a time span. Points about kept's own entries are omitted."""
     scopes: dict[str, list[SummaryPoint]] = {}
     for point in workspace.store.days.points_between(start, stop):
         if not _is_entry_path(workspace, point.path):
@@ -105,14 +106,14 @@ def _point_items(workspace: Workspace, start: datetime, stop: datetime) -> Itera
 
 
 def _is_entry_path(workspace: Workspace, path: str) -> bool:
-    """True if a path is in the folder of kept's own entries."""
+    """True if a file is in the folder of kept's own entries."""
     return path.rpartition("/")[0] == str(workspace.paths.root / workspace.settings.journal.folder)
 
 
 def _journal_headings(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[tuple[datetime, ContextItem]]:
-    """Yield the section headings within a span in other journals, a person's or an agent's.
+    """Yield the section headings of a time span in other journals, written by a person or an agent, with their times.
 
-    A heading that occurs several times in a file is part of its form and left out.
+    A heading that a file repeats is skipped, because it is part of the journal's form.
     """
     for thread in workspace.store.archive.threads():
         if thread.source != _JOURNALS or thread.first_at is None or thread.last_at is None:
@@ -130,7 +131,10 @@ def _journal_headings(workspace: Workspace, start: datetime, stop: datetime) -> 
 
 
 def _section_heading(text: str) -> str:
-    """The heading of a section without its number; empty if it has none, or one of less than four words, which may fit any day."""
+    """The heading of a section without its number; empty if it has none.
+
+    Also empty if the heading has fewer than four words, because it may then fit any day.
+    """
     first = text.partition("\n")[0]
     words = _NUMBERED.sub("", first.lstrip("#").strip()) if first.startswith("#") else ""
     return words if len(words.split()) >= _LEAST_HEADING_WORDS and len(words) <= _HEADING_CHARS else ""
@@ -158,7 +162,7 @@ def _work_items(found: list[tuple[ThreadNote, str]], *, detailed: bool) -> Itera
 
 
 def _narrate_note(note: WorkNote) -> str:
-    """A note as a paragraph: what was attempted, how it ended, and the files."""
+    """A work note as a paragraph: what was asked for, how it ended, and the changed files."""
     ended = [text for text in (note.outcome, *(f"Committed: {subject}" for subject in note.commits[:2])) if text]
     sentence = " ".join((f"**{_end_sentence(note.asked)}**", *map(_end_sentence, ended)))
     files = [name for name in note.names[:3] if name not in sentence]
@@ -170,7 +174,10 @@ def _end_sentence(sentence: str) -> str:
 
 
 def _notes_until(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[ThreadNote]:
-    """Yield the notes of a span, each once, without what followed a prompt after the end of the span."""
+    """Yield the notes of a time span, without repeated ones.
+
+    A note about an exchange that goes on after the span is cut at its end.
+    """
     ends: Mapping[int, datetime | None] = {thread.id: thread.last_at for thread in workspace.store.archive.threads()}
     listed = workspace.store.days.notes_between(start, stop)
     last = {note.thread: note.note.ordinal for note in sorted(listed, key=lambda note: note.note.ordinal)}
@@ -181,7 +188,7 @@ def _notes_until(workspace: Workspace, start: datetime, stop: datetime) -> Itera
 
 
 def _cut_note_at(workspace: Workspace, noted: ThreadNote, stop: datetime) -> WorkNote:
-    """Rebuild a note from the events before ``stop``."""
+    """Build a note again, from the events before ``stop`` only."""
     first = noted.note.ordinal
     events = workspace.store.archive.events(noted.thread, first, first + _EVENTS_READ)
     before = next((place for place, event in enumerate(events) if event.at is not None and event.at >= stop), len(events))
@@ -204,7 +211,7 @@ def _accepted_candidates(workspace: Workspace) -> dict[str, Candidate]:
 
 
 def _memory_items(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[ContextItem]:
-    """Yield the memories first supported by sessions of these days, in the words of these days."""
+    """Yield the memories that sessions of a time span support, in the words that these sessions used."""
     proposals = {
         name: candidate for name, candidate in _accepted_candidates(workspace).items() if not _is_from_entry(workspace, candidate)
     }
@@ -218,12 +225,15 @@ def _memory_items(workspace: Workspace, start: datetime, stop: datetime) -> Iter
 
 
 def _is_from_entry(workspace: Workspace, candidate: Candidate) -> bool:
-    """True if a candidate is based only on kept's own entries, because an entry must not repeat another entry."""
+    """True if all evidence of a candidate is from kept's own entries.
+
+    It is then not used, because an entry must not repeat another one.
+    """
     return bool(candidate.evidence) and all(_is_entry_path(workspace, item.path) for item in candidate.evidence)
 
 
 def _candidates_between(memory: Memory, proposals: Mapping[str, Candidate], start: datetime, stop: datetime) -> list[Candidate]:
-    """The candidates of a memory from a span with no evidence after it, in the order of time."""
+    """The candidates of a memory that were proposed in a time span and have no later evidence, oldest first."""
     own = [proposals[name] for name in memory.candidates if name in proposals]
     within = [candidate for candidate in own if candidate.at is not None and start <= candidate.at < stop]
     known = [candidate for candidate in within if all(item.at is None or item.at < stop for item in candidate.evidence)]
@@ -255,12 +265,12 @@ def memories_before_day(workspace: Workspace, day: date) -> tuple[ContextItem, .
             found.append(((day_made.isoformat(), memory.profile == JOURNAL, words, memory.id), context_item))
     once: dict[str, ContextItem] = {}
     for _, item in sorted(found, key=itemgetter(0)):
-        once.setdefault(normal_form(item.text), item)  # a session and the entry about it say the same
+        once.setdefault(normal_form(item.text), item)  # a session and the entry about it may say the same
     return tuple(once.values())
 
 
 def last_work_before_day(workspace: Workspace, day: date, scopes: Collection[str]) -> Iterator[ContextItem]:
-    """Yield the last work in each scope in the two weeks before a day. Raises StoreError."""
+    """Yield the last work note of each scope from the two weeks before a day. Raises StoreError."""
     start = workspace.day_bounds(day)[0]
     last: dict[str, WorkNote] = {}
     for thread_note in workspace.store.days.notes_between(start - _LOOKBACK, start):
@@ -281,8 +291,10 @@ def last_work_before_day(workspace: Workspace, day: date, scopes: Collection[str
 
 
 def _wording_at(memory: Memory, proposals: Mapping[str, Candidate], start: datetime) -> str:
-    """The wording of a memory before ``start``: the present one if it is the person's or was proposed by then, else the wording of
-    the newest candidate by then; empty if there was none.
+    """The wording of a memory before ``start``; empty if it had none.
+
+    It is the present wording if that is the person's or was proposed by then. Otherwise, it is that of the newest candidate by
+    then.
     """
     if memory.owned or not memory.candidates:
         return memory.content

@@ -1,4 +1,4 @@
-"""The values of journal entries: their items, front matter and templates."""
+"""The data types of journal entries: items, front matter and templates."""
 
 from collections.abc import Mapping
 from datetime import date, datetime
@@ -6,11 +6,11 @@ from enum import StrEnum
 
 from kept.core.value import dataclass, field
 
-EXTRACTIVE = "extractive"  # the writer of an entry that no language model wrote
+EXTRACTIVE = "extractive"  # the writer named in an entry that no language model wrote
 
 
 class Slot(StrEnum):
-    """The parts of an entry; the values are their names in templates."""
+    """The parts of an entry. The values are the names of the placeholders in templates."""
 
     WORKED = "worked"
     SOLVED = "solved"
@@ -24,7 +24,7 @@ class Slot(StrEnum):
 
 
 class TrustLevel(StrEnum):
-    """The source of an item, which decides how far it is trusted: sessions, existing memories, or outside."""
+    """Where an item comes from, which decides how far it is trusted: a session, an existing memory, or an external source."""
 
     SESSION = "sessions"
     MEMORY = "memory"
@@ -33,9 +33,9 @@ class TrustLevel(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeedItem:
-    """An item of an external source: untrusted text, one line per field.
+    """An item of an external source. All fields are untrusted text of one line.
 
-    ``key`` identifies the item if the source delivers it again. ``source`` is the name of the feed.
+    ``key`` is the same each time the source delivers the item. ``source`` is the name of the feed.
     """
 
     key: str
@@ -48,10 +48,10 @@ class FeedItem:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ContextItem:
-    """An item that an entry may use: its text, its origin, and its weight.
+    """An item that an entry may use: its text, origin and weight.
 
-    ``reference`` is a memory's id or a feed item's key. ``day`` is the item's day if it is not the entry's. ``kind`` is the kind of
-    a memory ("decided", "still open") or of earlier work ("last worked on").
+    ``reference`` is the id of a memory or the key of a feed item. ``day`` is the item's day if that is not a day of the entry.
+    ``kind`` is the kind of a memory ("decided", "still open") or of earlier work ("last worked on").
     """
 
     slot: Slot
@@ -69,9 +69,10 @@ class ContextItem:
 class EntryHead:
     """The front matter of an entry.
 
-    ``shares`` are the shares of its inputs by source (sum 1), ``memories`` the ids of the memories used, ``self_reference`` the
-    share (0 to 1) of its sentences about the memory system itself. ``tokens`` (in, out) estimates the model's tokens by text
-    length. ``inputs`` is a hash of its inputs, ``digest`` one of the rest of the file as kept wrote it.
+    ``shares`` maps each source to its share of the inputs (sum 1). ``memories`` has the ids of the memories used.
+    ``self_reference`` is the share (0 to 1) of sentences about the memory system itself. ``tokens`` (in, out) is an estimate from
+    the length of the text. ``inputs`` is a hash of the inputs. ``digest`` is a hash of the file as kept wrote it, without this
+    field.
     """
 
     first: date
@@ -90,10 +91,10 @@ class EntryHead:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Template:
-    """A form of entry: ``text`` with ``{{slot}}`` placeholders for parts. ``span`` is ``day`` or ``week``; with ``extract``,
-    memories are extracted from its entries.
+    """A form of entry. ``text`` is Markdown with a ``{{slot}}`` placeholder for each part.
 
-    ``instruction`` tells a model what kind of text to write.
+    ``span`` is ``day`` or ``week``. ``extract`` means that memories are extracted from entries of this form. ``instruction`` tells
+    a model what kind of text to write.
     """
 
     name: str

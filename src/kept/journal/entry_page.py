@@ -1,6 +1,6 @@
-"""Render an entry as a file (front matter, then the filled template), and parse its front matter.
+"""Render an entry as a file (front matter, then the filled template), and parse the front matter.
 
-Memories and content from outside are put into marked blocks, from which nothing is extracted.
+Memories and content from external sources are put between markers. Nothing is extracted from marked blocks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,13 +18,16 @@ _ITEM = Pattern(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 
 
 def entry_sentences(text: str) -> tuple[str, ...]:
-    """The sentences of an entry's body, without headings, quotations, comments and empty lines."""
+    """The sentences in the body of an entry. Headings, quotations and comments are omitted."""
     lines = [_ITEM.sub("", line) for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", ">", "<!--"))]
     return tuple(sentence for line in lines for sentence in sentence_texts(line))
 
 
 def self_reference_share(text: str, machinery: str) -> float:
-    """The share (0 to 1; 0 for an empty text) of the sentences about kept itself: ``machinery`` is an RE2 pattern of its words."""
+    """The share (0 to 1) of an entry's sentences that are about kept itself; 0 for an empty text.
+
+    ``machinery`` is an RE2 pattern that matches words about kept.
+    """
     pattern = Pattern(machinery)
     found = entry_sentences(text)
     return round(sum(pattern.search(item) is not None for item in found) / len(found), 4) if found else 0.0
@@ -39,7 +42,7 @@ _ESCAPED = (("<!--", "‹!--"), ("-->", "--›"), ("```", "'''"))
 
 
 def template_slots(template: Template) -> tuple[Slot, ...]:
-    """The slots of a template, in order."""
+    """The slots of a template, in order, each once."""
     named = {slot.value: slot for slot in Slot}
     return tuple(dict.fromkeys(named[name] for name in _SLOT.findall(template.text) if name in named))
 
@@ -51,7 +54,10 @@ def render_entry(
     names: Mapping[str, str],
     links: Mapping[date, str] = MappingProxyType({}),
 ) -> str:
-    """Render an entry with its digest; ``names`` maps scopes to names, ``links`` days to the entries of other days."""
+    """Render an entry with its digest.
+
+    ``names`` maps scopes to display names, ``links`` days to the paths of other days' entries.
+    """
     body = _fill_template(head, template, items, names, links)
     return update_digest("\n".join((*_front_matter_lines(head), body)))
 
@@ -79,10 +85,10 @@ def _format_writer(head: EntryHead) -> str:
 
 
 def _fill_slot(lines: list[str], block: Sequence[str]) -> None:
-    """Append a part; if it is empty, remove its heading."""
+    """Append the lines of a part. If there are none, remove the heading above it instead."""
     if block:
         if block[0] == OURS:
-            _drop_blank_end(lines)  # when the entry is read, a heading is dropped only directly above the block
+            _drop_blank_end(lines)  # the extractor drops the heading of a marked block only if it is directly above the block
         lines.extend(block)
         return
     _drop_blank_end(lines)
@@ -98,7 +104,10 @@ def _drop_blank_end(lines: list[str]) -> None:
 
 
 def _slot_lines(slot: Slot, items: Sequence[ContextItem], names: Mapping[str, str], links: Mapping[date, str]) -> list[str]:
-    """The lines of a part: a heading per project if there are several, and marks around memories and content from outside."""
+    """The lines of a part. There is a heading for each project if there are several, and for each project of ``WORKED``.
+
+    Memories and content from external sources are between markers.
+    """
     scopes = list(dict.fromkeys(item.scope for item in items))
     lines: list[str] = []
     for scope in scopes:
@@ -122,7 +131,10 @@ def _format_item(item: ContextItem, links: Mapping[date, str]) -> str:
 
 
 def clean_line(text: str) -> str:
-    """The text as one line of bounded length that ends no block and begins no heading, bullet or quotation."""
+    """The text as one line of at most ``_LINE_CHARS`` characters.
+
+    Characters that would end a block or begin a heading, bullet or quotation are replaced or removed.
+    """
     words = one_line(text)
     for mark, other in _ESCAPED:
         words = words.replace(mark, other)
@@ -162,7 +174,7 @@ _COST = Pattern(r"(\d+) tokens in, (\d+) out")
 
 
 def parse_entry_head(text: str) -> EntryHead | None:
-    """Parse the front matter of an entry; None if kept did not write the text, or it is invalid. Never raises."""
+    """Parse the front matter of an entry. None if kept did not write the text or the front matter is invalid. Never raises."""
     front, _ = _split_front_matter(text)
     if front.get("generated_by") != "kept":
         return None
@@ -188,12 +200,12 @@ def parse_entry_head(text: str) -> EntryHead | None:
 
 
 def is_entry_edited(text: str) -> bool:
-    """True if an entry differs from what kept wrote."""
+    """True if an entry is not as kept wrote it."""
     return _split_front_matter(text)[0].get("digest") != _compute_digest(text)
 
 
 def update_digest(text: str) -> str:
-    """Return an entry with the digest of its present text."""
+    """Return an entry with its digest computed anew."""
     return _set_digest(text, _compute_digest(text))
 
 

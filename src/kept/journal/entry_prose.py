@@ -1,11 +1,11 @@
 """Write an entry with a model: select the context within bounds, ask, and check each paragraph of the reply against its sources.
 
-In the context, memories take no more room than the items of the day's sessions, and no more than their own budget; each source from
-outside has a share. Of the memories, only those related to the day are selected.
+In the context, memories have at most as many characters as the items of the day's sessions, and at most their own budget. Only
+memories related to the day are selected. Each external source gets its share.
 
-A paragraph that cites a source from outside goes into the block for content from outside. Other paragraphs are split: a sentence
-that repeats a memory rather than the day goes into kept's own block, whatever it cites. So nothing is extracted from an entry that
-the entry only repeats.
+A paragraph that cites an external source is marked as content from outside. Other paragraphs are split: a sentence that repeats a
+memory instead of the day is marked as kept's own, whatever it cites. This prevents kept from extracting a memory from an entry that
+only repeats it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,15 +22,15 @@ from kept.journal.entry_page import template_slots
 from kept.llm.ask import Ask
 from kept.llm.reply import parse_as, schema_of
 
-_LEAST_OUTSIDE, _ONE_ITEM = 600, 300  # characters: about five lines, and one item
-_LEAST_SHARED = 2  # content words that a memory must share with the day, unless they share a name
+_LEAST_OUTSIDE, _ONE_ITEM = 600, 300  # characters of about five lines, and of one item
+_LEAST_SHARED = 2  # minimum content words that a memory shares with an item of the day, unless they share a name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ContextBounds:
-    """Character budgets of the whole context and of the memories in it.
+    """The character budgets of the whole context (``whole``) and of the memories in it (``memory``).
 
-    ``outside`` is the share of the whole for all external sources together, ``shares`` the weight of each of them by name.
+    ``outside`` is the share of the whole for all external sources together. ``shares`` maps each of them to its weight.
     ``memories`` is the maximum number of memories.
     """
 
@@ -43,14 +43,17 @@ class ContextBounds:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ItemSelection:
-    """The selected items in order, and the share of each source in them (sum 1 unless empty)."""
+    """The selected items in order, and the share of characters of each source (sum 1 unless there are no items)."""
 
     items: tuple[ContextItem, ...]
     shares: Mapping[str, float]
 
 
 def select_items(items: Sequence[ContextItem], bounds: ContextBounds) -> ItemSelection:
-    """Select the items of an entry within the bounds: the weightiest of each kind, in their original order."""
+    """Select items within the bounds. Those with the greatest weight are chosen from each kind.
+
+    They stay in their original order.
+    """
     inside = [item for item in items if item.grade is TrustLevel.SESSION]
     outside = [item for item in items if item.grade is TrustLevel.OUTSIDE]
     budget = int(bounds.whole * (1 - bounds.outside)) if outside else bounds.whole
@@ -76,7 +79,10 @@ def _count_characters(items: Iterable[ContextItem]) -> int:
 
 
 def _heaviest_items(items: Sequence[ContextItem], budget: int) -> list[ContextItem]:
-    """The weightiest items that fit into ``budget`` characters; earlier ones first among equals."""
+    """The items with the greatest weight that fit into ``budget`` characters.
+
+    Of items with equal weight, earlier ones come first.
+    """
     found, left = [], budget
     for item in sorted(items, key=lambda one: -one.weight):
         if len(item.text) + 1 <= left:
@@ -86,10 +92,11 @@ def _heaviest_items(items: Sequence[ContextItem], budget: int) -> list[ContextIt
 
 
 def _share_among_sources(items: Sequence[ContextItem], bounds: ContextBounds, spent: int) -> list[ContextItem]:
-    """Select the items of each external source that fit into its part; a source without a configured weight gets the smallest one.
+    """Select the items of each external source that fit into its part of the budget.
 
-    Together they get their share relative to what the sessions contain (``spent`` characters), at least a few lines. They never get
-    more than the sessions, unless that is less than one item.
+    The budget of all external sources is ``bounds.outside`` in relation to the ``spent`` characters of the sessions. It is at least
+    a few lines, but never more than the sessions have, unless that is less than one item. A source without a weight in the settings
+    gets the smallest weight.
     """
     names = list(dict.fromkeys(item.source for item in items))
     usual = min((share for share in bounds.shares.values() if share > 0), default=1.0)
@@ -102,8 +109,10 @@ def _share_among_sources(items: Sequence[ContextItem], bounds: ContextBounds, sp
 
 
 def _related_memories(memories: Sequence[ContextItem], day: Sequence[ContextItem]) -> list[ContextItem]:
-    """The memories related to the day, the most related first: they share a name with it, or enough content words with one of its
-    items. Items without a reference (earlier work) are always related.
+    """The memories related to the day, the most related first.
+
+    A memory is related if it shares a name with the day, or enough content words with one of its items. Items without a reference
+    are earlier work, and are always included.
     """
     names = {artifact.casefold() for item in day for artifact in find_artifacts(item.text)}
     day_words = [(item.scope, find_content(item.text)) for item in day]
@@ -117,20 +126,20 @@ def _related_memories(memories: Sequence[ContextItem], day: Sequence[ContextItem
     return [item for _, item in sorted(weighted, key=lambda pair: -pair[0])]
 
 
-# Slots for which a model may write text.
+# The slots for which a model may write text.
 WRITTEN = frozenset({Slot.WORKED, Slot.SOLVED, Slot.DECIDED, Slot.LEARNT, Slot.OPEN, Slot.OUTSIDE})
 
 
 PURPOSE = "journal"
 _MOST_TOKENS = 2_048
-_LONGEST = 900  # characters of a paragraph
-_SUPPORT = 0.5  # share of a paragraph's content words that its sources must contain
-_SAME = 0.6  # share of a memory's content words from which a sentence repeats it
+_LONGEST = 900  # maximum characters of a paragraph
+_SUPPORT = 0.5  # minimum share of a paragraph's content words that its sources must contain
+_SAME = 0.6  # minimum share of a memory's content words in a sentence that repeats it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Paragraph:
-    """A paragraph that a model proposes: its part, its text, and the names of its sources."""
+    """A paragraph that a model proposes: the part it belongs to, its text, and the names of its sources."""
 
     part: str
     text: str
@@ -139,7 +148,7 @@ class Paragraph:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProseReply:
-    """A model's reply."""
+    """The reply of a model, as its JSON schema requires it."""
 
     paragraphs: tuple[Paragraph, ...]
 
@@ -151,7 +160,10 @@ def _written_slots(template: Template) -> tuple[str, ...]:
 def build_prose_ask(
     items: Sequence[ContextItem], template: Template, *, span: str, system: str, version: str, about: Sequence[str] = ()
 ) -> Ask:
-    """Build the question for an entry; ``items`` are its whole context, ``system`` the text of the prompt."""
+    """Build the question for an entry.
+
+    ``items`` are its whole context, ``system`` is the text of the prompt, and ``span`` names its days.
+    """
     lines = [f"{template.instruction or 'A journal entry.'} It is about {span}.", f"Parts: {', '.join(_written_slots(template))}."]
     for grade, title in (
         (TrustLevel.SESSION, "What was said and done"),
@@ -178,9 +190,9 @@ def build_prose_ask(
 def read_prose_reply(
     body: Mapping[str, Any], items: Sequence[ContextItem], template: Template
 ) -> tuple[tuple[ContextItem, ...], int]:
-    """The paragraphs of a reply that their sources support, and the number of others, which are refused.
+    """The paragraphs of a reply that their sources support, as items, and the number of refused paragraphs.
 
-    Raises ValueError with the reason if the reply does not have the requested form.
+    Raises ValueError, with the reason, if the reply does not have the requested form.
     """
     reply = parse_as(ProseReply, body, part=_written_slots(template))
     known = {f"s{number}": item for number, item in enumerate(items, 1)}
@@ -203,7 +215,7 @@ def read_prose_reply(
 
 
 def _split_by_source(made: ContextItem, own: Sequence[ContextItem], others: Sequence[ContextItem]) -> Iterator[ContextItem]:
-    """Split a paragraph into runs of sentences about the day, about memories, and about content from outside."""
+    """Split a paragraph into runs of sentences about the day, about memories, and about content from external sources."""
     today = " ".join(item.text for item in own if item.grade is TrustLevel.SESSION)
     if not today:
         yield replace(made, grade=TrustLevel.MEMORY, source=TrustLevel.MEMORY.value, reference=own[0].reference, day=own[0].day)
@@ -219,10 +231,11 @@ def _split_by_source(made: ContextItem, own: Sequence[ContextItem], others: Sequ
 
 
 def _find_other_source(sentence: str, today: str, others: Sequence[ContextItem]) -> ContextItem | None:
-    """The memory or outside item that a sentence repeats; None if it is about the day.
+    """The memory or external item that a sentence repeats; None if the sentence is about the day.
 
-    The item contains a name of the sentence that the day does not contain, or more of its content words than the day; or the
-    sentence repeats most of the item's content words, and some that the day does not contain.
+    There are three signs that it repeats an item. The item contains a name that the sentence has and the day does not. The sentence
+    shares more content words with the item than with the day. Or it has most of the item's content words, including some that the
+    day does not contain.
     """
     words, names = find_content(sentence), [artifact.casefold() for artifact in find_artifacts(sentence)]
     own = words & find_content(today)
@@ -236,7 +249,7 @@ def _find_other_source(sentence: str, today: str, others: Sequence[ContextItem])
 
 
 def _is_supported(text: str, words: str) -> bool:
-    """True if the sources contain the artifacts of a paragraph and at least half of its content words."""
+    """True if the sources contain all names in a paragraph and at least half of its content words."""
     if not all(name.casefold() in words.casefold() for name in find_artifacts(text)):
         return False
     own_words = find_content(text)

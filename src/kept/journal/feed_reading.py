@@ -1,7 +1,7 @@
-"""Read external sources and store their items redacted, so that a backfill can use items that a feed has since dropped.
+"""Read external sources and store their items redacted. A backfill can then use items that a feed no longer has.
 
-Each source has one file in kept's state folder: the cursor, then one item per line. Items are untrusted text; entries may describe
-them.
+Each source has a file in kept's state folder, which has the cursor in the first line and one item in each other line. Items are
+untrusted text; entries may describe them.
 """
 
 import json
@@ -25,12 +25,13 @@ from kept.workspace import Workspace
 if TYPE_CHECKING:
     from kept.journal.feeds import Fetch
 
-_ITEMS_KEPT = 50_000  # the newest items of a source
+_ITEMS_KEPT = 50_000  # maximum number of items stored for a source, the newest ones
 
 
 def collect_feeds(workspace: Workspace, *, fetching: "Fetch | None" = None) -> tuple[str, ...]:
-    """Store the new items of every external source in the settings. Returns a message for each source with a failure or skipped
-    items.
+    """Store the new items of all external sources in the settings.
+
+    Returns a message for each source that could not be read or of which items were skipped.
     """
     problems: list[str] = []
     for feed in workspace.settings.feed:
@@ -42,12 +43,12 @@ def collect_feeds(workspace: Workspace, *, fetching: "Fetch | None" = None) -> t
 
 
 def feed_name(feed: FeedSettings) -> str:
-    """The name of a source in entries."""
+    """The name by which entries refer to a source."""
     return feed.name or feed.kind
 
 
 def _collect_feed(workspace: Workspace, feed: FeedSettings, fetching: "Fetch | None") -> Iterator[str]:
-    from kept.journal.feeds import fetch_address, read_new_items  # noqa: PLC0415 - a run that reads no feed needs neither e-mail nor XML
+    from kept.journal.feeds import fetch_address, read_new_items  # noqa: PLC0415 - a run without feeds does not need e-mail and XML
 
     path = _feed_path(workspace, feed)
     stamp, cursor, known = _load_stored_items(path)
@@ -97,8 +98,9 @@ def _feed_path(workspace: Workspace, feed: FeedSettings) -> Path:
 
 
 def _load_stored_items(path: Path) -> tuple[files.FileStamp, Mapping[str, str], dict[str, FeedItem]]:
-    """Load the stored items of a source: the file's stamp, the cursor, the items by key. After a damaged line the cursor is empty,
-    so that everything is read again.
+    """Load the stored items of a source: the stamp of the file, the cursor, and the items by key.
+
+    If a line is damaged, the cursor is empty, so that the whole source is read again.
     """
     content = files.read_file(path)
     lines = content.data.decode("utf-8", "replace").splitlines()
@@ -119,7 +121,7 @@ def _load_stored_items(path: Path) -> tuple[files.FileStamp, Mapping[str, str], 
 
 
 def items_between(workspace: Workspace, start: datetime, stop: datetime) -> tuple[FeedItem, ...]:
-    """The stored items of external sources in a time span, by source and time. Reads no source. Raises KeptError."""
+    """The stored items of a time span, by source and time. The sources themselves are not read. Raises KeptError."""
     feed_items: list[FeedItem] = []
     for feed in workspace.settings.feed:
         _, _, items = _load_stored_items(_feed_path(workspace, feed))
@@ -130,7 +132,7 @@ def items_between(workspace: Workspace, start: datetime, stop: datetime) -> tupl
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeedErasure:
-    """The erased items of an external source: its name, the number of items, and their texts, which may also occur elsewhere."""
+    """The result of erasing a source: its name, the number of erased items, and their texts, which may also occur elsewhere."""
 
     name: str
     items: int
@@ -138,18 +140,21 @@ class FeedErasure:
 
 
 def find_items(workspace: Workspace, matches: Callable[[str], bool]) -> Iterator[FeedItem]:
-    """Yield the items of all sources for which ``matches`` is true of one of their texts."""
+    """Yield the stored items of all sources that have a text for which ``matches`` returns True."""
     for path in _feed_paths(workspace):
         yield from (item for item in _load_stored_items(path)[2].values() if item.at is not None and _has_match(item, matches))
 
 
 def erase_items(workspace: Workspace, matches: Callable[[str], bool]) -> int:
-    """Blank the matching items of all present and former sources. Returns their number. Raises KeptError."""
+    """Blank the matching items of all sources, including sources that are no longer in the settings.
+
+    Returns the number of blanked items. Raises KeptError.
+    """
     return sum(len(_erase_items(workspace, path, lambda one: _has_match(one, matches))) for path in _feed_paths(workspace))
 
 
 def erase_source(workspace: Workspace, source: str) -> FeedErasure:
-    """Blank all items of a source, identified by its name, path or URL. Raises KeptError."""
+    """Blank all items of a source. ``source`` is its name, path or URL. Raises KeptError."""
     named = {feed for feed in workspace.settings.feed if source in (feed_name(feed), feed.path, feed.url)}
     own, name = {_feed_path(workspace, feed) for feed in named}, next((feed_name(feed) for feed in named), source)
     erased: list[FeedItem] = []
@@ -164,7 +169,10 @@ def _feed_paths(workspace: Workspace) -> tuple[Path, ...]:
 
 
 def _erase_items(workspace: Workspace, path: Path, wanted: Callable[[FeedItem], bool]) -> list[FeedItem]:
-    """Blank the wanted items of a file, and return them as they were. Damaged lines are dropped; their items are read again."""
+    """Blank the items of a file for which ``wanted`` returns True. Returns them as they were.
+
+    Damaged lines are dropped; their items are read from the source again.
+    """
     stamp, cursor, known = _load_stored_items(path)
     erased = [item for item in known.values() if item.at is not None and wanted(item)]
     gone = {item.key for item in erased}
@@ -174,7 +182,7 @@ def _erase_items(workspace: Workspace, path: Path, wanted: Callable[[FeedItem], 
 
 
 def _empty_item(item: FeedItem) -> FeedItem:
-    """An item with only its key and source, so that it is not stored again."""
+    """A copy of an item without its content. Its key stays, so that the item is not stored again."""
     return replace(item, title="", text="", link="", at=None)
 
 

@@ -1,7 +1,6 @@
-"""Read external sources of the journal, with a module for each kind. A source returns the new items since its cursor, as untrusted
-text.
+"""Read external sources of the journal. A module for each kind of source returns the new items since a cursor, as untrusted text.
 
-Only configured addresses are fetched, and those in a configured list of feeds.
+Only URLs in the settings are fetched, and the URLs in a feed list that the settings name.
 """
 
 from collections.abc import Mapping
@@ -30,10 +29,10 @@ _READERS = {
 def read_new_items(
     kind: str, *, name: str, place: str, cursor: Mapping[str, str], zone: ZoneInfo, now: datetime, fetching: Fetch = fetch_address
 ) -> FeedResult:
-    """Read the new items of a source since ``cursor`` (empty: all). ``place`` is a path or a URL; ``zone`` is the time zone of
-    times that name none.
+    """Read the items that a source got since ``cursor``. An empty cursor means all items.
 
-    Raises SourceError if the source as a whole cannot be read; a broken item is skipped and counted.
+    ``place`` is a path or a URL. ``zone`` is the time zone of times without one. Broken items are skipped and counted. Raises
+    SourceError if the source as a whole cannot be read.
     """
     request = FeedRequest(name=name, place=place, path=Path(place).expanduser(), cursor=cursor, zone=zone, now=now, fetch=fetching)
     return _READERS.get(kind, rss.read_feed)(request)

@@ -1,5 +1,6 @@
-"""The interface of external sources, and helpers to read and clean them: bytes of a file or URL up to a limit, HTML, dates,
-cursors.
+"""The interface of external sources, and functions that they share.
+
+These read a file or URL up to a size limit, extract text from HTML, clean texts, and parse dates.
 """
 
 import http.client
@@ -30,7 +31,7 @@ _TITLE_CHARS, _TEXT_CHARS, _LINK_CHARS = 200, 600, 500
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FetchResponse:
-    """The response of a URL: its bytes (None if nothing is new), and the validators for the next request."""
+    """The response of a URL: its bytes, and the validators to send with the next request. ``data`` is None if nothing changed."""
 
     data: bytes | None
     validators: Mapping[str, str]
@@ -41,8 +42,10 @@ Fetch = Callable[[str, Mapping[str, str]], FetchResponse]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeedRequest:
-    """A source to read: its name in entries, its ``place`` (as a path, too, for sources on the disk), and the cursor that it
-    returned the last time, empty the first time. ``zone`` is the time zone of times that name none.
+    """A request to read a source. ``name`` is its name in entries, and ``place`` is its path or URL.
+
+    ``path`` is the place as a path. ``cursor`` is that of the last reading, and empty the first time. ``zone`` is the time zone of
+    times without one.
     """
 
     name: str
@@ -55,19 +58,19 @@ class FeedRequest:
 
     @property
     def remote(self) -> bool:
-        """True if the source is a URL."""
+        """True if the place is a URL."""
         return self.place.startswith(("http://", "https://"))
 
     @property
     def since(self) -> int:
-        """The highest time stamp of the last reading, in the source's unit; 0 the first time."""
+        """The highest time stamp of the last reading, in the unit of the source; 0 the first time."""
         stamp = self.cursor.get("since", "0")
         return int(stamp) if stamp.isascii() and stamp.isdecimal() else 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeedResult:
-    """The new items, the cursor after them, and the number of skipped items by reason."""
+    """The new items, the next cursor, and the number of skipped items by reason."""
 
     items: tuple[FeedItem, ...] = ()
     cursor: Mapping[str, str] = field(default_factory=dict)
@@ -75,7 +78,10 @@ class FeedResult:
 
 
 def read_data(request: FeedRequest) -> tuple[bytes | None, Mapping[str, str]]:
-    """Read a source that is a file or URL: its bytes (None if they have not changed), and the new cursor. Raises SourceError."""
+    """Read a source that is a file or URL. Returns its bytes (None if they have not changed) and the new cursor.
+
+    Raises SourceError.
+    """
     if request.remote:
         response = request.fetch(request.place, request.cursor)
         data, validators = response.data, response.validators
@@ -88,7 +94,7 @@ def read_data(request: FeedRequest) -> tuple[bytes | None, Mapping[str, str]]:
 
 
 def read_file_bytes(path: Path) -> bytes:
-    """The bytes of a regular file of at most 16 MB. Raises SourceError."""
+    """Read a regular file of at most 16 MB. Raises SourceError."""
     with open_source(path) as file:
         if os.fstat(file.fileno()).st_size > MOST_BYTES:
             raise SourceError(f"is larger than {MOST_BYTES // 2**20} MB", where=str(path))
@@ -96,12 +102,12 @@ def read_file_bytes(path: Path) -> bytes:
 
 
 def item_key(*parts: str) -> str:
-    """The key of an item, the same whenever the source delivers it."""
+    """The key of an item: a hash of parts that are the same each time the source delivers the item."""
     return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=10).hexdigest()
 
 
 def parse_mail_date(text: str) -> datetime | None:
-    """Parse a date in e-mail format, in UTC if it names no zone; None for any other text."""
+    """Parse a date in e-mail format. Without a zone, it is in UTC. None if the text is not such a date."""
     try:
         stamp = parsedate_to_datetime(text)
         return (stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).astimezone(UTC)
@@ -110,18 +116,18 @@ def parse_mail_date(text: str) -> datetime | None:
 
 
 def clean_feed_text(text: str, most: int = _TEXT_CHARS) -> str:
-    """The text as one line without markup and invisible characters, truncated to ``most`` characters."""
+    """The text as one line of at most ``most`` characters, without HTML markup and invisible characters."""
     visible, _ = strip_invisible(html_to_text(text[: 20 * most]) if "<" in text or "&" in text else text[: 20 * most])
     return one_line("".join(item if item.isprintable() else " " for item in visible))[:most]
 
 
 def clean_feed_title(text: str) -> str:
-    """The same, truncated to the length of a title."""
+    """The text as one line of the length of a title, cleaned as in :func:`clean_feed_text`."""
     return clean_feed_text(text, _TITLE_CHARS)
 
 
 def to_web_link(text: str) -> str:
-    """The text if it is an HTTP(S) URL; else empty."""
+    """The text as one line if it is an HTTP(S) URL; else empty."""
     found = one_line(text)[:_LINK_CHARS]
     return found if found.startswith(("http://", "https://")) else ""
 
@@ -150,7 +156,7 @@ class _TextExtractor(HTMLParser):
 
 
 def html_to_text(html: str) -> str:
-    """The visible text of HTML; never raises."""
+    """The visible text of HTML; empty if it cannot be parsed."""
     reader = _TextExtractor()
     try:
         reader.feed(html)
@@ -164,7 +170,7 @@ _TIMEOUT = 20  # seconds
 _VALIDATORS = {"etag": "If-None-Match", "modified": "If-Modified-Since"}
 
 
-# Without handlers for files and FTP, so that no redirect leaves HTTP(S).
+# There are no handlers for files and FTP, so that a redirect cannot leave HTTP(S).
 _HANDLERS = (
     urllib.request.ProxyHandler,
     urllib.request.HTTPHandler,
@@ -184,7 +190,7 @@ def _create_opener() -> urllib.request.OpenerDirector:
 
 
 def fetch_address(address: str, cursor: Mapping[str, str]) -> FetchResponse:
-    """Fetch a URL; the response has no data if the server says it is unchanged. Raises SourceError."""
+    """Fetch a URL. The response has no data if the server says that it has not changed. Raises SourceError."""
     if not address.startswith(("http://", "https://")):
         raise SourceError("is not a web address", where=address, hint="give a URL that begins with http:// or https://")
     request = urllib.request.Request(address, headers={"User-Agent": "kept"})  # noqa: S310 - the scheme was checked above

@@ -1,4 +1,4 @@
-"""Read bookmarks and read-later lists: the HTML that browsers export, and the JSON of browsers and reading services."""
+"""Read bookmarks and read-later lists. Supported are the HTML that browsers export, and JSON of browsers and reading services."""
 
 import json
 from collections import Counter
@@ -30,7 +30,7 @@ _MOST_NODES = 400_000
 
 
 def read_bookmarks(request: FeedRequest) -> FeedResult:
-    """Read the bookmarks of a file, if it changed. Raises SourceError."""
+    """Read the bookmarks in a file or at a URL, if it changed. Raises SourceError."""
     data, cursor = read_data(request)
     if data is None:
         return FeedResult(cursor=cursor)
@@ -62,7 +62,7 @@ def read_bookmarks(request: FeedRequest) -> FeedResult:
 
 
 Bookmark = tuple[str, str, str, datetime | None]
-"""Address, title, note and time."""
+"""URL, title, note and time."""
 
 
 def _parse_json(text: str, where: str) -> Iterator[Bookmark]:
@@ -92,7 +92,10 @@ def _first_text(own: Mapping[str, Any], names: tuple[str, ...]) -> str:
 
 
 def parse_timestamp(value: object) -> datetime | None:
-    """Parse an instant: ISO text, seconds, milliseconds or microseconds since 1970, or microseconds since 1601."""
+    """Parse a time: ISO text, seconds, milliseconds or microseconds since 1970, or microseconds since 1601.
+
+    None if it is none of these.
+    """
     if isinstance(value, str) and not value.strip().isdecimal():
         return parse_instant(value.strip())
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -110,7 +113,7 @@ def parse_timestamp(value: object) -> datetime | None:
 
 
 class _BookmarkParser(HTMLParser):
-    """Extracts the links of an exported file with their dates."""
+    """Collects the links in an exported HTML file, with their dates."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -144,5 +147,5 @@ def _parse_html(text: str) -> list[Bookmark]:
         reader.feed(text)
         reader.close()
     except (AssertionError, ValueError):
-        pass  # keep what was read so far
+        pass  # keep the links found so far
     return reader.found

@@ -1,6 +1,6 @@
-"""Read a calendar (iCalendar, RFC 5545) from a file or URL: past and current events, including recurring ones.
+"""Read a calendar (iCalendar, RFC 5545) from a file or URL: its events up to today, including recurring ones.
 
-An event is delivered on its day and not before, because until then it may be moved or cancelled.
+An event is not delivered before its day, because it may still be moved or cancelled.
 """
 
 from collections import Counter, deque
@@ -25,11 +25,11 @@ _PART = Pattern(
 )
 
 RecurrenceRule = Mapping[str, str]
-"""The parts of a recurrence rule, by name."""
+"""The parts of an RRULE by name, such as ``FREQ``."""
 
 
 def parse_recurrence_rule(text: str) -> RecurrenceRule | None:
-    """Parse the value of an RRULE; None if it is malformed or uses an unsupported part. Never raises."""
+    """Parse the value of an RRULE. None if it is malformed or has a part that is not supported. Never raises."""
     parts = [part.partition("=") for part in text.upper().split(";") if part.strip()]
     rule = {name.strip(): value.strip() for name, _, value in parts}
     supported = "FREQ" in rule and all(_PART.match(f"{name}={value}") for name, value in rule.items())
@@ -37,7 +37,10 @@ def parse_recurrence_rule(text: str) -> RecurrenceRule | None:
 
 
 def _can_recur(rule: RecurrenceRule) -> bool:
-    """False if a daily or weekly rule has a part that is for months, or may never occur: all days until the last year are tried."""
+    """False for a daily or weekly rule with parts that belong to months, or that may never occur together.
+
+    For a rule that never occurs, dateutil would try every day up to the last year that it supports.
+    """
     if rule["FREQ"] in ("MONTHLY", "YEARLY"):
         return True
     never = "BYMONTHDAY" in rule and (rule["FREQ"] == "WEEKLY" or "BYMONTH" in rule or "BYDAY" in rule)
@@ -45,32 +48,35 @@ def _can_recur(rule: RecurrenceRule) -> bool:
 
 
 def expand_recurrence(rule: RecurrenceRule, start: datetime) -> Iterator[datetime]:
-    """Yield the starts of a series in local time, in order; ``start`` is always the first. The caller applies UNTIL."""
-    from dateutil.rrule import rrulestr  # noqa: PLC0415 - only calendars with series need it
+    """Yield the starts of a series in local time, in order. The first is always ``start``. The caller applies UNTIL."""
+    from dateutil.rrule import rrulestr  # noqa: PLC0415 - only calendars with recurring events need it
 
     series = rrulestr(";".join(f"{name}={value}" for name, value in rule.items() if name not in ("COUNT", "UNTIL")), dtstart=start)
     later = (at for at in series if at > start)
     count = int(rule.get("COUNT", "0"))
     yield start
-    with suppress(ValueError, OverflowError):  # after the last year that dates support
+    with suppress(ValueError, OverflowError):  # dateutil raises these after the last year that dates support
         yield from islice(later, count - 1) if count else later
 
 
 _LINE = Pattern(r"^([A-Za-z-]+)((?:;[^:;\"]*(?:\"[^\"]*\")?)*):(.*)$")
 _ZONE = Pattern(r"(?i);TZID=\"?([^;:\"]+)\"?")
 _ESCAPES = (("\\n", " "), ("\\N", " "), ("\\,", ","), ("\\;", ";"), ("\\\\", "\\"))
-_MOST_OF_SERIES = 1_500  # newest occurrences that are kept: four years of a daily series
-_LONGEST_SERIES = 50_000  # occurrences that are examined
+_MOST_OF_SERIES = 1_500  # newest occurrences that are kept; four years of a daily series
+_LONGEST_SERIES = 50_000  # maximum number of occurrences computed
 
 Fields = Mapping[str, list[tuple[str, str]]]
-"""The values of each field with their parameters."""
+"""The values of each field, as pairs of parameters and value."""
 
 Event = tuple[Fields, datetime, str, ZoneInfo | None]
-"""Its fields, start in local time, UID, and zone (None: a whole-day event)."""
+"""The fields of an event, its local start, its UID, and its time zone, which is None for a whole-day event."""
 
 
 def read_calendar(request: FeedRequest) -> FeedResult:
-    """Read the events of a calendar up to today, if it changed or the next event is due. Raises SourceError."""
+    """Read the events of a calendar up to today. They are read if the calendar changed or the next event is due.
+
+    Raises SourceError.
+    """
     stop = datetime.combine(request.now.astimezone(request.zone).date() + timedelta(days=1), time(), request.zone).astimezone(UTC)
     due = parse_instant(request.cursor.get("next", ""))
     asked = replace(request, cursor={}) if due is not None and due < stop else request
@@ -102,7 +108,7 @@ def read_calendar(request: FeedRequest) -> FeedResult:
 
 
 def _parse_events(text: str, skipped: Counter[str]) -> Iterator[Fields]:
-    """Yield the fields of each event by name, with their parameters; fields of nested components such as alarms are skipped."""
+    """Yield the fields of each event. Fields of nested components, such as alarms, are skipped."""
     fields: dict[str, list[tuple[str, str]]] | None = None
     inner = ""
     for line in _unfold_lines(text):
@@ -133,7 +139,7 @@ def _unfold_lines(text: str) -> list[str]:
 
 
 def _parse_event(fields: Fields, request: FeedRequest, skipped: Counter[str]) -> Event | None:
-    """Return an event that has a date and a summary. Any other is counted, and None is returned."""
+    """Parse an event. None if it is cancelled or has no date or summary; this is counted in ``skipped``."""
     if _field_value(fields, "STATUS").strip().upper() == "CANCELLED":
         skipped["cancelled events"] += 1
         return None
@@ -148,7 +154,10 @@ def _parse_event(fields: Fields, request: FeedRequest, skipped: Counter[str]) ->
 def _event_starts(
     event: Event, moved: set[tuple[str, datetime]], request: FeedRequest, stop: datetime, skipped: Counter[str]
 ) -> Iterator[tuple[datetime, str]]:
-    """Yield the starts of an event or of its series, up to the first one in the future, each with its key."""
+    """Yield the start and key of an event, or of each event in a series up to the first one in the future.
+
+    ``moved`` has the occurrences that another event replaces. ``stop`` is where the future begins.
+    """
     fields, start, number, zone = event
     rule = parse_recurrence_rule(_field_value(fields, "RRULE"))
     if rule is None or "RECURRENCE-ID" in fields:
@@ -168,7 +177,7 @@ def _event_starts(
 
 
 def _series_instants(rule: RecurrenceRule, start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> Iterator[datetime]:
-    """Yield the instants of a series until its rule ends."""
+    """Yield the start times of a series until its rule ends."""
     last = _parse_local_time("", rule.get("UNTIL", ""), zone or usual)
     for occurrence in expand_recurrence(rule, start):
         at = _start_instant(occurrence, zone, usual)
@@ -190,7 +199,7 @@ def _to_utc(moment: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> datetim
 
 
 def _start_instant(start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> datetime | None:
-    """The instant of a local start; a whole-day event counts as noon. None after the last supported year."""
+    """Convert a local start to UTC. A whole-day event starts at noon. None after the last year that dates support."""
     try:
         return _to_utc(start.replace(hour=12) if zone is None else start, zone, usual)
     except OverflowError:
@@ -225,12 +234,12 @@ def _parse_instants(field: tuple[str, str], usual: ZoneInfo) -> list[datetime]:
 
 
 def _parse_local_time(parameters: str, value: str, usual: ZoneInfo) -> tuple[datetime, ZoneInfo | None] | None:
-    """Parse a date or time as (local time, zone); the zone is None for a whole day. None if it is neither."""
+    """Parse a date or a time as local time and zone. The zone is None for a date. Returns None for any other text."""
     value = value.strip()
     try:
         if len(value) == 8:
             return datetime.combine(date.fromisoformat(value), time()), None
-        stamp = datetime.strptime(value.rstrip("Zz"), "%Y%m%dT%H%M%S")  # noqa: DTZ007 - the zone is another field
+        stamp = datetime.strptime(value.rstrip("Zz"), "%Y%m%dT%H%M%S")  # noqa: DTZ007 - the zone is given elsewhere
     except ValueError:
         return None
     if value[-1:] in ("Z", "z"):

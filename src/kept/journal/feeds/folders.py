@@ -1,5 +1,6 @@
-"""Read the notes and saved web pages in a folder that are new or changed since the last reading. Links and hidden files are
-skipped.
+"""Read the notes or saved web pages in a folder that changed since the last reading.
+
+Symbolic links and hidden files are skipped.
 """
 
 import os
@@ -26,9 +27,10 @@ from kept.journal.feeds.base import (
 
 
 def read_changed_files(request: FeedRequest, suffixes: Collection[str], skipped: Counter[str]) -> Iterator[tuple[Path, int, bytes]]:
-    """Yield the path, mtime (ns) and bytes of each changed file with one of ``suffixes`` (empty: any), oldest first.
+    """Yield the path, mtime (ns) and bytes of each file that changed since the last reading, oldest first.
 
-    Unreadable files are counted. Raises SourceError if the folder does not exist.
+    Only files with one of ``suffixes`` are read, or all if there are none. Unreadable files are counted in ``skipped``. Raises
+    SourceError if the folder does not exist.
     """
     if not request.path.is_dir():
         raise SourceError("is no folder", where=request.place)
@@ -62,7 +64,7 @@ _GENERATED = b"\ngenerated_by: kept"
 
 
 def _read_items(request: FeedRequest, suffixes: Collection[str], make: Callable[[Path, int, bytes], FeedItem | str]) -> FeedResult:
-    """Make an item of each changed file; ``make`` returns the reason if it makes none, which is counted."""
+    """Convert each changed file to an item. If ``make`` returns a reason instead of an item, the file is skipped and counted."""
     skipped, items, newest = Counter[str](), list[FeedItem](), request.since
     for path, stamp, data in read_changed_files(request, suffixes, skipped):
         newest = max(newest, stamp)
@@ -111,11 +113,11 @@ def _lines_below_front_matter(text: str) -> list[str]:
 _PAGE_SUFFIXES = frozenset({".html", ".htm", ".xhtml"})
 _TITLE = Pattern(r"(?is)<title[^>]*>(.{0,1000}?)</title")
 _BODY = Pattern(r"(?i)<(?:article|main|body)\b")
-_PAGE_CHARS = 2_000_000  # characters of a page that are read
+_PAGE_CHARS = 2_000_000  # maximum characters read of a page
 
 
 def read_pages(request: FeedRequest) -> FeedResult:
-    """Read the changed pages. Raises SourceError if the folder does not exist."""
+    """Read the changed web pages. Raises SourceError if the folder does not exist."""
     return _read_items(request, _PAGE_SUFFIXES, partial(_page_item, request))
 
 

@@ -1,4 +1,4 @@
-"""Read the subjects of commits from a repository, or from a file with the output of ``git log``."""
+"""Read the subjects of commits from a git repository, or from a file with the output of ``git log``."""
 
 import subprocess
 from collections import Counter
@@ -20,7 +20,7 @@ _SUBJECT = Pattern(r"^(?:subject:? |    )(.*\S)")
 
 
 def read_commits(request: FeedRequest) -> FeedResult:
-    """Read the commits since the last time. Raises SourceError if there is no repository or git is not installed."""
+    """Read the commits since the last reading. Raises SourceError if there is no repository or git cannot be run."""
     if request.path.is_file():
         data, cursor = read_data(request)
         text = "" if data is None else data.decode("utf-8", "replace")
@@ -57,7 +57,7 @@ def _parse_commits(text: str, name: str, skipped: Counter[str]) -> Iterator[Feed
 
 def _parse_commit_time(text: str) -> datetime | None:
     try:
-        return datetime.strptime(text.strip(), "%a %b %d %H:%M:%S %Y %z").astimezone(UTC)  # git's default date format
+        return datetime.strptime(text.strip(), "%a %b %d %H:%M:%S %Y %z").astimezone(UTC)  # the default date format of git
     except (ValueError, OverflowError):
         return parse_instant(text.strip()) or parse_mail_date(text)
 
@@ -66,14 +66,14 @@ def _has_commit(request: FeedRequest, number: str) -> bool:
     try:
         _run_git(request, "cat-file", "-e", f"{number}^{{commit}}")
     except SourceError:
-        return False  # history was rewritten: all of it is read again, and known commits keep their keys
+        return False  # the history was rewritten, so all of it is read again; known commits keep their keys
     return True
 
 
 def _run_git(request: FeedRequest, *arguments: str) -> str:
-    """Run git without those settings of the repository that would run a program, and return its output. Raises SourceError."""
+    """Run git and return its output. Settings of the repository that would run a program are overridden. Raises SourceError."""
     try:
-        done = subprocess.run(  # noqa: S603 - a fixed program with arguments of our own; the user named the folder
+        done = subprocess.run(  # noqa: S603 - the program is fixed, and the user named the folder
             (*_SAFE, "-C", str(request.path), *arguments),
             capture_output=True,
             timeout=_TIMEOUT,

@@ -1,6 +1,6 @@
-"""Read the history of Firefox, Chrome and related browsers: the visited pages, once per day, without query strings.
+"""Read the history of Firefox, Chrome and related browsers. Each page is read once for each day, without its query string.
 
-The browser may be running, so its database is copied with the write-ahead log, and only the copy is opened.
+The browser may be running. Therefore its database and write-ahead log are copied, and only the copy is opened.
 """
 
 import sqlite3
@@ -16,7 +16,7 @@ from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, clean_f
 from kept.sources.databases import open_copy, ordinary_tables
 
 _MOST_BYTES = 1024 * 2**20
-_STEPS = 2_000  # of 10,000 database instructions each, after which a query is aborted
+_STEPS = 2_000  # a query is aborted after this many steps of 10,000 database instructions
 _KINDS = {
     "moz_historyvisits": ("firefox", datetime(1970, 1, 1, tzinfo=UTC)),
     "visits": ("chrome", datetime(1601, 1, 1, tzinfo=UTC)),
@@ -24,7 +24,10 @@ _KINDS = {
 
 
 def read_visits(request: FeedRequest) -> FeedResult:
-    """Read the pages visited since the last time. Raises SourceError if the file is missing, damaged or not a history."""
+    """Read the pages visited since the last reading.
+
+    Raises SourceError if the file is missing, damaged or not a browser's history.
+    """
     skipped = Counter[str]()
     newest = request.since
     items: dict[str, FeedItem] = {}
@@ -41,7 +44,10 @@ def read_visits(request: FeedRequest) -> FeedResult:
 
 
 def _strip_address(address: str) -> str:
-    """A URL without query, fragment, user name and password, which may be private."""
+    """A URL without its query, fragment, user name and password, because these may be private.
+
+    Empty if it is not an HTTP(S) URL.
+    """
     try:
         parts = urlsplit(to_web_link(address))
     except ValueError:

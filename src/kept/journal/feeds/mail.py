@@ -1,6 +1,6 @@
-"""Read newsletters from a mailbox file (mbox) or a folder of messages (maildir): the subject and main text of each message.
+"""Read newsletters from a mailbox file (mbox) or a folder of messages (maildir).
 
-Quoted lines, signatures and attachments are left out.
+The subject and main text of each message are read. Quoted lines, signatures and attachments are left out.
 """
 
 import os
@@ -27,14 +27,14 @@ from kept.journal.feeds.base import (
 from kept.journal.feeds.folders import read_changed_files
 from kept.sources.records import open_source
 
-_MESSAGE_BYTES = 2_000_000  # of a message, which are read
-_START_BYTES = 512  # of a mailbox, which identify it
-# Errors that the parser raises for malformed headers.
+_MESSAGE_BYTES = 2_000_000  # maximum bytes read of a message
+_START_BYTES = 512  # bytes at the start of a mailbox that identify it
+# The parser raises these errors for malformed headers.
 _HEADER_ERRORS = (ValueError, LookupError, TypeError, AttributeError, AssertionError, OverflowError)
 
 
 def read_mail(request: FeedRequest) -> FeedResult:
-    """Read the messages that arrived since the last time. Raises SourceError."""
+    """Read the messages that arrived since the last reading. Raises SourceError."""
     skipped = Counter[str]()
     if request.path.is_dir():
         newest = request.since
@@ -51,7 +51,10 @@ def read_mail(request: FeedRequest) -> FeedResult:
 
 
 def _read_mailbox(request: FeedRequest) -> tuple[list[bytes], dict[str, str]]:
-    """Read the messages after the cursor, at most 16 MB; from the start if the file was replaced."""
+    """Read at most 16 MB of messages after the cursor. Reading begins at the start if the file was replaced.
+
+    Returns the messages and the new cursor. Raises SourceError.
+    """
     with open_source(request.path) as file:
         start = file.read(_START_BYTES)
         if start and not start.startswith(b"From "):

@@ -1,6 +1,6 @@
 """Read RSS, RDF and Atom feeds from a file or URL, and the feeds in an OPML list.
 
-The feeds in a list are fetched, because the user configured the list.
+The URLs in an OPML list may be fetched, because the user put the list into the settings.
 """
 
 import json
@@ -29,9 +29,9 @@ _DEPTH, _NODES = 100, 400_000
 
 
 def parse_xml(data: bytes, where: str) -> Element:
-    """The root element of an XML document, with names in lower case and without prefixes.
+    """Parse an XML document and return its root element. Names of elements and attributes are in lower case and without prefixes.
 
-    Raises SourceError if it is malformed, too deep, too large, or declares a document type.
+    Raises SourceError if the document is malformed, nested too deep or too large, or if it declares a document type.
     """
     builder = TreeBuilder()
     depth = count = 0
@@ -51,7 +51,7 @@ def parse_xml(data: bytes, where: str) -> Element:
         depth -= 1
         builder.end(_local_name(name))
 
-    parser = expat.ParserCreate()  # not that of ElementTree, which refuses a feed that does not declare its prefixes
+    parser = expat.ParserCreate()  # ElementTree's own parser rejects a feed that uses undeclared prefixes
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = refuse
     parser.EntityDeclHandler = refuse
@@ -59,7 +59,7 @@ def parse_xml(data: bytes, where: str) -> Element:
     parser.EndElementHandler = end
     parser.CharacterDataHandler = builder.data
     try:
-        parser.Parse(data, True)  # noqa: FBT003 - the parser's own signature: this is all there is
+        parser.Parse(data, True)  # noqa: FBT003 - True means that this is the end of the document
     except expat.ExpatError as error:
         raise SourceError(f"is not well-formed XML: {expat.ErrorString(error.code)}", where=where) from error
     except (UnicodeError, ValueError, LookupError) as error:
@@ -72,7 +72,7 @@ def _local_name(name: str) -> str:
 
 
 def read_feed(request: FeedRequest) -> FeedResult:
-    """Read the dated items of a feed, if it changed. Raises SourceError."""
+    """Read the items of a feed that have a date, if the feed changed. Raises SourceError."""
     data, cursor = read_data(request)
     if data is None:
         return FeedResult(cursor=cursor)
@@ -107,7 +107,7 @@ def _entry_item(node: Element, name: str) -> FeedItem:
 
 
 def _first_text(node: Element, *names: str) -> str:
-    """The text of the first child with one of these names and a non-empty text."""
+    """The first non-empty text of a child with one of these names, in the order of the names; empty if there is none."""
     texts = ("".join(child.itertext()).strip() for name in names for child in node.findall(name))
     return next(filter(None, texts), "")
 
@@ -116,7 +116,7 @@ _MOST_FEEDS = 500
 
 
 def parse_feed_addresses(data: bytes, where: str) -> tuple[str, ...]:
-    """The URLs of the feeds in an OPML file, each once, in order. Raises SourceError."""
+    """The URLs of the feeds in an OPML file, in order, without duplicates. Raises SourceError."""
     root = parse_xml(data, where)
     if root.tag != "opml":
         raise SourceError("is not an OPML file", where=where)
@@ -125,7 +125,7 @@ def parse_feed_addresses(data: bytes, where: str) -> tuple[str, ...]:
 
 
 def read_feed_list(request: FeedRequest) -> FeedResult:
-    """Read the new items of all feeds in a list; feeds that cannot be fetched are skipped and counted. Raises SourceError."""
+    """Read the new items of all feeds in a list. Feeds that cannot be read are skipped and counted. Raises SourceError."""
     items: list[FeedItem] = []
     skipped = Counter[str]()
     cursor: dict[str, str] = {}

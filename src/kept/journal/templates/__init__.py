@@ -1,6 +1,7 @@
-"""Load entry templates: Markdown with ``{{slots}}``, built in or the user's own.
+"""Load the templates of entries. A template is Markdown with ``{{slots}}``, either built in or the user's own.
 
-Front matter may have ``span`` (day or week), ``extract`` (yes or no) and ``instruction`` (what kind of text a model should write).
+Its front matter may have ``span`` (day or week), ``extract`` (yes or no) and ``instruction`` (what kind of text a model should
+write).
 """
 
 from importlib.resources import files
@@ -14,14 +15,17 @@ _KNOWN = frozenset({"span", "extract", "instruction"})
 
 
 def list_templates(config: Path) -> tuple[str, ...]:
-    """The names of all templates; ``config`` is the folder of the user's settings."""
+    """The names of all templates. ``config`` is the folder of the user's settings."""
     own = (path.stem for path in (config / "templates").glob("*.md"))
     built_in = (file.name.removesuffix(".md") for file in files(__name__).iterdir() if file.name.endswith(".md"))
     return tuple(sorted({*own, *built_in}))
 
 
 def load_template(name: str, config: Path) -> Template:
-    """Load a template by name; the user's own takes precedence. Raises UsageError if there is none, ConfigError."""
+    """Load a template by its name. A template of the user's takes precedence over a built-in one.
+
+    ``config`` is the settings folder. Raises UsageError if there is none, and ConfigError if it cannot be read.
+    """
     known = list_templates(config)
     if name not in known:
         raise UsageError(
