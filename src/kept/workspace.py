@@ -179,7 +179,7 @@ class Workspace:
             original = self.find_checkout(checkout.local) if checkout and checkout.local else None
             if original is None:
                 break
-            checkout = original  # the origin is a folder on this machine
+            checkout = original  # the origin is itself a repository on this machine
         if checkout is None:
             return FOLDER + project_root(place)
         return REMOTE + checkout.remote if checkout.remote else FOLDER + str(checkout.root)
@@ -291,7 +291,7 @@ def open_workspace(
     entered = (JOURNAL,) if _has_entries(home.root / chosen.journal.folder) else ()
     vaults = (VAULT,) if any(is_vault(root, home.user) for root in chosen.root) else ()
     wanted = dict.fromkeys((*named, *also, *vaults, *entered))
-    # Of a profile that only reads kept's own entries no memory file is written: their facts also come from the sessions.
+    # No memory file is written for a profile that only reads kept's own entries, because the sessions have the same facts.
     made = tuple(
         active if active.id in named or active.id in vaults else replace(active, outputs=replace(active.outputs, memory_file=""))
         for active in (_load_profile(home, item, chosen.profile) for item in wanted)

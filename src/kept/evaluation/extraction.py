@@ -1,7 +1,8 @@
-"""Extract annotated transcripts without a model and score the memories; measure what each word list of the rules contributes.
+"""Extract memories from annotated transcripts without a model and score them. Also measure the effect of each of the rules' word
+lists.
 
 A gold set is a folder with ``gold.jsonl`` (what to keep) and ``negatives.jsonl`` (what not to keep). Their rows name transcripts by
-paths relative to one folder. Each set is read in a temporary home; the user's own store is neither read nor changed. To measure a
+paths relative to one folder. Each set is read in a temporary home. The user's own store is neither read nor changed. To measure a
 word list, annotated turns are read again without it.
 """
 
@@ -36,7 +37,7 @@ from kept.profiles.lexicons import Lexicon, TellingPatterns, load_lexicon
 from kept.workspace import Opener
 
 COMPARED_CHARS = 300  # characters at the start of a memory that are compared
-MOST_CREDITED = 2  # items that one memory may be credited with, the most important first
+MOST_CREDITED = 2  # maximum number of items that one memory may match
 _LIVE = ("active", "accepted")
 _KINDS = ("importance", "category", "trigger", "origin")
 _CONTAINED_CHARS, _LEAST_WORDS, _SHARED_SHARE = 25, 6, 0.8
@@ -44,7 +45,7 @@ _CONTAINED_CHARS, _LEAST_WORDS, _SHARED_SHARE = 25, 6, 0.8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison:
-    """The result of comparing memories with annotations: counts, recall, and the misses.
+    """The result of comparing memories with annotations.
 
     ``active`` and ``held`` count memories, ``matched`` the active ones that match an item, ``held_junk`` the held ones that match a
     negative. ``recall`` maps ``all``, ``importance 3``, ``category …``, ``trigger …`` and ``origin …`` to (found, annotated).
@@ -104,7 +105,9 @@ def _kind_order(key: str) -> tuple[int, int, str]:
 
 
 def _match_items(gold: Sequence[Mapping[str, Any]], contents: Sequence[str]) -> list[list[int]]:
-    """The memories that cover each item. A memory counts for at most :data:`MOST_CREDITED` items, the most important first."""
+    """Return for each item the indices of the memories that match it. A memory matches at most :data:`MOST_CREDITED` items, the
+    most important ones.
+    """
     credit: Counter[int] = Counter()
     hit: list[list[int]] = [[] for _ in gold]
     for place in sorted(range(len(gold)), key=lambda number: -int(gold[number].get("importance", 0))):
@@ -124,7 +127,9 @@ def _is_tempting_match(memory: Mapping[str, Any], negatives: Sequence[Mapping[st
 
 
 def _has_overlap(left: str, right: str) -> bool:
-    """True if one text (25 characters or more) is in the other, or they share 80 % of the shorter one's words (six or more)."""
+    """True if one text contains the other (25 characters or more), or if they share 80 % of the shorter text's words (six
+    or more).
+    """
     if not left or not right:
         return False
     if (left in right or right in left) and min(len(left), len(right)) >= _CONTAINED_CHARS:
@@ -135,7 +140,7 @@ def _has_overlap(left: str, right: str) -> bool:
 
 
 GOLD, NEGATIVES, TOPICS = "gold.jsonl", "negatives.jsonl", "topics.jsonl"
-# Where transcripts may be, relative to a folder of annotations or one of its parents.
+# The places where transcripts are looked for, relative to the folder of annotations and its parents.
 _PLACES = ("", "transcripts", "transcripts/inputs")
 _PARENT_FOLDERS = 3
 _NEEDED = {GOLD: ("text", "category", "importance", "must_mention", "evidence"), NEGATIVES: ("quote", "file"), TOPICS: ("file",)}
@@ -156,10 +161,10 @@ class GoldResult:
 def compare_gold_sets(
     open_workspace: Opener, gold: Path, transcripts: Path | None = None, *, progress: Progress = ignore_progress
 ) -> Iterator[GoldResult]:
-    """Extract the transcripts of each gold set without a model and compare the memories, one set after the other.
+    """Extract the transcripts of each gold set without a model, compare the memories, and yield the results one by one.
 
-    ``gold`` is a set or a folder of sets. Without ``transcripts`` they are looked for in the folder of annotations and those above
-    it. Raises UsageError if there is no set, a row is malformed, or a cited transcript is missing.
+    ``gold`` is a set or a folder of sets. ``transcripts`` is the folder of the transcripts. Without it, they are looked for near
+    the annotations. Raises UsageError if there is no set, a row is malformed, or a cited transcript is missing.
     """
     for folder in _find_gold_sets(gold):
         yield _compare_gold_set(open_workspace, folder, transcripts, progress)
@@ -217,7 +222,7 @@ def _compare_gold_set(open_workspace: Opener, folder: Path, transcripts: Path | 
 
 
 def _find_root(folder: Path, cited: list[str]) -> Path:
-    """The folder that the cited paths are relative to: the first near the annotations that contains the first cited transcript."""
+    """Find the folder to which the cited paths are relative: the first one near the annotations with the first cited transcript."""
     above = [folder.resolve(), *folder.resolve().parents][: _PARENT_FOLDERS + 1]
     paths = (path / place for path in above for place in _PLACES if any((path / place / item).is_file() for item in cited[:1]))
     root = next(paths, None)
@@ -226,16 +231,16 @@ def _find_root(folder: Path, cited: list[str]) -> Path:
     return root
 
 
-# not word lists to measure: the language's name, and the words without which no text is read
+# entries of a lexicon that are not measured: the language's name, and words that are needed to read any text
 _NEEDED_LISTS = frozenset(("language", "words"))
 Counts = Mapping[str, Mapping[str, int]]
 
 
 def run_ablations(turns: Sequence[AnnotatedTurn]) -> dict[str, Counts]:
-    """For each word list of the rules, how the outcomes change without it: by source, by outcome, negative if passages are lost.
+    """Measure how the counts of outcomes change without each word list of the rules, by list, source and outcome.
 
-    An outcome is the status (active, waiting or said once) and whether the passage is right or wrong. A list without effect has no
-    sources.
+    An outcome is the status (active, waiting or said once) with right or wrong. A change is negative if passages are lost without
+    the list. A list without effect has no sources.
     """
     rules = load_profile("coding")
     whole = load_lexicon(rules.languages)
@@ -265,6 +270,6 @@ def _count_outcomes(turns: Sequence[AnnotatedTurn], words: Lexicon) -> Counter[t
 
 
 def _to_session(turn: AnnotatedTurn) -> tuple[Event, Event]:
-    """A turn as a session of two events: the assistant's last words and the prompt."""
+    """Convert a turn to a session of two events: the assistant's last words and the prompt."""
     before = plain_event(f"{turn.id}-0", turn.session, Author.ASSISTANT, turn.before)
     return before, plain_event(f"{turn.id}-1", turn.session, Author.HUMAN, turn.text)

@@ -1,8 +1,8 @@
-"""Match recorded replies to the current questions, by the words that the person typed.
+"""Match recorded replies to the current questions by the words that the person typed.
 
-A reply names events by number, and the numbers change when a conversation is read or split differently. The manifest nearest to the
-replies therefore lists, for each question, its sessions and, for each typed event, a hash of the beginning of its words. Current
-questions contain the same words under other numbers; each claim goes to the question that contains the event it names.
+A reply names events by number, but the numbers change if a conversation is read or split differently. Therefore a manifest near the
+replies lists, for each question, its sessions, and for each typed event a hash of the beginning of its words. With these hashes,
+the events are found in the current questions. Each claim goes to the question that contains the event it names.
 """
 
 import json
@@ -34,15 +34,15 @@ Typed = Sequence[tuple[int, str]]
 
 
 def question_id(ask: Ask) -> str:
-    """The id of a question: a digest of its conversation and lead (earlier events that are shown as context).
+    """The id of a question: a hash of its conversation and its lead (earlier events that are shown as context).
 
-    Hints, reminder and system prompt do not count.
+    The id does not depend on hints, reminder and system prompt.
     """
     return digest(ask.prompt.rpartition(END)[0])[:10]
 
 
 def typed_events(ask: Ask) -> tuple[tuple[int, str], ...]:
-    """The typed events of a question's conversation, without those of its lead (earlier events that are shown as context)."""
+    """Return the typed events of a question's conversation as (number, words). The lead (earlier events as context) is left out."""
     openings = (
         (number, normalize_text(_TAG.sub(" ", text))[:_OPENING]) for number, who, text in _parse_events(ask) if who == "person"
     )
@@ -50,7 +50,7 @@ def typed_events(ask: Ask) -> tuple[tuple[int, str], ...]:
 
 
 def _parse_events(ask: Ask) -> Iterator[tuple[int, str, str]]:
-    """The number, author and text of each event of the conversation."""
+    """Yield the number, author and text of each event of the conversation."""
     text = ask.prompt.partition(_BEGIN)[2].rpartition(END)[0]
     heads = list(_EVENT.finditer(text))
     for head, stop in zip(heads, [*(found.start() for found in heads[1:]), len(text)], strict=False):
@@ -61,7 +61,7 @@ def _parse_events(ask: Ask) -> Iterator[tuple[int, str, str]]:
 class Recording:
     """A recorded reply, with the sessions and typed events of its question.
 
-    Both are empty if no manifest lists the question; the reply then only answers the question with the same id.
+    If no manifest lists the question, both are empty, and the reply only answers the question with the same id.
     """
 
     id: str
@@ -71,7 +71,7 @@ class Recording:
 
 
 def load_recordings(reader: Path) -> tuple[Recording, ...]:
-    """The replies in the folder of one reader. Raises UsageError if the manifest cannot be read."""
+    """Load the replies in the folder of one reader. Raises UsageError if the manifest cannot be read."""
     manifest = load_manifest(reader)
     return tuple(
         Recording(
@@ -86,9 +86,9 @@ def load_recordings(reader: Path) -> tuple[Recording, ...]:
 
 
 def load_manifest(folder: Path) -> Mapping[str, Mapping[str, Any]]:
-    """The rows of the nearest manifest, in the folder or up to two above, by question id; empty if there is none.
+    """Load the manifest in the folder or, if it has none, up to two folders above. Returns its rows by question id.
 
-    Raises UsageError if it cannot be read.
+    Empty if there is no manifest. Raises UsageError if it cannot be read.
     """
     path = next((place / MANIFEST for place in (folder, *folder.parents[:2]) if (place / MANIFEST).is_file()), None)
     try:
@@ -99,7 +99,7 @@ def load_manifest(folder: Path) -> Mapping[str, Mapping[str, Any]]:
 
 
 def format_typed(ask: Ask) -> str:
-    """The typed events of a question in the form of the manifest."""
+    """Format the typed events of a question as in the manifest."""
     return " ".join(f"{number}:{mark}" for number, mark in typed_events(ask))
 
 
@@ -111,11 +111,11 @@ def _read_typed(text: str) -> Iterator[tuple[int, str]]:
 
 @dataclass(kw_only=True, slots=True)
 class RecordedReplies:
-    """Answers questions with the replies that were recorded about the same typed words.
+    """Answers questions with recorded replies about the same typed words.
 
-    ``asked`` and ``bodies`` map ids to the questions and to the replies given. ``matched`` maps recordings to the typed events
-    found again, ``unreadable`` maps recordings that cannot be read to the reason. ``shown`` lists the texts of the events found
-    again; for a recording without typed events, the texts of all events of the question.
+    ``asked`` and ``bodies`` map question ids to the questions and to their replies. ``matched`` maps recordings to those of their
+    typed events that current questions contain. ``unreadable`` maps unreadable recordings to the reason. ``shown`` lists the texts
+    of the matched events. For a recording without typed events, it lists the texts of all events of the question.
     """
 
     recorded: Sequence[Recording] = ()
@@ -126,7 +126,7 @@ class RecordedReplies:
     shown: list[str] = field(default_factory=list)
 
     def __call__(self, asks: Sequence[Ask]) -> Sequence[Reply]:
-        """The recorded reply to each question, or :data:`_NONE`."""
+        """Return the recorded reply to each question, or :data:`_NONE` if there is none."""
         return [self._find_recorded(ask) for ask in asks]
 
     def _find_recorded(self, ask: Ask) -> Reply:
@@ -159,14 +159,14 @@ class RecordedReplies:
 
 
 def _pair_events(old: Typed, new: Typed) -> tuple[tuple[int, int], ...]:
-    """The numbers (old, new) of the typed events that two questions share, in order."""
+    """Return the typed events that two questions share, in order, as pairs of their numbers (old, new)."""
     matcher = SequenceMatcher(None, [mark for _, mark in old], [mark for _, mark in new], autojunk=False)
     blocks = matcher.get_matching_blocks()
     return tuple((old[at.a + n][0], new[at.b + n][0]) for at in blocks for n in range(at.size))
 
 
 def _renumber_reply(body: Mapping[str, Any], pairs: Sequence[tuple[int, int]], here: Collection[int]) -> Mapping[str, Any]:
-    """The reply with its events renumbered for a question; claims and points about events that are not in it are left out."""
+    """Renumber the events in a reply for another question. Claims and points about events that are not in it are removed."""
     starts = [old for old, _ in pairs]
 
     def renamed(name: str) -> str:

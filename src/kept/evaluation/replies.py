@@ -1,13 +1,14 @@
-"""Replay recorded replies: process recorded replies to kept's questions about annotated transcripts, without calling a model.
+"""Replay recorded replies to kept's questions about annotated transcripts without calling a model.
 
-A folder of replies contains one file per question (see ``benchmarks/replies``), which :mod:`kept.evaluation.recordings` matches.
-Parsing, checks and curation are those of a run, so the result shows what they let through and where each passage worth keeping was
-lost. A reader answered the questions without seeing the annotations; its replies are in a separate folder. The subfolder ``trial``
-contains its replies to the ten trial questions (01.json to 10.json).
+A reader is a model or person that answered the questions without seeing the annotations. Each reader has a folder with one file per
+question (see ``benchmarks/replies``), which :mod:`kept.evaluation.recordings` matches. The subfolder ``trial`` contains the
+reader's replies to the ten trial questions (01.json to 10.json). Parsing, checks and curation are those of a run, so the result
+shows what they accept, and where each passage worth keeping is lost.
 
-The folder ``adversarial`` contains replies made to deceive: ``session.jsonl`` (one conversation) and ``cases.jsonl`` (``name`` and
-``reply``, an object or a text). For each case, a scripted model answers every question about the conversation with that reply, run
-after run, in a fresh store. The result shows the active memories, and whether a question is paid for twice.
+The folder ``adversarial`` contains replies that are meant to deceive: ``session.jsonl`` (one conversation) and ``cases.jsonl``
+(``name`` and ``reply``, an object or a text). For each case, several runs in a fresh store ask a scripted model, which answers
+every question about the conversation with that reply. The result shows the active memories, and whether a question is paid for
+twice.
 """
 
 import json
@@ -54,7 +55,7 @@ from kept.store.run_number import RunNumber
 from kept.workspace import Opener, Workspace
 
 TRIAL = "trial"  # the subfolder with a reader's replies to the trial
-_OPENING = 60  # characters at the beginning of a passage by which it is found in a question
+_OPENING = 60  # characters at the beginning of a passage that are looked for in a question
 _BY, _COMMAND = "recorded replies", "eval"
 _LEFT_OUT = re.compile(r"…|\.{3}")
 
@@ -63,10 +64,11 @@ _LEFT_OUT = re.compile(r"…|\.{3}")
 class ReplayResult:
     """The result of one reader's replies.
 
-    ``replies`` are (replies that answer a current question, all replies), ``turns`` the same for the typed turns they are about.
-    ``questions`` were answered, ``unreadable`` replies have a reason. ``memories`` are the model's, as they are exported. ``score``
-    rates them, ``losses`` counts by importance what became of each passage worth keeping. ``trial`` is the trial's score, if the
-    reader took it. The claims of a reader that failed the trial are held, as in a run.
+    ``replies`` is a pair: the number of replies that answer a current question, and of all replies. ``turns`` is such a pair for
+    the typed turns they are about. ``questions`` counts the answered questions. ``unreadable`` maps replies to the error in them.
+    ``memories`` are the exported memories of the model, and ``score`` is their score. ``losses`` counts, by importance, the
+    outcomes of the passages worth keeping. ``trial`` is the trial's score, if the reader took it. The claims of a reader that
+    failed the trial are held, as in a run.
     """
 
     reader: str
@@ -86,7 +88,7 @@ ACTIVE, UNSHOWN, UNPROPOSED, MERGED = "active", "not in the prompt", "not propos
 def collect_questions(
     open_workspace: Opener, transcripts: Path, *, progress: Progress = ignore_progress
 ) -> tuple[dict[str, Ask], dict[str, str]]:
-    """The questions a run would ask about transcripts, by id, and the transcripts' file names, by session."""
+    """Return the questions that a run would ask about transcripts by id, and the file names of the transcripts by session."""
     recorded_replies = RecordedReplies()
     with _read_without_model(open_workspace, [transcripts], progress) as workspace:
         extract_with_llm(workspace, RunNumber(workspace.store.log, workspace.clock, _COMMAND), recorded_replies, by=_BY)
@@ -101,7 +103,7 @@ def replay_recordings(
     listed = {name for row in load_manifest(folder).values() for name in row.get("files", ())}
     files = [path for path in sorted(transcripts.rglob("*")) if path.name in listed]
     turns = load_annotations(annotated)
-    if files:  # other files were not asked about
+    if files:  # the reader was asked only about these files
         turns = tuple(turn for turn in turns if turn.session in {path.stem for path in files})
     readers = {
         path: load_recordings(path)
@@ -116,7 +118,7 @@ def replay_recordings(
 
 @contextmanager
 def _read_without_model(open_workspace: Opener, transcripts: Sequence[Path], progress: Progress) -> Iterator[Workspace]:
-    """A temporary store in which transcripts have been read without a model."""
+    """Provide a workspace with a temporary store in which the transcripts have been read without a model."""
     with TemporaryDirectory(prefix="kept-eval-") as home, open_workspace(Path(home)) as workspace:
         number = RunNumber(workspace.store.log, workspace.clock, _COMMAND)
         reading = archive_files(workspace, discover(workspace, transcripts), progress=progress)
@@ -141,7 +143,7 @@ def _replay_reader(
 
 
 def _score_trial(reader: Path) -> TrialScore | None:
-    """A reader's trial score; None if it did not take the trial. A question without a reply counts as unreadable."""
+    """Score a reader's trial. None if it did not take the trial. A question without a reply counts as unreadable."""
     if not (reader / TRIAL).is_dir():
         return None
     paths = [reader / TRIAL / f"{number:02}.json" for number in range(1, len(load_questions()) + 1)]
@@ -232,8 +234,8 @@ _NOTHING: Mapping[str, Any] = {"operations": [], "problems": [], "solutions": []
 class AdversarialResult:
     """The result of an adversarial reply.
 
-    ``believed`` are active memories whose words the person did not type, ``taken`` those whose words they typed. ``paid`` counts
-    the requests beyond those that each question needs.
+    ``believed`` are the active memories with words that the person did not type. ``taken`` are those with words that the person
+    typed. ``paid`` counts the requests beyond the one that each question needs.
     """
 
     name: str
@@ -243,7 +245,7 @@ class AdversarialResult:
 
 
 def run_adversarial_cases(open_workspace: Opener, folder: Path) -> tuple[AdversarialResult, ...]:
-    """Run each adversarial case of a folder; empty if it has none."""
+    """Run each adversarial case of a folder. Empty if it has none."""
     cases = folder / FOLDER / "cases.jsonl"
     if not cases.is_file():
         return ()

@@ -37,10 +37,10 @@ _RESAMPLES = 1_000
 
 
 def ranking_measures(ranked: Sequence[str], gold: frozenset[str]) -> dict[str, float]:
-    """R@k (share of the gold among the first k), all@5 (1 if all of it is), NDCG@10 (binary relevance) and MRR of a ranking.
+    """Compute the measures of a ranking: R@k, all@5, NDCG@10 and MRR.
 
-    NDCG is that of Järvelin and Kekäläinen 2002; MRR is 1/rank of the first gold anywhere in the ranking. Raises ValueError without
-    gold.
+    R@k is the share of the gold items among the first k. all@5 is 1 if the first five contain all gold items, else 0. NDCG is that
+    of Järvelin and Kekäläinen (2002) with binary relevance. MRR is 1/rank of the first gold item. Raises ValueError without gold.
     """
     if not gold:
         raise ValueError("no gold")
@@ -56,15 +56,15 @@ def ranking_measures(ranked: Sequence[str], gold: frozenset[str]) -> dict[str, f
 
 
 def average_measures(rows: Iterable[dict[str, float]]) -> dict[str, float]:
-    """The mean of each measure; empty without rows."""
+    """The mean of each measure. Empty if there are no rows."""
     listed = list(rows)
     return {name: sum(row[name] for row in listed) / len(listed) for name in listed[0]} if listed else {}
 
 
 def bootstrap_interval(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The 95 % bootstrap interval of sum(part) / sum(whole) over pairs (part, whole); a mean if each whole is 1.
+    """The 95 % bootstrap interval of sum(part) / sum(whole) over pairs (part, whole). If each whole is 1, that is the mean.
 
-    (0, 0) if there is nothing to divide by. The same pairs give the same interval.
+    (0, 0) if the sum of the wholes is 0. The same pairs always give the same interval.
     """
     drawing = Random(len(pairs))  # noqa: S311 - statistics, not secrets
     shares = []
@@ -77,25 +77,29 @@ def bootstrap_interval(pairs: Sequence[tuple[float, float]]) -> tuple[float, flo
 
 
 def covered_share(fact: str, memories: Sequence[frozenset[str]]) -> float:
-    """The largest share of a fact's content words that a single memory (given as its words) contains, in [0, 1]."""
+    """The share of a fact's content words in the memory that contains most of them, in [0, 1]. Memories are given as
+    their words.
+    """
     words = content_words(fact)
     return max((len(words & item) / len(words) for item in memories), default=0.0) if words else 0.0
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The content words of a text: longer than three characters or with a digit, cut to six characters to drop most endings."""
+    """The content words of a text: words longer than three characters or with a digit. They are cut to six characters, which
+    removes most endings.
+    """
     return frozenset(item[:6] for item in tokenize(text) if len(item) > 3 or any(map(str.isdigit, item)))
 
 
-MOST = 200  # at most this many results per ranking
+MOST = 200  # maximum number of results in a ranking
 
 
 @dataclass(kw_only=True, slots=True)
 class RetrievalResult:
     """The result of a retrieval run.
 
-    ``rankings`` are by question, ``measures`` by category (``all`` first), ``intervals`` the 95 % intervals of R@10. ``making`` and
-    ``asking`` are the seconds for building the stores and for each question.
+    ``rankings`` are by question, ``measures`` by category (``all`` first). ``intervals`` are the 95 % intervals of R@10. ``making``
+    is the time for building the stores and ``asking`` that for each question, in seconds.
     """
 
     rankings: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -118,7 +122,7 @@ def run_retrieval(
 ) -> RetrievalResult:
     """Archive each space of a corpus in a separate store, embed it, and rank its turns (or sessions) for each question.
 
-    With a folder ``stores`` the stores are kept there, and existing ones are reused. Raises UsageError if a file is malformed.
+    If ``stores`` is a folder, the stores stay there and existing ones are reused. Raises UsageError if a file is malformed.
     """
     spaces = _rows_by_space(corpus, ("ns", "id", "session", "text"))
     asked = _rows_by_space(queries, ("ns", "qid", "query"))
@@ -154,7 +158,7 @@ def run_retrieval(
 
 
 def _with_final_clock(workspace: Workspace) -> Workspace:
-    """The workspace with its clock at the last time in the space: questions say "last week" relative to it."""
+    """Return the workspace with its clock at the last time in the space, because questions say "last week" relative to it."""
     last = max((thread.last_at for thread in workspace.store.archive.threads() if thread.last_at), default=None)
     return replace(workspace, clock=lambda: last) if last else workspace
 
@@ -177,9 +181,9 @@ class ExtractionResult:
 def run_extraction(open_workspace: Opener, corpus: Path, gold: Path, *, progress: Progress = ignore_progress) -> ExtractionResult:
     """Extract each space of a corpus without a model, in a separate store, and compare the memories with the facts.
 
-    ``found`` is the share of facts with a source that a memory has too, ``right`` the share of memories that have a source of a
-    fact. ``told@.5`` and ``told@.7`` are the shares of facts of whose content words a single memory contains that share. Raises
-    UsageError.
+    Measures: ``found`` is the share of facts that have a source in common with a memory. ``right`` is the share of memories that
+    have a source in common with a fact. ``told@.5`` is the share of facts for which a single memory contains half of the content
+    words, ``told@.7`` the same for 70 %. Raises UsageError.
     """
     spaces = _rows_by_space(corpus, ("ns", "id", "session", "text"))
     facts = _rows_by_space(gold, ("ns", "text"))
@@ -219,7 +223,7 @@ def _extract_memories(workspace: Workspace, names: Mapping[str, str]) -> Iterato
 
 @contextmanager
 def _open_space(open_workspace: Opener, folder: Path | None = None) -> Iterator[Workspace]:
-    """Open the store of a space in a folder, which is created if necessary; without one, in a temporary folder."""
+    """Open the store of a space in ``folder``, which is created if necessary. Without it, a temporary folder is used."""
     with TemporaryDirectory(prefix="kept-eval-") as temporary:
         home = folder or Path(temporary)
         home.mkdir(parents=True, exist_ok=True)
@@ -255,7 +259,7 @@ def _parse_instant(workspace: Workspace, value: object) -> datetime | None:
 
 
 def _rows_by_space(path: Path, needed: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
-    """The rows of a file by space, in order. Raises UsageError."""
+    """Read the rows of a file in order, by space. Raises UsageError."""
     found: dict[str, list[dict[str, Any]]] = {}
     for row in read_rows(path, needed):
         found.setdefault(str(row["ns"]), []).append(row)

@@ -1,4 +1,4 @@
-"""Compare memories with completely annotated turns, which list all passages worth keeping: precision can be measured, not only
+"""Compare memories with completely annotated turns. They list all passages worth keeping, so precision can be measured besides
 recall.
 
 A folder contains ``turns.jsonl`` (``id``, ``source``, ``session``, ``before``, ``text``) and ``labels.jsonl`` (``id``, ``label``
@@ -23,7 +23,7 @@ from kept.core.value import dataclass, field
 TURNS, LABELS = "turns.jsonl", "labels.jsonl"
 LEVELS = (3, 2, 1)
 _MARKS = Pattern(r"[`*_\"'’‘“”]")
-_LEAST_QUOTE_CHARS = 15  # a shorter quote (in characters) is not looked for
+_LEAST_QUOTE_CHARS = 15  # shorter quotes are not looked for
 _SHARE = 0.5
 _NOWHERE = Pointer(path="", line=0, start=0, end=0)
 _STATUSES = {"active": "active", "accepted": "active", "held": "held"}
@@ -31,7 +31,7 @@ _STATUSES = {"active": "active", "accepted": "active", "held": "held"}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeepPassage:
-    """A passage worth keeping, and its importance: how much is lost without it (3: real time)."""
+    """A passage worth keeping, and its importance: the loss without it (1 to 3; 3 means lost working time)."""
 
     quote: str
     importance: int
@@ -39,8 +39,8 @@ class KeepPassage:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnnotatedTurn:
-    """A typed turn, the assistant's last words before it, the passages worth keeping, and other passages with a reason to drop
-    them.
+    """A typed turn with the assistant's last words before it. It lists the passages worth keeping, and other passages with the
+    reason to drop them.
     """
 
     id: str
@@ -58,9 +58,9 @@ class AnnotatedTurn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryJudgement:
-    """The judgement of a memory that occurs in an annotated turn: ``status`` is active or held, ``source`` the turn's.
+    """The judgement of a memory that occurs in an annotated turn. ``status`` is active or held. ``source`` is the turn's source.
 
-    ``why`` is the reason to drop the passage; empty if the memory is right or the annotator gave none.
+    ``why`` is the annotator's reason to drop the passage. It is empty if the memory is right or the annotator gave no reason.
     """
 
     memory: Mapping[str, Any]
@@ -74,8 +74,8 @@ class MemoryJudgement:
 class TurnScore:
     """The score of memories against annotated turns.
 
-    ``elsewhere`` counts memories that occur in no annotated turn, by status. ``found`` and ``wanted`` count passages to keep, by
-    importance; ``missed`` are those that no active memory contains.
+    ``elsewhere`` counts, by status, the memories that occur in no annotated turn. ``wanted`` counts, by importance, the passages to
+    keep, and ``found`` those that an active memory contains. ``missed`` are the others.
     """
 
     judged: list[MemoryJudgement] = field(default_factory=list)
@@ -85,12 +85,12 @@ class TurnScore:
     missed: list[KeepPassage] = field(default_factory=list)
 
     def count_right(self, status: str, source: str = "") -> tuple[int, int]:
-        """The number of right and of judged memories with a status, of one source if given."""
+        """Return the numbers of right and of judged memories with a status, of all sources or of one."""
         rights = [judgement.right for judgement in self.judged if judgement.status == status and source in ("", judgement.source)]
         return sum(rights), len(rights)
 
     def reliability(self) -> dict[float, tuple[int, int]]:
-        """The number of right and of judged memories by confidence, in steps of 0.1."""
+        """The numbers of right and of judged memories, by confidence in steps of 0.1."""
         bands: dict[float, list[bool]] = defaultdict(list)
         for judgement in self.judged:
             if isinstance(confidence := judgement.memory.get("confidence"), (int, float)):
@@ -104,7 +104,7 @@ class TurnScore:
 
 
 def load_annotations(folder: Path) -> tuple[AnnotatedTurn, ...]:
-    """The annotated turns of a folder. Raises UsageError if a file is missing or a row is malformed."""
+    """Load the annotated turns of a folder. Raises UsageError if a file is missing or a row is malformed."""
     labels: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in read_rows(folder / LABELS, ("id", "label", "quote")):
         labels[row["id"]].append(row)
@@ -160,7 +160,7 @@ def is_overlapping(left: str, right: str) -> bool:
 
 @lru_cache(maxsize=16_384)
 def normalize_text(text: str) -> str:
-    """A text in the form in which it is compared: lower case, without quotes and emphasis marks, with single spaces."""
+    """Normalize a text for comparison: lower case, single spaces, no quotation and emphasis marks."""
     return " ".join(_MARKS.sub("", text).split()).lower()
 
 
@@ -186,7 +186,9 @@ def _create_locator(turns: Sequence[AnnotatedTurn]) -> Callable[[Mapping[str, An
 
 
 def read_rows(path: Path, needed: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The rows of a JSON Lines file. Raises UsageError if the file cannot be read or a row lacks one of the fields ``needed``."""
+    """Yield the rows of a JSON Lines file. Raises UsageError if it cannot be read, or if a row lacks one of the fields
+    ``needed``.
+    """
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
@@ -210,7 +212,7 @@ def _parse_row(line: str, number: int, needed: Sequence[str]) -> dict[str, Any]:
 def plain_event(
     key: str, session: str, author: Author, text: str, *, pointer: Pointer = _NOWHERE, at: datetime | None = None
 ) -> Event:
-    """An event for a statement of a person or an assistant in a data set."""
+    """Create an event for a statement of a person or an assistant in a data set."""
     return Event(
         key=key,
         twin="",

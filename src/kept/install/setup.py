@@ -182,7 +182,7 @@ def uninstall_kept(workspace: Workspace, env: Mapping[str, str], *, run: Run = r
     """
     left = uninstall_system_parts(workspace.paths, env, run=run)
     written, number = WriteReport(), RunNumber(workspace.store.log, workspace.clock, "uninstall")
-    with suppress(BusyError):  # a run under way archives them itself
+    with suppress(BusyError):  # an active run archives them itself
         archive_before_edits(workspace)
     merge_hand_edits(workspace, number, written)
     left.problems += written.problems

@@ -1,6 +1,6 @@
-"""Profiles as data: one TOML file each, built in or in the user's folder.
+"""Profiles, each of which is a TOML file. They are built in or in the user's folder.
 
-Knows the form of a profile, not how the stages use it.
+This package defines the form of a profile. How a profile is used is up to the stages.
 """
 
 import tomllib
@@ -15,7 +15,7 @@ DEFAULT = "coding"
 
 
 def list_profiles(folder: Path | None = None) -> tuple[str, ...]:
-    """The ids of all profiles: built in, and in the user's folder."""
+    """Return the ids of all profiles, both built in and in the user's folder."""
     own = {path.stem for path in folder.glob("*.toml")} if folder and folder.is_dir() else set()
     return tuple(sorted(list_built_in_profiles() | own))
 
@@ -26,7 +26,7 @@ def list_built_in_profiles() -> frozenset[str]:
 
 
 def load_profile(name: str = DEFAULT, folder: Path | None = None) -> Profile:
-    """Load a profile by id; the user's own file takes precedence over a built-in one.
+    """Load a profile by id. The user's own file takes precedence over a built-in one.
 
     Raises ConfigError with the file and the setting if it is missing or invalid.
     """
@@ -37,13 +37,13 @@ def load_profile(name: str = DEFAULT, folder: Path | None = None) -> Profile:
 
 @cache
 def _load_built_in_profile(path: Path) -> Profile:
-    """Load a profile of the program, which needs no check."""
+    """Load a built-in profile. It needs no check."""
     made: Profile = load(Profile, load_table(path))
     return made
 
 
 def read_profile_text(name: str, folder: Path | None = None) -> tuple[str, str]:
-    """The text of a profile, and its path. Raises ConfigError if there is none or it cannot be read."""
+    """Read the text of a profile. Returns the text and its path. Raises ConfigError if the file is missing or unreadable."""
     if own := _find_own_profile(name, folder):
         return _read_profile_file(own), str(own)
     return _find_built_in_profile(name, folder).read_text(encoding="utf-8"), f"{name}.toml"
@@ -68,7 +68,7 @@ def _read_profile_file(path: Path) -> str:
 
 
 def check_profile(text: str) -> tuple[Mistake, ...]:
-    """Everything that is wrong with the TOML text of a profile."""
+    """Return all mistakes in the TOML text of a profile."""
     try:
         return find_mistakes(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
@@ -77,7 +77,7 @@ def check_profile(text: str) -> tuple[Mistake, ...]:
 
 @lru_cache(maxsize=32)  # a run needs the same few profiles in several steps, and checking one takes 15 ms
 def parse_profile(text: str, where: str) -> Profile:
-    """Parse a profile from TOML text. Raises ConfigError with ``where``, the setting and its fault."""
+    """Parse a profile from TOML text. Raises ConfigError with ``where``, the setting and its mistake."""
     wrong = check_profile(text)
     if wrong:
         first, more = wrong[0], len(wrong) - 1

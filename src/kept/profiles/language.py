@@ -13,7 +13,7 @@ _PROMPT_CHARS = 1_500
 
 
 class _LateLexicon:
-    """A lexicon whose languages are detected only when an attribute that depends on them is read."""
+    """A lexicon that detects its languages on first use, when an attribute that depends on them is read."""
 
     def __init__(self, events: Sequence[Event], languages: tuple[str, ...]) -> None:
         self._asked = events, languages
@@ -26,8 +26,7 @@ class _LateLexicon:
 
 
 def choose_lexicon(events: Sequence[Event], languages: tuple[str, ...]) -> Lexicon:
-    """The lexicon for the languages of the prompts and notes among some events; if they cannot be detected, the lexicon of the
-    first language.
+    """Choose the lexicon for the languages of the prompts and notes in ``events``. If none is detected, use the first language.
 
     The languages are detected on first use, because most events contain no word that needs them.
     """
@@ -45,7 +44,7 @@ def _choose_now(events: Sequence[Event], languages: tuple[str, ...]) -> Lexicon:
 
 
 def _recent_texts(events: Sequence[Event]) -> Iterator[str]:
-    """Yield the typed text and the text of notes, latest first."""
+    """Yield the typed texts and the texts of notes, latest first."""
     for event in reversed(events):
         if is_note(event):
             yield event.text[:_PROMPT_CHARS]

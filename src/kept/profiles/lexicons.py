@@ -1,8 +1,9 @@
-"""The lexicons of the languages, read from the TOML files in ``lexicon`` and joined.
+"""The lexicons of the languages, which are read from the TOML files in ``lexicon`` and joined.
 
-Each list of RE2 fragments becomes one case-insensitive pattern whose last group is the matched cue; an empty source never matches.
-In a language with spaces a fragment must be delimited by word boundaries; in others it may occur anywhere. The tables polarity,
-assertion, choice, change and expiry are used in all languages together, by the modules named in the comments of ``en.toml``.
+Each list of RE2 fragments becomes one case-insensitive pattern. The last group of a pattern is the matched cue. An empty pattern
+never matches. In languages with spaces, a fragment must stand between word boundaries. In others it may occur anywhere. The tables
+polarity, assertion, choice, change and expiry are used for all languages together. The comments of ``en.toml`` name the modules
+that use them.
 """
 
 import tomllib
@@ -21,7 +22,7 @@ from kept.core.value import dataclass
 
 _FOLDER = Path(__file__).with_name("lexicon")
 _REQUIRED = ("spaced", "telling", "polarity", "assertion", "choice", "change")
-# The languages that have a lexicon, English first: a new file adds a language.
+# The languages that have a lexicon, English first. A new file adds a language.
 LANGUAGES = ("en", *sorted(path.stem for path in _FOLDER.glob("*.toml") if path.stem != "en"))
 
 # The files use ’ for either apostrophe; \x27 is the straight one, which a TOML literal cannot contain.
@@ -105,8 +106,8 @@ class TellingPatterns:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lexicon:
-    """The words of one or several languages: ``agreement`` opens an answer that agrees, ``agent_talk`` is about the assistant
-    itself, ``tellings`` are the telling patterns of all languages.
+    """The words of one or several languages. ``agreement`` matches the beginning of an answer that agrees. ``agent_talk`` matches
+    words about the assistant itself. ``tellings`` are the telling patterns of all languages.
     """
 
     languages: tuple[str, ...] = ()
@@ -122,13 +123,13 @@ class Lexicon:
 
 @cache
 def load_lexicon(languages: tuple[str, ...]) -> Lexicon:
-    """The joined lexicon of the languages, in order. Raises ConfigError for a language without a lexicon."""
+    """Load the lexicons of the languages and join them in order. Raises ConfigError for a language without a lexicon."""
     bodies = [_read_lexicon(language) for language in languages]
     agreement, agent_talk = (_join_patterns(name, bodies) for name in ("agreement", "agent_talk"))
     return Lexicon(languages=languages, agreement=agreement, agent_talk=agent_talk, tellings=load_telling_patterns())
 
 
-# Telling patterns for the start of a sentence, and for its end; the others match anywhere.
+# Telling patterns for the start of a sentence, and for its end. The others match anywhere.
 _AT_START = word_set(
     "lead tail request remember link goes_on reminisce always never no_ban describes decided correction note quits refuse "
     "withdraws reported person"
@@ -145,7 +146,7 @@ _TELL = (
 
 @cache
 def load_telling_patterns() -> tuple[TellingPatterns, ...]:
-    """The telling patterns of all languages: a telling counts whatever language is spoken otherwise."""
+    """The telling patterns of all languages, because a telling counts in any language, whatever the rest of the session is in."""
     return tuple(_build_telling_patterns(item) for item in LANGUAGES)
 
 
@@ -159,8 +160,8 @@ def _build_telling_patterns(language: str) -> TellingPatterns:
 
 
 def _build_pattern(name: str, cues: list[str], *, spaced: bool) -> str:
-    """One pattern of the fragments, at the position in a sentence that its name requires, between word boundaries if the language
-    has them.
+    """Join fragments to one pattern. Its name determines where in a sentence it matches. If the language has spaces (``spaced``),
+    it matches only whole words.
     """
     if not cues:
         return ""
@@ -175,7 +176,7 @@ def _build_pattern(name: str, cues: list[str], *, spaced: bool) -> str:
 
 
 def _allow_bare_letters(source: str) -> str:
-    """A pattern in which longer words may lack their accents ("acuerdate"); a short word would become another one."""
+    """Make the accents of longer words optional ("acuerdate"). Not those of short words, which would become other words."""
     return _ACCENTED.sub(lambda word: "".join(_with_bare_letter(char) for char in word[0]), source)
 
 
@@ -185,13 +186,15 @@ def _with_bare_letter(char: str) -> str:
 
 
 def detect_languages(text: str, languages: tuple[str, ...]) -> tuple[str, ...]:
-    """Detect the languages of a text: the one with the most common words first, then each with at least two thirds as many. Empty
-    if there are no common words. Languages without spaces are recognized by their script.
+    """Detect the languages of a text by counting the common words of each language.
+
+    Returns the language with the highest count and those with at least two thirds of it, the highest first. Empty if no common word
+    occurs. Languages without spaces are recognized by their script.
     """
     words = Counter(_WORD.findall(text.casefold().replace("’", "'")))
     kana, han = (0, 0) if text.isascii() else (len(_KANA.findall(text)), len(_HAN.findall(text)))
     counts = {item: sum(words[word] for word in words.keys() & _common_words(item)) for item in languages}
-    # Two characters of a script without spaces are about one word, every third of which is a common one.
+    # In a script without spaces, about two characters are one word, and about every third word is a common one.
     counts["ja"] = (kana + han) // 6 + 1 if kana > 1 else 0
     counts["zh"] = han // 6 + 1 if han > 1 and kana <= 1 else 0
     ranked = sorted(((counts[each], -place, each) for place, each in enumerate(languages)), reverse=True)
@@ -211,32 +214,32 @@ def _common_words(language: str) -> frozenset[str]:
 
 
 def join_alternatives(table: str, name: str, *, spaced: bool) -> str:
-    """The fragments of a list as alternatives, of all languages with (or without) spaces."""
+    """Join the fragments of a list, of all languages with (or without) spaces, as alternatives of one pattern."""
     return "|".join(list_fragments(table, name, spaced=spaced))
 
 
 def list_fragments(table: str, name: str, *, spaced: bool) -> tuple[str, ...]:
-    """The fragments of a list one by one, for use if a pattern of all would be too large."""
+    """Return the fragments of a list separately, for use if one pattern of all would be too large."""
     bodies = (body for body in map(_read_lexicon, LANGUAGES) if bool(body["spaced"]) is spaced)
     return tuple(fragment for body in bodies for fragment in (body.get(table, {}) if table else body).get(name, ()))
 
 
 @cache
 def word_list(table: str, name: str, *, spaced: bool = True) -> frozenset[str]:
-    """The plain words of a list, of all languages with (or without) spaces."""
+    """Return the plain words of a list, of all languages with (or without) spaces."""
     bodies = (body for body in map(_read_lexicon, LANGUAGES) if bool(body["spaced"]) is spaced)
     return frozenset(word for body in bodies for word in body[table].get(name, "").split())
 
 
 @cache
 def number_words(name: str = "numbers") -> Mapping[str, str]:
-    """The number words (or ``ordinals``) of all languages, with their digits."""
+    """Map the number words (or ``ordinals``) of all languages to their digits."""
     tables = (_read_lexicon(language).get("polarity", {}).get(name, {}) for language in LANGUAGES)
     return {word: digits for table in tables for digits, words in table.items() for word in words.split()}
 
 
 def calendar_words(name: str) -> dict[str, int]:
-    """The weekdays (from Monday, 0) or months (from January, 1) of all languages in lower case, with their numbers."""
+    """Map the weekdays (Monday is 0) or months (January is 1) of all languages, in lower case, to their numbers."""
     tables = (str(_read_lexicon(language).get("change", {}).get(name, "")).split() for language in LANGUAGES)
     count, first = (7, 0) if name == "weekdays" else (12, 1)
     return {word: place % count + first for words in tables for place, word in enumerate(words)}
@@ -257,7 +260,7 @@ def _read_lexicon(language: str) -> Mapping[str, Any]:
 
 
 def _accept_apostrophes(value: Any) -> Any:
-    """Fragments that match either apostrophe; the numbers, words and tables among them as they are."""
+    """Make the texts in a value match both kinds of apostrophe. Recurses into lists and tables. Other values stay unchanged."""
     match value:
         case str():
             return value.replace("’", _APOSTROPHE)
@@ -275,6 +278,6 @@ def _join_patterns(name: str, bodies: list[Mapping[str, Any]]) -> str:
 
 @cache
 def load_machinery_pattern() -> str:
-    """An RE2 pattern of words for the memory system itself."""
+    """Return an RE2 pattern of words for the memory system itself."""
     body = load_table(Path(__file__).with_name("machinery").joinpath("words.toml"))
     return rf"(?i)\b(?:{'|'.join(body['words'])})\b"

@@ -1,7 +1,6 @@
-"""A profile: data that decides what is remembered and when, and where it is shown (categories with gates, schedule, outputs,
-budgets).
+"""A profile: data that decides what is remembered, when it is extracted, and where it is shown.
 
-:func:`find_mistakes` checks a parsed TOML table against it: all mistakes at once, each with its setting and the allowed values.
+:func:`find_mistakes` checks a parsed TOML table. It returns all mistakes, each with its setting and the allowed values.
 """
 
 import typing
@@ -17,7 +16,7 @@ from kept.core.value import dataclass, field
 
 
 class Shape(StrEnum):
-    """What a memory of a category is.
+    """What one memory of a category contains.
 
     FACT: a single fact. DOSSIER: everything about one entity. COLLECTION: everything said on one theme. THEME: the latest entry on
     a theme, which replaces earlier ones.
@@ -30,7 +29,7 @@ class Shape(StrEnum):
 
 
 class OutputPlace(StrEnum):
-    """Where a memory is shown: the memory file, the card (MEMORY.md), the note of its day, its page, the JSON view."""
+    """The outputs that can show a memory: the memory file, the card (MEMORY.md), the note of its day, its page, the JSON view."""
 
     MEMORY = "memory"
     CARD = "card"
@@ -40,7 +39,7 @@ class OutputPlace(StrEnum):
 
 
 class Writer(StrEnum):
-    """Who may write to a category: extraction, an agent that suggests, a person."""
+    """The possible writers of a category: extraction, an agent that suggests, a person."""
 
     MACHINE = "machine"
     AGENT = "agent"
@@ -48,7 +47,7 @@ class Writer(StrEnum):
 
 
 class Occasion(StrEnum):
-    """When a stage runs: during a session, when it ends, at night."""
+    """The occasions on which a stage runs: during a session, at its end, at night."""
 
     REAL_TIME = "real-time"
     SESSION_END = "session-end"
@@ -74,7 +73,7 @@ INTENTS: Mapping[str, str] = {
     "theme": "what days of work were about",
 }
 
-#: Intents that profiles of earlier versions may still map; nothing is found under them any more.
+#: Intents that profiles of earlier versions may still map. Extraction no longer finds them.
 RETIRED_INTENTS = frozenset({"behaviour", "noted_decision", "noted_question", "noted_rule", "resource", "taste"})
 
 
@@ -131,8 +130,10 @@ class Category:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Buffer:
-    """Where a session is split into episodes: before a prompt, once the episode has ``most`` events, or ``least`` events and the
-    last one is more than ``seconds`` older than the prompt (or either time is unknown).
+    """The rule that splits a session into episodes before a prompt.
+
+    It splits if the episode has ``most`` events. It also splits if the episode has ``least`` events and its last event is more than
+    ``seconds`` older than the prompt, or one of the two times is unknown.
     """
 
     least: int = 5
@@ -142,10 +143,9 @@ class Buffer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExtractionSchedule:
-    """On which occasions a profile extracts.
+    """The occasions on which a profile extracts.
 
-    ``nightly`` must be true, which is checked when a profile is loaded: the nightly job does everything that the other occasions
-    left.
+    ``nightly`` must be true, because the nightly job does the work that the other occasions left. This is checked on loading.
     """
 
     real_time: bool = False
@@ -161,7 +161,7 @@ class ExtractionSchedule:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outputs:
-    """The files that are written, and their sizes. Paths are relative to the home; an empty path is not written.
+    """The files that are written, and their sizes. Paths are relative to the home. A file with an empty path is not written.
 
     ``memory_file`` holds at most ``memory_bytes`` bytes and ``memory_lines`` lines of memories. ``section`` is the heading of
     kept's section in a project's CLAUDE.md, which is only written with ``project_section``. ``project_rules`` writes rules files
@@ -189,9 +189,9 @@ class Outputs:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Profile:
-    """A way of remembering. ``languages`` are the lexicons to choose from for a conversation; the first one is the default.
-    ``intents`` maps intents that extraction finds to categories, if not the one of the same name (empty: not remembered). ``worth``
-    is the grade (1 to 3) from which a model's proposal is not held.
+    """A way of remembering. ``languages`` are the lexicons to choose from for a conversation. The first one is the default.
+    ``intents`` maps intents that extraction finds to categories (empty: not remembered). An intent that is missing there belongs to
+    the category of the same name. A model's proposal with a grade (1 to 3) below ``worth`` is held.
     """
 
     id: str
@@ -206,16 +206,16 @@ class Profile:
     outputs: Outputs = Outputs()
 
     def category(self, name: str) -> Category | None:
-        """The category with that id, or None."""
+        """Return the category with this id, or None."""
         return next((category for category in self.categories if category.id == name), None)
 
     def category_for(self, intent: str) -> Category | None:
-        """The category for an intent that extraction finds; None if the profile does not remember it."""
+        """Return the category for an intent that extraction finds. None if the profile does not remember it."""
         return self.category(self.intents.get(intent, intent))
 
 
 def format_kind(profile: str, category: str) -> str:
-    """A category with its profile, as one word: ``coding.preference``."""
+    """Format a category with its profile as one word: ``coding.preference``."""
     return f"{profile}.{category}"
 
 
@@ -227,9 +227,9 @@ def parse_kind(kind: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProfileRule:
-    """A rule of the user: ``profile`` is used for sessions from one of ``sources`` and one of ``projects``.
+    """A rule of the user: ``profile`` applies to sessions from one of ``sources`` and one of ``projects``.
 
-    ``sources`` are names of formats, ``projects`` glob patterns of project directories; empty means any.
+    ``sources`` are names of formats. ``projects`` are glob patterns of project directories. An empty list means any.
     """
 
     profile: str
@@ -244,10 +244,10 @@ class ProfileRule:
 def choose_profile(
     uses: Sequence[ProfileRule], profiles: Sequence[Profile], source: str, place: str, *, usual: str = ""
 ) -> Profile:
-    """The profile for sessions of ``source`` in the directory ``place``.
+    """Choose the profile for sessions of ``source`` in the directory ``place``.
 
-    The first matching rule decides; otherwise the source's ``usual`` profile if it is among ``profiles``, else the first profile.
-    Rules with a profile that is not among them are ignored.
+    The first matching rule decides. If none matches, the source's ``usual`` profile is chosen if it is among ``profiles``, else the
+    first of ``profiles``. Rules for other profiles are ignored.
     """
     known = {profile.id: profile for profile in profiles}
     named = [rule.profile for rule in uses if rule.is_match(source, place)]
@@ -255,8 +255,8 @@ def choose_profile(
 
 
 def category_title(profiles: Sequence[Profile], profile: str, category: str) -> str:
-    """The title of a category among several profiles; the profile's title is added if an earlier profile has the same category
-    title.
+    """The title of a category. If an earlier one of ``profiles`` has a category with the same title, the profile's title
+    is added.
     """
     known = {(profile.id, category.id): (profile, category) for profile in profiles for category in profile.categories}
     if (profile, category) not in known:
@@ -274,7 +274,7 @@ _WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a
 
 
 class Mistake(NamedTuple):
-    """A mistake: the setting, the fault, and the allowed values (empty if that adds nothing)."""
+    """A mistake in a profile: the setting, the fault, and the allowed values (empty if the fault already says them)."""
 
     setting: str
     told: str
@@ -282,7 +282,7 @@ class Mistake(NamedTuple):
 
 
 def find_mistakes(body: Mapping[str, Any]) -> tuple[Mistake, ...]:
-    """All mistakes in the table of a profile, in order; empty if it is valid."""
+    """Return all mistakes in the table of a profile, in order. Empty if it is valid."""
     found = tuple(_check_table(Profile, body, ""))
     return found or tuple(_check_consistency(body))
 

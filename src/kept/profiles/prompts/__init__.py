@@ -1,7 +1,7 @@
-"""Extraction prompts: the default text, the user's own text instead, and the categories that such a text declares.
+"""Extraction prompts: the built-in text, the user's own text that replaces it, and the categories that such a text declares.
 
-A prompt is Markdown with ``{{categories}}`` in place of the profile's categories; without that mark they are appended. The required
-form of the reply is always added, so a user's text need not mention it. Front matter may declare additional categories::
+A prompt is Markdown. ``{{categories}}`` is replaced by the profile's categories. Without it, they are appended. The required form
+of the reply is always added, so a user's text need not describe it. Front matter may declare additional categories::
 
     ---
     categories:
@@ -12,7 +12,7 @@ form of the reply is always added, so a user's text need not mention it. Front m
         users_words: false
     ---
 
-Knows where prompts are, not how replies are used.
+This package finds and composes prompts. It does not depend on how replies are used.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ from kept.profiles.profile import Category, Profile
 NAME = "extraction-prompt"
 MEMORY_LOOP = Path(".config") / "memory-loop" / f"{NAME}.md"
 BUILT_IN = "built in"
-_MOST_CHARS = 200_000  # a longer prompt is a mistake
+_MOST_CHARS = 200_000  # a longer file is refused as a mistake
 _MEMORY_LOOP_PROFILE = "vault"  # the profile that uses a prompt made for Memory Loop, even if it is not the default
 _SWITCH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _FIXED_SETTINGS = ("id", "shape")  # settings of a category that front matter cannot give
@@ -38,9 +38,9 @@ _FIXED_SETTINGS = ("id", "shape")  # settings of a category that front matter ca
 class Prompt:
     """A profile's extraction prompt.
 
-    ``origin`` is the file of the user's own text, or ``"built in"``; ``text`` is its text, ``system`` the whole stable text for a
-    model, ``reminder`` the text after the conversation, ``version`` a hash of both (8 hex digits). ``declared`` are the categories
-    that its front matter adds to the profile.
+    ``origin`` is the file of the user's own text, or ``"built in"``. ``text`` is its text. ``system`` is the whole stable text for
+    a model, ``reminder`` the text after the conversation, and ``version`` a hash of both (8 hex digits). ``declared`` are the
+    categories that its front matter adds to the profile.
     """
 
     profile: str
@@ -53,7 +53,7 @@ class Prompt:
 
     @property
     def overridden(self) -> bool:
-        """True if the user's own text is active."""
+        """True if the user's own text replaces the built-in one."""
         return self.origin != BUILT_IN
 
 
@@ -64,7 +64,7 @@ def default_prompt_text() -> str:
 
 @cache
 def question_text(name: str) -> tuple[str, str]:
-    """The stable text of a kind of question (``outcome``, ``journal``, ``curation``, …), and its version."""
+    """Load the stable text of a kind of question (``outcome``, ``journal``, ``curation``, …). Returns the text and its version."""
     text = Path(__file__).with_name(f"{name}.md").read_text(encoding="utf-8")
     return text, sha256(text.encode()).hexdigest()[:8]
 
@@ -75,7 +75,7 @@ def user_prompt_path(profile: str, config: Path, *, default_profile: str) -> Pat
 
 
 def load_prompt(profile: Profile, *, root: Path, config: Path, default_profile: str) -> Prompt:
-    """Load the active prompt of a profile: the user's own, else one made for Memory Loop, else the built-in one.
+    """Load the active prompt of a profile: the user's own, or else one made for Memory Loop, or else the built-in one.
 
     ``root`` is the home that contains both. Raises ConfigError with the file if it is unreadable or invalid.
     """
@@ -85,7 +85,7 @@ def load_prompt(profile: Profile, *, root: Path, config: Path, default_profile: 
 
 
 def prompt_path(profile: str, *, root: Path, config: Path, default_profile: str) -> Path | None:
-    """The file of the active prompt of a profile; None if the built-in prompt is active."""
+    """Find the file of the active prompt of a profile. None if the built-in prompt is active."""
     own = user_prompt_path(profile, config, default_profile=default_profile)
     paths = (own, root / MEMORY_LOOP) if profile in (default_profile, _MEMORY_LOOP_PROFILE) else (own,)
     return next((path for path in paths if path.is_file()), None)
@@ -107,7 +107,7 @@ def compose_prompt(profile: Profile, text: str, origin: str) -> Prompt:
 
 
 def with_declared_categories(profile: Profile, declared: tuple[Category, ...]) -> Profile:
-    """The profile with the categories that a prompt declares; one with an existing id replaces that category."""
+    """Add the categories that a prompt declares to a profile. A category with an existing id is replaced."""
     new = {category.id: category for category in declared}
     known = tuple(new.pop(category.id, category) for category in profile.categories)
     return replace(profile, categories=(*known, *new.values())) if declared else profile
@@ -145,7 +145,7 @@ def _parse_declared_categories(head: str, profile: Profile, where: str) -> tuple
     import yaml  # noqa: PLC0415 - few prompts declare categories
 
     try:
-        # Every scalar stays text: nothing in the block is given a type, and no tag creates an object.
+        # Every scalar stays text: values get no types, and tags create no objects.
         body = yaml.load(head, Loader=yaml.BaseLoader)  # noqa: S506 - the base loader makes lists, mappings and texts only
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"the prompt's front matter is not YAML: {error}", where=where) from error
