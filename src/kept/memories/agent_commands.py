@@ -1,8 +1,8 @@
 """Undo the decisions that an agent made by running kept's commands in its shell, and hold the memories that it added.
 
-Archived transcripts contain the agent's tool calls. A pass in the person's name is the agent's if it was recorded between such a
-call and its output and one of two conditions holds: the command contains the words of the pass's memory, or it runs a command of
-kept that names the memory. The pass stays if the person decided on the same memory later.
+A pass in the person's name may be an agent's work. Archived transcripts show this by a tool call: the pass was recorded between the
+call and its output, and the call's command contains the words of the memory or runs a command of kept that names it. The pass stays
+if the person later decided on the same memory.
 """
 
 import re

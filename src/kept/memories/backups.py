@@ -126,9 +126,9 @@ def _find_stores(root: Path, names: Collection[str]) -> Iterator[Path]:
 
 
 def find_other_home(home: Paths, path: Path) -> Path | None:
-    """The root of the other home that contains ``path``; None if there is none.
+    """The root of the other home that contains the file ``path``; None if there is none.
 
-    A copied store still records the backups of its original home, so a recorded path may be in that home.
+    This happens after a store was copied to a new home, because its log still names the backups of the old home.
     """
     homes = (replace(home, root=folder) for folder in path.parents if not path.is_relative_to(home.root))
     return next((other.root for other in homes if other.root != home.root and other.store.exists()), None)

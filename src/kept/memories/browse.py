@@ -182,7 +182,7 @@ def matching_scopes(names: Mapping[str, str], project: str) -> frozenset[str]:
 
 
 def find_scopes(workspace: Workspace, project: str) -> frozenset[str]:
-    """The scopes of the projects that ``project`` names; empty if it is empty, which means all. Raises UsageError."""
+    """The scopes of the projects that ``project`` names. If ``project`` is empty, so is the result. Raises UsageError."""
     return matching_scopes(workspace.scope_names(), find_project(workspace, project)) if project else frozenset()
 
 
@@ -304,7 +304,7 @@ def to_export(workspace: Workspace, memory: Memory, moment: datetime | None = No
 
 
 def find_by_prefix(values: Mapping[str, Value], number: str, missing: str, hint: str) -> Value:
-    """The value whose key is ``number`` or is the only one that begins with it. Else raises MissingError."""
+    """The value with the key ``number``, or the only value whose key begins with it. Raises MissingError."""
     ids = [number] if number in values else [key for key in sorted(values) if number and key.startswith(number)]
     if len({id(values[key]) for key in ids}) != 1:
         raise MissingError(f"several ids begin with {number!r}" if ids else missing, hint=_join_first(ids) or hint)
@@ -443,10 +443,10 @@ def select_memories(
 
 
 def find_source(workspace: Workspace, source: str) -> str:
-    """The session id or file path that ``source`` names, by a prefix of the id or by the file name.
+    """The id of the session that ``source`` is a prefix of, or the path of the file that it names. It needs 8 characters or more.
 
-    Both need at least 8 characters. Anything else is returned unchanged: a complete id or path, or the name of a source. Raises
-    MissingError if several sessions or files match.
+    Anything else is returned unchanged: a complete id or path, or the name of a source. Raises MissingError if several sessions or
+    files match.
     """
     places = {(thread.session, thread.path) for thread in workspace.store.archive.threads()}
     places |= {(quote.session, quote.path) for memory in workspace.store.log.memories() for quote in memory.evidence}

@@ -87,9 +87,10 @@ def import_client_notes(workspace: Workspace, run: Callable[[], int]) -> int:
 
 
 def notes_shown_by_clients(workspace: Workspace) -> Mapping[str, frozenset[tuple[str, str]]]:
-    """The notes that each client shows in its own sessions. Maps the tool to pairs of scope and normal form of the text.
+    """The notes that each client shows in its own sessions. The result maps the tool to pairs of scope and normal form.
 
-    Claude Code's notes about the person are omitted. It shows them in one project only, so the other projects need them from kept.
+    Claude Code's notes about the person are omitted. Claude Code shows them in one project only, so kept must show them in the
+    others.
     """
     shown: dict[str, set[tuple[str, str]]] = {}
     for scoped in load_scoped_notes(workspace, workspace.settings.client_memory) if workspace.settings.client_memory else ():

@@ -127,7 +127,7 @@ def list_active_days(workspace: Workspace) -> tuple[date, ...]:
 
 
 def reword_lines(workspace: Workspace, day: date, edits: Edits) -> Iterator[Reword]:
-    """The operations that store a person's edits of the lines of a day's note: changed and deleted lines. Raises StoreError."""
+    """The operations that store a person's edits of a day's note. They change or delete lines. Raises StoreError."""
     own = {
         passage.id: passage.text for passage in workspace.store.days.passages_of_days(day, day) if passage.form is PassageForm.OWN
     }
@@ -164,9 +164,9 @@ def _find_line(workspace: Workspace, day: date, key: str) -> Passage | None:
 
 
 def find_wordings_at(workspace: Workspace, memories: Iterable[Memory], moment: datetime) -> dict[str, str]:
-    """The words of memories at a past moment, by memory id. Memories whose words were the same as now are omitted.
+    """The words that memories had at a past moment, by memory id. Memories that have the same words today are omitted.
 
-    The event times of the changes decide.
+    A change counts from its event time, not from when it was recorded.
     """
     undone = find_undone_passes(workspace.store.log.undo_redo_passes())
     earlier = {}

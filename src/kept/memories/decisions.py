@@ -44,7 +44,7 @@ def hold_conflict(number: str, memory: Memory, content: str, at: datetime, *, pa
 
 
 def find_decidable(workspace: Workspace, number: str) -> Memory:
-    """The memory with this id, else the pending wish with this id. The id of a wish that was decided on gives the memory it became.
+    """The memory with this id, else the pending wish with this id. If the person already decided on the wish, the memory it became.
 
     Raises MissingError.
     """
@@ -58,10 +58,10 @@ def find_decidable(workspace: Workspace, number: str) -> Memory:
 
 
 def find_explainable(workspace: Workspace, asked: str) -> tuple[Memory, ...]:
-    """The result of :func:`find_decidable` as a tuple of one memory. If it finds none, everything that may be meant by ``asked``.
+    """The memories that a person may mean by ``asked``. If :func:`find_decidable` finds one, that is the only one.
 
-    That is each memory, proposal and refused candidate whose id begins with ``asked``, or that contains all of its words. Raises
-    MissingError if there is none.
+    Otherwise, these are all memories, proposals and refused candidates whose id begins with ``asked``, or that contain all of its
+    words. Refused candidates are converted to memories. Raises MissingError if nothing is found.
     """
     try:
         return (find_decidable(workspace, asked),)

@@ -29,7 +29,7 @@ Changes = Mapping[str, tuple[Memory | None, Memory | None]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LaterOperation:
-    """A later operation on a memory that an undo or redo affected. ``idle`` means that its memory does not exist."""
+    """A later operation on a memory that an undo or redo affected. ``idle`` means that it has no effect without the memory."""
 
     made: Pass
     operation: Operation
@@ -71,9 +71,9 @@ def run_history(workspace: Workspace, limit: int | None, *, nights: bool = False
 
 
 def find_run(workspace: Workspace, name: str) -> HistoryEntry:
-    """The run that a person names (``r3``, ``3``).
+    """The run that a person names (``r3``, ``3``). It must have changed something or be a nightly job.
 
-    Raises MissingError if there is none that changed anything or reports a nightly job.
+    Raises MissingError if there is no such run.
     """
     heads, number = tuple(workspace.store.log.pass_heads()), name.strip().lower().removeprefix("run").strip().removeprefix("r")
     every = workspace.store.log.runs()
@@ -94,7 +94,7 @@ def _history_entries(
 
 
 def was_at_night(run: Run, every: Sequence[Run]) -> bool:
-    """True if a run began while one of the nightly jobs among the runs ``every`` was running."""
+    """True if a run began while a nightly job was running. ``every`` has all runs, including those of nightly jobs."""
     nights = ((night.started_at, night.ended_at) for night in every if night.command == NIGHT and night.ended_at)
     return any(begun <= run.started_at <= ended for begun, ended in nights)
 
@@ -193,7 +193,7 @@ def redo(workspace: Workspace, what: str = "") -> UndoResult:
 
 
 def _select_passes(heads: tuple[Pass, ...], what: str, undone: frozenset[int], *, undoing: bool) -> tuple[Pass, ...]:
-    """The passes that ``what`` names (empty: those of the last effective run), without undos and redos. Raises UsageError."""
+    """The passes that ``what`` names, without undos and redos. Empty means the last run that is not undone. Raises UsageError."""
     undoable = tuple(head for head in heads if head.stage not in _SWITCHES)
     text = what.strip().lower()
     if not text:
@@ -238,7 +238,7 @@ def _effective_passes(passes: tuple[Pass, ...], undone: frozenset[int]) -> tuple
 
 
 def _later_operations(after: tuple[Pass, ...], related: tuple[Pass, ...], switched: tuple[int, ...]) -> tuple[LaterOperation, ...]:
-    """The operations after the undone or redone passes, on the memories that these affect.
+    """The operations that came after the undone or redone passes and concern the same memories.
 
     Operations of undone passes are omitted.
     """

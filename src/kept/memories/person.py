@@ -177,7 +177,10 @@ def _edit_memory(workspace: Workspace, memory: Memory, text: str, category: str 
 
 
 def find_new_end(workspace: Workspace, memory: Memory, content: str) -> datetime | None:
-    """The end of validity after a memory gets the words ``content``. It stays unchanged unless the new words name another end."""
+    """When a memory with the new words ``content`` expires.
+
+    That changes only if the new words name another end than the old words.
+    """
     now = workspace.clock()
     before, after = (find_end(text, memory.last_seen or now, workspace.zone) for text in (memory.content, content))
     return memory.valid_until if before == after else find_end(content, now, workspace.zone) or after
@@ -205,9 +208,9 @@ def move(workspace: Workspace, number: str, project: str, *, if_match: str = "")
 
 
 def _give_way(workspace: Workspace, command: str, memory: Memory, parts: Sequence[Memory], reason: str) -> list[Memory]:
-    """Supersede ``memory`` by memories with the content and scope of ``parts``. Returns them.
+    """Add new memories with the content and scope of ``parts``, and supersede ``memory`` by the first of them.
 
-    The person owns them. The change is dated to when ``memory`` was first seen.
+    Returns the new memories. The person owns them. The change is dated to when ``memory`` was first seen.
     """
     names = [digest(memory.id, part.scope, part.content, workspace.clock().isoformat(), size=5) for part in parts]
     pairs, at = zip(names, parts, strict=True), memory.first_seen
@@ -438,7 +441,7 @@ def _memory_of_refused(workspace: Workspace, candidate: str, status: Status) -> 
 
 @contextmanager
 def one_run(workspace: Workspace, command: str) -> Iterator[RunNumber]:
-    """A context in which all of the person's changes form one run and one transaction, so that a single undo reverts them."""
+    """A context in which all changes by the person form one run and one transaction. A single undo then reverts all of them."""
     run = RunNumber(workspace.store.log, workspace.clock, command)
     with workspace.store.transaction():
         token = _SHARED_RUN.set(run)

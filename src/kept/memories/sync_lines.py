@@ -58,9 +58,10 @@ class SyncLine:
 
 
 def settle_lines(lines: Iterable[SyncLine]) -> tuple[SyncLine, list[SyncLine]]:
-    """The winning line among the lines of one memory, and the lines whose words must be held for review.
+    """Merge the lines of one memory. Returns the winning line, and the losing lines whose words must be held for review.
 
-    The latter have other words of a person, and the machine that wrote the later line had not seen them.
+    A losing line is held if a person wrote its words, no later line has them, and a machine wrote other words without having seen
+    it.
     """
     ordered = sorted(lines, key=lambda line: (line.person, line.at, line.machine, line.place))
     newest = [line for line in ordered if not any(map(line.is_known_to, ordered))]
@@ -115,12 +116,12 @@ def _sign(machine: str, epoch: int, body: Mapping[str, object], key: bytes) -> s
 
 
 def conflict_id(memory: Memory, *, of: str) -> str:
-    """The id of the held memory that has the words of ``memory`` beside the memory with the id ``of``."""
+    """The id of a held memory that has the words of ``memory``, which may contradict the memory with the id ``of``."""
     return digest(SYNC, of, memory.content, size=5)
 
 
 def changed_ids(operations: Iterable[Operation]) -> Iterator[str]:
-    """The ids of the memories whose shared state the operations change.
+    """The ids of the memories that other machines must be told about. These are the memories that the operations change.
 
     Confirmations (Reaffirm), requests (Anticipate) and day lines (Reword) are not shared with other machines.
     """

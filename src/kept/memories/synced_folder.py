@@ -177,9 +177,11 @@ class SyncFolder:
         return len(lines)
 
     def _lines_after(self, after: int, epoch: int, said: Mapping[str, Memory], seen: Mapping[str, Place]) -> list[SyncLine]:
-        """The present state of each memory that changed here after the pass ``after``, as lines in the order of the passes.
+        """Build a line with the present state of each memory that changed here after the pass ``after``, in the order of the
+        passes.
 
-        A memory that no person changed is omitted if its state is the same as in its last line, which ``said`` has by memory id.
+        ``said`` has the state in the last line of each memory, by memory id. If no person changed a memory and its state is still
+        the same, it gets no new line.
         """
         log, changes = self.workspace.store.log, dict[str, tuple[Pass, bool]]()
         for pass_ in log.passes_after(after):
@@ -239,8 +241,8 @@ class SyncFolder:
     def _last_line(self, number: str) -> Iterator[SyncLine]:
         """The present state of a memory as a line; none if no pass changed it.
 
-        The place of the line is the last pass that changed it. Places can be compared with those in the outbox, because all
-        machines of a server have the same pass numbers.
+        The line has the number of the last pass that changed it. This number can be compared with those in the outbox, because all
+        machines of a server have the same passes.
         """
         log, memory = self.workspace.store.log, self._find(number)
         history = [pass_ for pass_, operation in log.operations_on(number) if number in changed_ids((operation,))]
@@ -307,9 +309,9 @@ class SyncFolder:
     def _settle(
         self, lines: Sequence[SyncLine], run: RunNumber, report: SyncReport, ids_with_lines: Container[str] = frozenset()
     ) -> None:
-        """Give a memory the state of its winning line, and hold clashing words beside it as memories of their own.
+        """Give a memory the state of its winning line. Words of a person in other lines become held memories.
 
-        A clash is skipped if its id is in ``ids_with_lines``, because that memory has lines of its own.
+        No such memory is made if its id is in ``ids_with_lines``, because lines of its own determine its state.
         """
         log, (line, waiting) = self.workspace.store.log, settle_lines(lines)
         theirs, mine = line.memory, self._find(line.memory.id)
@@ -346,7 +348,7 @@ class SyncFolder:
                 self._commit(run, Retire(memory=held.id, at=held.last_seen, reason=SYNC), subject=each.machine)
 
     def _join_same(self, numbers: Container[str], run: RunNumber) -> None:
-        """Merge each memory of ``numbers`` with the memories that say the same."""
+        """Merge each memory of ``numbers`` with other memories of the same scope that have the same words."""
         log, groups = self.workspace.store.log, dict[tuple[str, ...], list[Memory]]()
         for memory in log.memories() if numbers else ():
             # not a duplicate: it may contradict another one
@@ -364,7 +366,7 @@ class SyncFolder:
     def _commit(self, run: RunNumber, operation: Operation, *, subject: str, person: bool = False, stage: str = SYNC) -> None:
         """Commit an operation that results from the lines of other machines.
 
-        In the stage ``SYNC``, it is not sent as a change of this machine.
+        :meth:`push` does not send operations of the stage ``SYNC``.
         """
         self.workspace.store.log.commit(
             Draft(
@@ -398,9 +400,10 @@ class SyncFolder:
         return sum(held for _, _, _, held in lines)
 
     def _without(self, words: ErasureWords, line: SyncLine) -> str:
-        """The line that replaces ``line``: it has the present state of its memory, so that other machines get that state.
+        """The line that replaces ``line`` after an erasure.
 
-        Empty if the present state still contains the words.
+        It has the present state of the memory, which other machines then take over. Empty if the present state still contains the
+        words.
         """
         if line.memory.id in words.memories:
             return format_line(replace(line, memory=erase_content(line.memory)), self._key)

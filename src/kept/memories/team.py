@@ -53,9 +53,9 @@ class TeamFact:
 
 
 def share_project(workspace: Workspace, project: str, team: str, *, what: str, quotes: bool) -> ShareSettings:
-    """Share a project with a team, or change what is shared of it. Sends the lines at once.
+    """Share a project with a team, or change what is shared of it. The lines are sent at once.
 
-    Raises UsageError if the team belongs to another project, ConfigError, and StoreError if the server refuses.
+    Raises UsageError if the project is unknown or the team has another one, ConfigError, and StoreError if the server refuses.
     """
     share = check_share(ShareSettings(project=workspace.find_scope(project), team=team, what=what, quotes=quotes), "--what")
     if any(each.team == team and each.project != share.project for each in _list_shares(workspace)):
@@ -113,7 +113,7 @@ def update_teams(workspace: Workspace, run: RunNumber) -> tuple[str, ...]:
 
 
 def _hold_contradictions(workspace: Workspace, run: RunNumber, share: ShareSettings, lines: Sequence[SharedLine]) -> Iterator[str]:
-    """Hold each line of others that may contradict an active memory of the project, no matter which is the later.
+    """Hold each line of others that may contradict an active memory of the project. It does not matter which of them is older.
 
     Yields the ids of the held memories.
     """

@@ -121,9 +121,9 @@ def list_refused(workspace: Workspace) -> tuple[CandidateVerdict, ...]:
 
 
 def best_of_each_scope(proposals: Sequence[PendingProposal]) -> tuple[PendingProposal, ...]:
-    """The proposals to show today: the first of each scope that are probably right.
+    """The proposals to show today: the best ones of each scope, if they are probably right.
 
-    At most ``BEST`` for each scope, including those that were decided today.
+    A scope has at most ``BEST`` of them, minus those that were decided today.
     """
     return tuple(item for item in proposals if item.rank + item.decided <= BEST and _is_likely(item.memory, item.score))
 
@@ -157,9 +157,9 @@ def count_pending_proposals(workspace: Workspace) -> tuple[int, int]:
 
 
 def _stamp_store(workspace: Workspace) -> list[int | str]:
-    """A value that changes with the store, with this module's file, and with the day, because proposals may expire.
+    """A value that changes when the cached counts must be computed again: with the store, with this module, and with the day.
 
-    Empty if the store is not a file.
+    The day matters because proposals may expire. Empty if the store is not a file.
     """
     with suppress(OSError):
         store, own = workspace.paths.store.stat(), Path(__file__).stat()
@@ -236,7 +236,7 @@ def find_later_contradiction(workspace: Workspace, memory: Memory) -> Memory | N
 
 
 def find_newer(workspace: Workspace, memories: Iterable[Memory]) -> Mapping[str, Memory]:
-    """For each held memory, a later active memory that may replace it, by the held memory's id. Raises StoreError.
+    """For each held memory, by its id, an active memory that was said later and may replace it. Raises StoreError.
 
     It is the memory that the held one may contradict, else the most similar one of the same profile and scope. It is only shown to
     the person.

@@ -1,8 +1,8 @@
-"""Checks host, origin, key and size of every request before the application gets it, and turns errors into responses.
+"""The guard of the web server. It checks host, origin, key and size of every request, and turns errors into responses.
 
-The guard prevents another web site from reading or changing anything. Such a site may find the port and rebind its DNS name to this
-machine. But then the ``Host`` header has the site's name, and the request has neither key nor cookie. Every response gets the
-headers in :data:`HEADERS`.
+It prevents other web sites from reading or changing anything. A site may find the port and make its own DNS name point to this
+machine. However, the ``Host`` header of its requests then has the name of the site, so the guard rejects them. They also have
+neither the key nor the cookie. Every response gets the headers in :data:`HEADERS`.
 """
 
 import asyncio
@@ -189,7 +189,7 @@ def _is_json(headers: Headers) -> bool:
 async def _receive_body(receive: Receive) -> bytes:
     """Read the whole body of a request. Raises _RejectedRequest if it is incomplete, slow or too large.
 
-    The bytes that arrive are counted, whatever length the headers claim.
+    The size is that of the received bytes, not the one that the headers claim.
     """
     parts: list[bytes] = []
     size = 0
@@ -213,9 +213,9 @@ async def _receive_body(receive: Receive) -> bytes:
 
 
 async def _drain_body(receive: Receive) -> None:
-    """Read and discard the rest of a request, within limits.
+    """Read and discard the rest of a rejected request, within limits.
 
-    A client whose connection is closed while it sends does not read the response.
+    This is needed because many clients read the response only after they have sent everything.
     """
     size = 0
     with suppress(TimeoutError):

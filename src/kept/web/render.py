@@ -134,7 +134,7 @@ def render_bare_page(request: Request, template: str, *, here: str, **values: An
 
 
 def _frame_values(request: Request) -> dict[str, Any]:
-    """The template values that surround a page without a workspace. There are no counts and no marks."""
+    """The template values for the frame of a page without a workspace. The navigation has no counts and no marks."""
     nav = [(page, 0) for page in _visible_pages(request)]
     failures = load_failures(str(web_context(request).home.state))
     empty = {"nav": nav, "marks": {}, "here": "", "left": {}}
@@ -187,7 +187,7 @@ def _create_environment() -> Environment:
 
 
 def _make_visible(value: Any) -> Any:
-    """Remove invisible characters from a text. Markup is returned unchanged, because kept itself made it."""
+    """Remove invisible characters from a text. Markup is returned unchanged, because only kept itself makes it."""
     return remove_invisible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
@@ -227,9 +227,9 @@ def _render_code(text: str, words: Sequence[str]) -> Markup:
 
 
 def _mark_words(text: str, words: Sequence[str]) -> Markup:
-    """Put ``<mark>`` around the beginning of each word that starts with one of ``words``, or with one of them without its ending.
+    """Put ``<mark>`` around the beginning of each word that starts with one of ``words``.
 
-    Case is ignored.
+    Case and endings of ``words`` are ignored.
     """
     lower = text.casefold()
     if len(lower) != len(text):  # folding changed the length, so marks would be in the wrong places

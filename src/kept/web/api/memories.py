@@ -81,9 +81,9 @@ class ApproveBody(Body):
 
 
 class RejectBody(Body):
-    """`past` means that the memory used to be true.
+    """`past` means that the memory used to be true. `until` is the time when that ended.
 
-    It was true `until` that time, by default until the memory that contradicts it was said, else until now.
+    By default, that is the time when the memory that contradicts it was first said. If there is none, it is now.
     """
 
     past: StrictBool = False

@@ -56,7 +56,7 @@ class EvidenceOut(BaseModel):
 class MemoryOut(BaseModel):
     """A memory, as `kept show --json` prints it, without confidence and requests.
 
-    ``first_seen`` and ``last_seen`` are when its oldest and newest evidence was said.
+    ``first_seen`` and ``last_seen`` are the times of its oldest and its newest evidence.
     """
 
     id: str

@@ -78,11 +78,11 @@ def context(
 
 
 def _group_read(start: SessionStart, here: str) -> list[tuple[bool, list[tuple[str, int, list[Memory]]]]]:
-    """Group the memories in the files that a session reads at its start by scope.
+    """Group the memories that are in the files that a session reads at its start.
 
-    The result has one entry for the memories meant for the session (True), then one for those of other projects (False). Each group
-    has its scope, the number of its first memory (all memories are numbered from 1), and its memories. The scope ``here`` comes
-    first, then the scope with the most memories.
+    The result has up to two parts: the memories meant for the session (True), and those of other projects (False). In each part,
+    the memories are grouped by scope: the scope ``here`` first, then the one with the most memories. A group has its scope, the
+    number of its first memory, and its memories. The numbers begin at 1 and run through both parts.
     """
     made, number = [], 1
     for own, memories in ((True, start.read), (False, start.foreign)):

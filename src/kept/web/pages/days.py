@@ -154,8 +154,5 @@ def _group_by_scope(bullets: Iterable[SummaryBullet]) -> list[tuple[str, list[st
 
 
 def _normalize_line_ends(text: str) -> str:
-    """Convert all line ends to line feeds.
-
-    A carriage return would be removed as an invisible character, and Markdown needs the line ends.
-    """
+    """Convert all line ends to line feeds, which Markdown needs. Carriage returns would be removed as invisible characters."""
     return text.replace("\r\n", "\n").replace("\r", "\n")

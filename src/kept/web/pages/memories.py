@@ -191,9 +191,9 @@ _JOINED = re.compile(r"^[\s,;:–—]*(?:(?:and|und|et|y|e)\s+)?(?:that\s+|dass\
 
 
 def _find_first_part(text: str) -> str:
-    """The first sentence, if there are several.
+    """The first part of a text that is to be split. If it has several sentences, that is the first sentence.
 
-    Of a single sentence, the part before the punctuation mark or "and" that is nearest to its middle.
+    A single sentence is split at the punctuation mark, or before the "and", that is nearest to its middle.
     """
     end = split_sentences(text, 0, len(text))[0].end
     cuts = [match.start() for match in _CUT.finditer(text)] if end >= len(text.rstrip()) else [end]

@@ -104,7 +104,7 @@ def overview(request: Request) -> Response:
 
 
 def _recent_changes(workspace: Workspace) -> list[Any]:
-    """The latest run that changed a memory, and its changes in the order of importance. Empty if there is none among the last runs.
+    """The latest run that changed memories, and its changes, the most important first. Empty if none of the last runs did.
 
     Confirming a memory does not count as a change.
     """

@@ -116,7 +116,7 @@ def _describe_budget(workspace: Workspace) -> str:
 
 @router.get("/review/reach")
 def reach_part(request: Request, number: Ids) -> Response:
-    """Show which of the approved memories the next sessions get, and which memories lost their place in the file to them.
+    """Show whether the next sessions get the approved memories, and which memories left the file to make room for them.
 
     Waits until the files are written.
     """

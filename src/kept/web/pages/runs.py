@@ -1,5 +1,6 @@
-"""The history page: the changes of each run in words, with undo and redo; the changes between two dates; starting and following a
-run; and the groups that a guard stopped.
+"""The history page: the changes of each run, with undo and redo, and the changes between two dates.
+
+A person can also start and follow a run here, and decide on the changes that a guard stopped.
 """
 
 import os

@@ -182,7 +182,7 @@ def _terminal_command(setting: Setting) -> str:
 
 
 def _surrounding_values(workspace: Workspace) -> dict[str, Any]:
-    """The template values for the parts of the page besides the settings: model, output files and nightly job."""
+    """The template values for the other parts of the page: model, output files and nightly job."""
     return {
         "model": workspace.llm is not None,
         "outputs": tuple(workspace.store.outputs()),

@@ -155,7 +155,7 @@ def find_next_starts(workspace: Workspace, memories: Sequence[Memory]) -> list[N
 
 
 def _find_continuation(workspace: Workspace, memory: Memory) -> Memory:
-    """The memory as which a moved memory goes on in its new project. Any other memory is returned unchanged."""
+    """The memory that replaced a moved memory in its new project. A memory that was not moved is returned unchanged."""
     later = workspace.store.log.memory(memory.superseded_by) if memory.outcome == "moved" else None
     return later or memory
 
@@ -172,7 +172,10 @@ def _direct_source(found: Timeline) -> str:
 
 
 def _corrected_at(found: Timeline) -> datetime | None:
-    """The time at which the person gave the memory its present words. None if these are not a correction by the person."""
+    """The time at which the person last corrected the words of the memory.
+
+    None if the present words are not a correction by the person.
+    """
     worded = [entry for entry in found.chapters if not entry.off and entry.changed and entry.before]
     return worded[-1].made.recorded_at if worded and worded[-1].made.actor is Actor.PERSON else None
 
