@@ -1,1 +1,1 @@
-"""Adapters for agent frameworks, one module each; importing one needs that framework (extras of the same name)."""
+"""Adapters for agent frameworks, one module each. A module needs its framework, which the extra of the same name installs."""

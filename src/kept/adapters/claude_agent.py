@@ -1,4 +1,4 @@
-"""Claude Agent SDK: hooks that add memory before each prompt, and observe prompts, tools and answers.
+"""Claude Agent SDK: hooks that add memory before each prompt, and observe prompts, tool calls and answers.
 
 ``ClaudeAgentOptions(hooks=hooks(memory))``; call ``memory.end_session()`` when the client is closed.
 """

@@ -13,7 +13,7 @@ from kept.api import Memory
 def recall(
     memory: Memory, *, budget: int | None = None
 ) -> RunnableLambda[PromptValue | Sequence[BaseMessage] | str, list[BaseMessage]]:
-    """Return a step before a model: it adds relevant memory (``budget`` tokens) in front of the messages."""
+    """Return a chain step for use before a model. It adds relevant memory (``budget`` tokens) in front of the messages."""
 
     def with_memory(given: PromptValue | Sequence[BaseMessage] | str) -> list[BaseMessage]:
         messages = (
@@ -29,14 +29,14 @@ def recall(
 
 
 class KeptChatMessageHistory(BaseChatMessageHistory):
-    """The messages of ``inner`` (default: in memory), observed by ``memory``."""
+    """A chat history that stores its messages in ``inner`` (default: in RAM) and lets ``memory`` observe them."""
 
     def __init__(self, memory: Memory, inner: BaseChatMessageHistory | None = None) -> None:
         self._memory, self._inner = memory, inner or InMemoryChatMessageHistory()
 
     @property
     def messages(self) -> list[BaseMessage]:
-        """The conversation."""
+        """The messages of the conversation."""
         return list(self._inner.messages)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
@@ -45,5 +45,5 @@ class KeptChatMessageHistory(BaseChatMessageHistory):
         self._memory.observe(list(messages))
 
     def clear(self) -> None:
-        """Clear the conversation; memories stay."""
+        """Clear the conversation. Memories stay."""
         self._inner.clear()

@@ -1,7 +1,7 @@
 """LangGraph: a long-term store whose values are kept's memories, with search by words and meaning, history, undo and forget.
 
 A value is one memory of the project ``langgraph``, as JSON of at most 2,000 characters. Values that a graph writes count as an
-agent's: the store returns them at once, but no context contains them before the person approves.
+agent's. The store returns them at once, but they are part of a context only after the person has approved them.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from langgraph.store.base import Item as StoreItem
 from kept.api import Item, Memory
 
 _CATEGORY = "project_fact"
-_FIRST = 64  # results of the first search; four times as many each time they do not suffice
+_FIRST = 64  # results of the first search; each further search asks for four times as many
 _MATCHES: Mapping[str, Callable[[tuple[str, ...], tuple[str, ...]], bool]] = {
     "prefix": lambda namespace, path: all(wanted in ("*", part) for wanted, part in zip(path, namespace, strict=False)),
     "suffix": lambda namespace, path: _MATCHES["prefix"](namespace[::-1], path[::-1]),
@@ -28,8 +28,8 @@ _ORDERINGS = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte
 
 
 class KeptStore(BaseStore):
-    """A store over a memory. Any thread and task may use it. ``author`` is the author of all values: with ``person``, only the
-    person's own words may be put into it, and they become active memories at once.
+    """A store over a memory. Any thread and task may use it. ``author`` is the author of all values. If it is ``person``, values
+    become active memories at once, so put only the person's own words into the store.
     """
 
     def __init__(self, memory: Memory, *, author: Literal["agent", "person"] = "agent") -> None:
@@ -58,8 +58,8 @@ class KeptStore(BaseStore):
         raise TypeError(f"not an operation of a store: {op!r}")
 
     def _load_values(self) -> dict[tuple[tuple[str, ...], str], tuple[Item, dict[str, Any]]]:
-        """The values by namespace and key. An agent's held change of an approved value takes precedence, because it was put
-        last.
+        """Load the values by namespace and key. If an agent changed an approved value, the held change takes precedence, because
+        it is newer.
         """
         values: dict[tuple[tuple[str, ...], str], tuple[Item, dict[str, Any]]] = {}
         for status in ("held", "active"):
@@ -110,7 +110,7 @@ class KeptStore(BaseStore):
 
 
 def _parse_value(text: str) -> dict[str, Any] | None:
-    """The store value in a memory; None if the memory is not one of a store."""
+    """Parse the value in a memory's text. None if the memory does not belong to a store."""
     try:
         body = json.loads(text)
         return {"namespace": tuple(body["namespace"]), "key": body["key"], "value": body["value"]}
@@ -119,10 +119,10 @@ def _parse_value(text: str) -> dict[str, Any] | None:
 
 
 def _format_value(namespace: tuple[str, ...], key: str, value: dict[str, Any]) -> str:
-    """A value as the text of a memory.
+    """Format a value as the text of a memory.
 
-    Memories whose texts differ only in case or punctuation are one memory; a hash of namespace and key (``mark``) keeps values
-    apart. Characters that a memory's text would lose (repeated spaces, invisible characters) are escaped.
+    Texts that differ only in case or punctuation would become one memory, so each contains a hash of namespace and key (``mark``).
+    Characters that a memory's text would lose (repeated spaces, invisible characters) are escaped.
     """
     mark = int(sha256(json.dumps([namespace, key]).encode()).hexdigest()[:8], 16)
     text = json.dumps({"namespace": list(namespace), "key": key, "value": value, "mark": mark}, ensure_ascii=False)
@@ -131,7 +131,7 @@ def _format_value(namespace: tuple[str, ...], key: str, value: dict[str, Any]) -
 
 
 def _matches_filter(value: dict[str, Any], wanted: dict[str, Any]) -> bool:
-    """True if a value has the fields of a filter: equal, or matching its operators."""
+    """True if a value's fields equal those of a filter, or match the filter's operators."""
     return all(_matches(value.get(name), condition) for name, condition in wanted.items())
 
 

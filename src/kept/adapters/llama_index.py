@@ -18,10 +18,10 @@ _ROLES = {
 
 
 class KeptMemoryBlock(BaseMemoryBlock[str]):
-    """A block of ``Memory.from_defaults(memory_blocks=[…])``. ``budget`` is in tokens.
+    """A block for ``Memory.from_defaults(memory_blocks=[…])``. ``budget`` is in tokens.
 
-    LlamaIndex passes a block only what exceeds its short-term memory. So at the end of a conversation call ``await block.aput(await
-    chat.aget_all())`` with the rest, then ``end_session()``.
+    LlamaIndex passes a block only messages that exceed its short-term memory. So at the end of a conversation, pass the others with
+    ``await block.aput(await chat.aget_all())``, then call ``end_session()``.
     """
 
     name: str = "kept"
@@ -29,7 +29,7 @@ class KeptMemoryBlock(BaseMemoryBlock[str]):
     budget: int | None = None
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **_: Any) -> str:
-        """The relevant memory before the user's last message."""
+        """Return the relevant memory for the user's last message."""
         asked = next((item.content or "" for item in reversed(messages or []) if item.role == MessageRole.USER), "")
         return (await self.memory.context(asked, budget=self.budget)).text
 

@@ -8,7 +8,7 @@ from kept.api import AsyncMemory
 
 
 def recall(memory: AsyncMemory, *, budget: int | None = None) -> CallModelInputFilter:
-    """Return the ``call_model_input_filter`` of a ``RunConfig``: it adds relevant memory (``budget`` tokens) after the
+    """Return a ``call_model_input_filter`` for a ``RunConfig``. It adds relevant memory (``budget`` tokens) after the
     instructions.
     """
 
@@ -23,7 +23,7 @@ def recall(memory: AsyncMemory, *, budget: int | None = None) -> CallModelInputF
 
 
 class KeptSession:
-    """The items of ``inner`` (default: in memory), observed by ``memory``."""
+    """A session that stores its items in ``inner`` (default: in RAM) and lets ``memory`` observe them."""
 
     session_settings: SessionSettings | None = None
 
@@ -32,7 +32,7 @@ class KeptSession:
         self._memory, self._inner = memory, inner or SQLiteSession(session_id)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """The latest items."""
+        """Return the latest ``limit`` items, or all."""
         items: list[TResponseInputItem] = await self._inner.get_items(limit)
         return items
 
@@ -42,9 +42,9 @@ class KeptSession:
         await self._memory.observe([dict(item) for item in items])
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Remove the latest item from the session; it stays observed."""
+        """Remove the latest item from the session. It stays in kept's transcript."""
         return await self._inner.pop_item()
 
     async def clear_session(self) -> None:
-        """Clear the session; memories stay."""
+        """Clear the session. Memories stay."""
         await self._inner.clear_session()

@@ -1,4 +1,4 @@
-"""``kept.AsyncMemory``: the methods of :class:`kept.Memory` as coroutines, which one thread runs in the order of calls."""
+"""``kept.AsyncMemory``: the methods of :class:`kept.Memory` as coroutines. One thread runs the calls in order."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 
 def _open_lazily(function: Callable[P, Memory]) -> Callable[P, "AsyncMemory"]:
-    """Wrap a function that opens a memory, so that it is opened on first use."""
+    """Wrap a function that opens a memory, so that the memory is opened on first use."""
 
     @wraps(function)
     def unopened(*args: P.args, **kwargs: P.kwargs) -> "AsyncMemory":
@@ -35,10 +35,10 @@ def _run_in_thread(
 
 
 class AsyncMemory:
-    """:class:`kept.Memory` for asynchronous programs: the same methods and results. Any task may call any of them; cancelling a
+    """:class:`kept.Memory` for asynchronous programs, with the same methods and results. Any task may call any method. Cancelling a
     task does not stop a call that has begun.
 
-    ``open`` returns at once; errors in its arguments are raised by ``async with``, or else by the first call.
+    ``open`` returns at once. Errors in its arguments are raised by ``async with``, or without it by the first call.
     """
 
     def __init__(self, opened: Callable[[], Memory]) -> None:
@@ -63,7 +63,7 @@ class AsyncMemory:
     end_session = _run_in_thread(Memory.end_session)
 
     async def call(self, work: Callable[[Memory], R]) -> R:
-        """Call a function with the memory, in its thread."""
+        """Call a function with the memory, in the memory's thread."""
         if self._closed:
             raise UsageError("this memory is closed", hint="open it again")
         return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(self._open_once()))
@@ -81,7 +81,7 @@ class AsyncMemory:
         await self.close()
 
     async def close(self) -> None:
-        """Close the store, after the calls in progress."""
+        """Wait for the calls in progress, then close the store."""
         if not self._closed:
             self._closed = True
             closing = asyncio.get_running_loop().run_in_executor(self._thread, self._close_opened)

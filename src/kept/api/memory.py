@@ -1,8 +1,8 @@
 """The Python API for agent builders: observe a conversation, ask for relevant memory, change memories, end the session.
 
-Observed messages are redacted and written at once to a transcript in kept's own folder, so nothing is lost if the process dies. The
-end of the session (or the next ``kept run``) reads it like any other transcript, and finds the episodes and candidates that
-:meth:`Memory.observe` returned.
+Observed messages are redacted and written at once to a transcript in kept's own folder, so nothing is lost if the process dies.
+:meth:`Memory.end_session` (or the next ``kept run``) reads it like any other transcript, and finds the same episodes and candidates
+that :meth:`Memory.observe` returned.
 
 Each user has a separate home below the given one, with its own store, archive and files, so no search finds another user's
 memories.
@@ -45,21 +45,21 @@ from kept.workspace import Workspace, open_workspace
 
 T = TypeVar("T")
 State = Literal["active", "held", "superseded", "resolved", "retired", "expired", "rejected"]
-_SECONDS = 60.0  # how long to wait for another process's run
+_SECONDS = 60.0  # maximum wait for the run of another process
 
 
 class Memory:
     """The memory of a user in a project, and one session of an agent with it. Created by :meth:`open`.
 
-    Any thread may call any method; calls run one at a time. Other users' memories are in other files, and nothing of this user's
-    other projects is shown. ``folder`` is where the memory is stored: ``kept --home FOLDER`` opens it. Every method raises
+    Any thread may call any method. Calls run one at a time. Other users' memories are in other files, and memories of this user's
+    other projects are not shown. The memory is stored in ``folder``, which ``kept --home FOLDER`` opens too. Every method raises
     StoreError if the store cannot be read or written, and UsageError after :meth:`close`.
     """
 
     def __init__(self, workspace: Workspace, session: Session, close: Callable[[], None], *, shared: bool = True) -> None:
         self.session, self.folder = session.path.stem, workspace.paths.root
         self._workspace, self._session, self._close = workspace, session, close
-        self._shared = shared  # with coding agents, which read the files
+        self._shared = shared  # true if coding agents share the memory; they read the files
         self._index_is_stale = not shared  # nothing else updates the index of a user's own store
         self._lock = RLock()
         self._closed = False
@@ -79,15 +79,16 @@ class Memory:
         """Open a memory. Use it as a context manager, or call :meth:`close`.
 
         Args:
-            path_or_url: the folder of kept's home, created if missing; None for the home of the current user, whose coding
+            path_or_url: the folder of kept's home, created if missing. None means the home of the current user, whose coding
                 agents then share the memory.
-            user: the name of the user whose memory it is. If omitted, it is the folder's own memory, shared by all who omit
-                it; None and blanks are refused.
-            project: a folder or a name; None for none. Memories of a project are used only there, unless they are about the user.
-            session: letters, digits, - and _; an existing session continues where it ended, even after a crash. None for a new one.
-            profile: the way of remembering; None for the profile in the settings.
-            most: if working memory exceeds this many entries, the older ones become notes.
-            keep: this many entries then stay in working memory.
+            user: the name of the user who owns the memory. If omitted, the memory is the folder's own, which all callers without
+                a user share. None and blank names are refused.
+            project: a folder or a name, or None. Memories of a project are used only there, unless they are about the user.
+            session: letters, digits, - and _. An existing session continues where it ended, even after a crash. None starts a
+                new session.
+            profile: the way of remembering. None means the profile in the settings.
+            most: the maximum number of entries in working memory. Above it, older entries become notes.
+            keep: the number of entries that then stay in working memory.
 
         Raises ConfigError, StoreError, and UsageError for invalid arguments.
         """
@@ -116,35 +117,38 @@ class Memory:
                 self._close()
 
     def observe(self, messages: Message | Sequence[Message]) -> Noticed:
-        """Record one or several messages, as Anthropic, OpenAI (chat and responses) or LangChain write them, with blocks, tool
-        calls and results; a model's whole reply; or plain messages with ``role`` and ``content``, optionally ``timestamp`` and
-        ``id``. A plain text is the user's.
+        """Record one or several messages.
 
-        Returns what they yield: ``live`` are candidates that are certain at once, ``closed`` all candidates of an episode that the
-        messages end. None is a memory before :meth:`end_session`. In an agent's shell, memories from the user's words are held. The
-        messages are on disk when this returns, without their secrets. Raises UsageError for a message without a known role,
-        OSError.
+        A message may have the form of Anthropic, OpenAI (chat and responses) or LangChain, with blocks, tool calls and results. It
+        may also be a model's whole reply, or have only ``role`` and ``content``, and optionally ``timestamp`` and ``id``. A plain
+        text counts as the user's.
+
+        Returns the candidates found: ``live`` are certain at once, ``closed`` are all candidates of an episode that the messages
+        end. They become memories only with :meth:`end_session`. In an agent's shell, memories from the user's words are held. When
+        this returns, the messages are on disk, without their secrets. Raises OSError, and UsageError for a message without a known
+        role.
         """
         several = messages if isinstance(messages, Sequence) and not isinstance(messages, str) else (messages,)
         records = [record for message in several for record in to_records(message)]
         if self._shared and (sign := agent_variable(os.environ)):  # words that an agent attributes to its person are not theirs
             records = [record | {"name": sign} if record["role"] == "user" else record for record in records]
         with self._locked_workspace():
-            self._session.read_new()  # changes by another process do not belong to these messages
+            self._session.read_new()  # read first what another process has written, because it does not belong to these messages
             self._session.append_records(records)
             return self._session.read_new()
 
     def recent(self) -> Window:
-        """Working memory: notes of the past, and the latest entries verbatim."""
+        """Return working memory: notes about the past, and the latest entries verbatim."""
         with self._locked_workspace():
             self._session.read_new()
             return self._session.window
 
     def context(self, message: str = "", *, budget: int | None = None) -> Context:
-        """The relevant memory for a message; empty if there is none. Memories that always apply, including the project's rules, are
-        returned even without a message. ``budget`` is in tokens; it is filled with the best search results, including earlier
-        statements that are not memories. With None, the setting ``context_tokens`` applies and only clear matches are returned, as
-        before a prompt. Raises UsageError below 1.
+        """Return the relevant memory for a message, which may be empty.
+
+        Memories that always apply, including the project's rules, are returned even without a message. ``budget`` is in tokens. It
+        is filled with the best search results, including earlier statements that are not memories. If it is None, the setting
+        ``context_tokens`` applies and only clear matches are returned, as before a prompt. Raises UsageError if it is below 1.
         """
         if budget is not None and (not isinstance(budget, int) or budget < 1):
             raise UsageError("a budget is a number of tokens, at least 1")
@@ -162,8 +166,9 @@ class Memory:
         return Context(text=render_block(recalled.pieces), lines=tuple(map(make_line, recalled.pieces)), tokens=recalled.tokens)
 
     def search(self, query: str, *, limit: int = 10, said: bool = False, waiting: bool = False) -> tuple[Recalled, ...]:
-        """Search the memories of the user and this project, best first. ``said`` adds statements from earlier sessions that did not
-        become memories, ``waiting`` adds proposals that are held for review. Raises UsageError for a limit below 1.
+        """Search the memories of the user and this project. Returns the best result first. ``said`` adds statements from earlier
+        sessions that did not become memories. ``waiting`` adds proposals that are held for review. Raises UsageError if ``limit``
+        is below 1.
         """
         if not isinstance(limit, int) or limit < 1:
             raise UsageError("a search needs a limit of at least 1")
@@ -176,7 +181,7 @@ class Memory:
             )
 
     def list(self, *, status: State | None = "active", category: str = "") -> tuple[Item, ...]:
-        """The memories of the user and this project, by scope and category, newest first; None as status lists all."""
+        """List the memories of the user and this project, by scope and category, newest first. With ``status`` None, list all."""
         with self._locked_workspace() as workspace:
             now = workspace.clock()
             which = MemoryFilter(statuses=(Status(status or "active"),), category=category, everything=status is None)
@@ -184,22 +189,22 @@ class Memory:
             return tuple(make_item(memory, now) for memory in filter_memories(workspace, own, which, now))
 
     def get(self, number: str) -> Item:
-        """The memory with this id, or with an unambiguous prefix of at least four characters. Raises MissingError if there is none
-        here.
+        """Return the memory with this id, or whose id begins with these four or more characters. Raises MissingError if this user
+        and project have none, or if several match.
         """
         with self._locked_workspace() as workspace:
             return make_item(self._find_in_scopes(number), workspace.clock())
 
     def history(self, number: str) -> tuple[Change, ...]:
-        """Everything that happened to a memory, oldest first. Raises MissingError."""
+        """Return all changes of a memory, oldest first. Raises MissingError."""
         with self._locked_workspace() as workspace:
             return tuple(map(make_change, build_timeline(workspace, self._find_in_scopes(number), context=0).chapters))
 
     def add(self, text: str, category: str = "", *, agent: bool = False) -> Item:
-        """Remember a sentence for this project, or for the user everywhere if there is no project or the category is user-wide.
-        Without a ``category`` its words decide. A sentence that an ``agent`` worded, or that is added in an agent's shell, is held
-        for review unless the settings trust agents. Raises UsageError for an unknown category, an unusable text, or one that is
-        remembered already.
+        """Remember a sentence for this project. It is remembered for the user everywhere if there is no project or the category is
+        user-wide. Without a ``category``, kept chooses one by the sentence's words. A sentence that an ``agent`` worded, or that is
+        added in an agent's shell, is held for review unless the settings trust agents. Raises UsageError for an unknown category,
+        an unusable text, or a text that is remembered already.
         """
         with self._locked_workspace() as workspace:
             profile = self._session.profile
@@ -225,18 +230,18 @@ class Memory:
             return self._apply_change(lambda: person.edit(workspace, stored.id, text, category=category, agent=by_agent))
 
     def delete(self, number: str, *, agent: bool = False) -> Item:
-        """Retire a memory: it no longer applies and does not come back by itself; :meth:`undo` restores it. ``agent`` records that
-        an agent did it. Raises MissingError, UsageError for one that has already ended.
+        """Retire a memory. It no longer applies and does not come back by itself, but :meth:`undo` restores it. ``agent`` records
+        that an agent did this. Raises MissingError, and UsageError for a memory that has already ended.
         """
         with self._locked_workspace() as workspace:
             stored = self._find_in_scopes(number)
             return self._apply_change(lambda: person.retire(workspace, stored.id, agent=agent or bool(agent_variable(os.environ))))
 
     def forget(self, number: str = "", *, words: str = "") -> Forgotten:
-        """Erase a memory for good, or ``words`` that were said, wherever kept has them for this user, in any project:
-        conversations, summaries, files, backups. This cannot be undone, and saying it again later does not bring it back;
-        :meth:`add` does. Raises MissingError, BusyError if another process works for long, and UsageError if neither or both are
-        given, or if an agent runs this in its shell on the memory that its person shares.
+        """Erase a memory for good, or ``words`` that were said. They are erased wherever kept has them for this user, in any
+        project: conversations, summaries, files, backups. This cannot be undone. If the words are said again later, they are not
+        remembered, but :meth:`add` can add them. Raises MissingError, BusyError if another process's run takes too long, and
+        UsageError if neither or both are given, or if an agent runs this in its shell on a memory that coding agents share.
         """
         self._refuse_agents("forget")
         if bool(number) == bool(words.strip()):
@@ -249,9 +254,9 @@ class Memory:
         return Forgotten(ids=gone.memories, places=places, remains=gone.remains, problems=gone.problems)
 
     def undo(self) -> tuple[str, ...]:
-        """Undo the latest change of this user's and this project's memories that was not undone before. A change is what one call
-        changed, or what one session added. Returns the ids of the memories concerned. Raises UsageError if there is none, if it was
-        a forget, or if an agent runs this in its shell on the memory that its person shares.
+        """Undo the latest change of this user's and this project's memories that is not undone yet. A change is what one call
+        changed, or what one session added. Returns the ids of the changed memories. Raises UsageError if there is no such change,
+        if it was a forget, or if an agent runs this in its shell on a memory that coding agents share.
         """
         self._refuse_agents("undo")
         with self._locked_workspace() as workspace:
@@ -259,8 +264,8 @@ class Memory:
             return tuple(undone.changed)
 
     def end_session(self) -> Learnt:
-        """Extract memories from this session, and from earlier ones that never ended; the session may continue. Profiles that
-        extract only at night wait. Raises BusyError if another process takes long.
+        """Extract memories from this session, and from earlier sessions that were not ended. The session may continue. Sessions of
+        profiles that extract only at night are left to the nightly job. Raises BusyError if another process's run takes too long.
         """
         with self._locked_workspace() as workspace:
             if not (paths := self._session.find_unread()):
@@ -279,7 +284,7 @@ class Memory:
 
     @contextmanager
     def _locked_workspace(self) -> Iterator[Workspace]:
-        """The workspace, locked for this thread."""
+        """Provide the workspace, locked for this thread, during a ``with`` block."""
         with self._lock:
             if self._closed:
                 raise UsageError("this memory is closed", hint="open it again")
@@ -287,7 +292,9 @@ class Memory:
 
     @contextmanager
     def _indexed_workspace(self) -> Iterator[Workspace]:
-        """The workspace, locked for this thread, with an updated index; one update for several changes is faster than one each."""
+        """Provide the workspace, locked for this thread, with an updated index. The index is updated only here, because one update
+        for several changes is faster than one for each.
+        """
         with self._locked_workspace() as workspace:
             self._update_index()
             yield workspace
@@ -298,8 +305,8 @@ class Memory:
             self._index_is_stale = False
 
     def _find_in_scopes(self, memory_id: str) -> Stored:
-        """A memory of this user and project that was not forgotten. Raises MissingError, without naming other projects'
-        memories.
+        """Find a memory of this user and project that is not forgotten. Raises MissingError. Its message does not name memories of
+        other projects.
         """
         log = self._workspace.store.log
         ids = (memory_id, *(log.memory_ids_with_prefix(memory_id) if len(memory_id) >= 4 and memory_id.isalnum() else ()))
@@ -319,13 +326,13 @@ class Memory:
             )
 
     def _apply_change(self, change: Callable[[], Stored]) -> Item:
-        """Apply a change in one transaction, and return the memory after it."""
+        """Apply a change in one transaction, and return the changed memory."""
 
         def stored_whole() -> Stored:
             with self._workspace.store.transaction():
                 return change()
 
-        # In an agent's shell no edit of a file counts as the person's.
+        # In an agent's shell, edits of files do not count as the person's.
         files = self._shared and not agent_variable(os.environ)
         memory, _ = apply_person_change(self._workspace, stored_whole, with_files=files, with_index=False)
         self._index_is_stale = True
@@ -333,7 +340,7 @@ class Memory:
 
 
 def _wait_while_busy(work: Callable[[], T]) -> T:
-    """Retry work that needs the lock of runs. Raises BusyError if that takes too long."""
+    """Retry work that needs the run lock until the lock is free. Raises BusyError after _SECONDS."""
     end = monotonic() + _SECONDS
     while True:
         try:
@@ -344,15 +351,15 @@ def _wait_while_busy(work: Callable[[], T]) -> T:
             sleep(0.05)
 
 
-_SHOWN = 40  # characters of a name in its folder name
+_SHOWN = 40  # maximum number of a name's characters in its folder name
 
 
 def find_user_home(path: str | os.PathLike[str] | None, user: str | EllipsisType) -> Paths:
-    """The home of a user's memory, below the folder ``path`` (None: the current user's home). With ``user=...`` it is that folder's
-    own.
+    """Return the home of a user's memory below the folder ``path`` (None: the current user's home). With ``user=...``, the folder
+    is itself the home.
 
-    The settings are those of the folder. Raises UsageError for a URL, a file, or an empty or missing name: a missing id must not
-    fall back to somebody's memory.
+    The settings are those of the folder. Raises UsageError for a URL, a file, or an empty or missing name, because a missing user
+    id must not fall back to somebody's memory.
     """
     if not (path is None or isinstance(path, (str, os.PathLike))):
         raise UsageError(f"a folder is a path or its text, not {path!r}")
@@ -368,14 +375,14 @@ def find_user_home(path: str | os.PathLike[str] | None, user: str | EllipsisType
     home = find_paths(given, os.environ)
     if user is ...:
         return home
-    # not in the state folder, so that erasing and checking the folder's own memory leave it alone
+    # not in the state folder, so that erasing and checking the folder's own memory do not affect it
     own = home.state.with_name("kept-users") / make_folder_name(user)
     return replace(home, root=own, user=own, variables=(), settings_folder=home.config)
 
 
 def identify_project(project: str | os.PathLike[str] | None) -> str:
-    """The identifier of a project: the absolute path of a folder (a path object, or text with a separator), or else a name, even if
-    a folder of that name exists; empty for None. Raises UsageError for an empty name.
+    """Return the identifier of a project. For a path object or a text with a path separator, it is the absolute path of the folder.
+    Any other text is a name, even if a folder of that name exists. Empty for None. Raises UsageError for an empty name.
     """
     if project is None:
         return ""
@@ -387,7 +394,7 @@ def identify_project(project: str | os.PathLike[str] | None) -> str:
 
 
 def make_folder_name(name: str) -> str:
-    """A file name for a name: its plain characters and a hash, so that no two names share a file on any file system."""
+    """Make a folder name from the plain characters of a name and a hash. The hash makes it unique on any file system."""
     plain = "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "-" for char in name[:_SHOWN]).strip("-")
     number = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"{plain or 'x'}-{number}"

@@ -1,4 +1,6 @@
-"""One session: its transcript, which is written at once in kept's own folder, and working memory as a fold over it."""
+"""One session: its transcript in kept's own folder, to which messages are written at once, and working memory, which is a
+fold over it.
+"""
 
 import json
 import os
@@ -25,13 +27,13 @@ from kept.sources.json_lines import REWRITTEN
 from kept.workspace import Workspace
 
 GENERIC = "generic"  # the format of observed messages
-_LONGEST = 200_000  # characters of one entry
-MOST, KEEP = 50, 20  # entries; if there are more than MOST, the older ones are summarised and the latest KEEP stay verbatim
+_LONGEST = 200_000  # maximum characters of one entry
+MOST, KEEP = 50, 20  # if there are more than MOST entries, the latest KEEP stay verbatim and the others are summarised
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Window:
-    """Working memory: ``notes`` of the past, and the latest ``entries`` verbatim, in order.
+    """Working memory: ``notes`` about the past, and the latest ``entries`` verbatim, in order.
 
     ``told`` is the number of entries that the notes summarize.
     """
@@ -60,7 +62,7 @@ class Session:
         self.read_new()
 
     def find_unread(self) -> list[Path]:
-        """This transcript, and those beside it with more content than the archive has."""
+        """Return this transcript, and the transcripts beside it that have content which is not archived yet."""
         archive = self._workspace.store.archive
         paths = {path: archive.cursor(GENERIC, str(path)) for path in sorted(self.path.parent.glob("*.jsonl"))}
         return [
@@ -68,7 +70,7 @@ class Session:
         ]
 
     def append_records(self, records: Sequence[Mapping[str, object]]) -> None:
-        """Append records without their secrets; they are on disk when this returns. Raises OSError."""
+        """Append records without their secrets. When this returns, they are on disk. Raises OSError."""
         key = self._workspace.store.key("redaction")
         for record in records:
             defaults: dict[str, object] = {"timestamp": format_instant(self._workspace.clock()), "id": uuid4().hex}
@@ -89,8 +91,8 @@ class Session:
             os.close(handle)
 
     def read_new(self) -> Noticed:
-        """Add the new part of the transcript to working memory, and return its candidates. If the transcript was rewritten
-        (something was forgotten), working memory is rebuilt.
+        """Add the new part of the transcript to working memory, and return its candidates. If the transcript was rewritten because
+        something was forgotten, rebuild working memory.
         """
         live: list[Candidate] = []
         closed: list[Candidate] = []
@@ -113,7 +115,7 @@ class Session:
 def find_withdrawals(
     workspace: Workspace, run: int, paths: Sequence[Path], scopes: Sequence[str]
 ) -> tuple[list[Memory], tuple[str, ...]]:
-    """The memories that a run retired because the person withdrew them, and messages about withdrawals that retired none."""
+    """Return the memories that a run retired because the person withdrew them, and messages about withdrawals without effect."""
     log, archive = workspace.store.log, workspace.store.archive
     threads = (thread for path in paths for thread in archive.threads(path=str(path)))
     asked = [
@@ -133,7 +135,7 @@ def find_withdrawals(
 
 
 def _roll_window(workspace: Workspace, window: Window, event: Event, *, most: int, keep: int) -> Window:
-    """Working memory with one more entry; above ``most`` entries the older ones become notes and the latest ``keep`` stay."""
+    """Add an entry to working memory. Above ``most`` entries, the latest ``keep`` stay and the older ones become notes."""
     entries = (*window.entries, event)
     if len(entries) <= most:
         return Window(notes=window.notes, entries=entries, told=window.told)

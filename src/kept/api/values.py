@@ -1,5 +1,5 @@
-"""The values that :class:`kept.Memory` returns: frozen, without access to the store. Times are aware and in UTC; None is
-unknown.
+"""The values that :class:`kept.Memory` returns. They are frozen and have no access to the store. Times are aware and in UTC. A time
+of None is unknown.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from kept.recall.search import Hit
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Quote:
-    """Evidence of a memory: verbatim words, their author (``human``, ``assistant``, ``tool``, …), time and session."""
+    """Evidence of a memory: verbatim words with their author (``human``, ``assistant``, ``tool``, …), time and session."""
 
     text: str
     author: str
@@ -24,10 +24,11 @@ class Quote:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Item:
-    """One memory. ``scope`` is ``user`` if it applies everywhere, else ``project``; ``status`` is active, held (for a person),
-    retired, superseded, resolved, rejected or expired.
+    """One memory. ``scope`` is ``user`` if it applies everywhere, else ``project``. ``status`` is active, held (for review by a
+    person), retired, superseded, resolved, rejected or expired.
 
-    ``first_seen`` and ``last_seen`` are when it was said, ``expires`` is when it ends. A person's own words need no evidence.
+    ``first_seen`` and ``last_seen`` are the first and last time it was said. ``expires`` is when it ends. ``evidence`` may be empty
+    if a person added the memory.
     """
 
     id: str
@@ -45,8 +46,8 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Score:
-    """The parts of a score, each in [0, 1] relative to the best of its search: shared ``words``, and the cosine similarity of the
-    ``meaning`` (None if not computed). ``rest`` is added by time, conversation and neighbours.
+    """The parts of a score, each in [0, 1] relative to the best result of its search. ``words`` is for shared words. ``meaning`` is
+    the cosine similarity (None if not computed). ``rest`` is what time, conversation and neighbours add.
     """
 
     words: float
@@ -56,11 +57,11 @@ class Score:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recalled:
-    """A search result. ``score`` orders the results of one search and has no meaning beyond it; ``parts`` and ``reasons`` explain
-    it.
+    """A search result. ``score`` orders the results of one search and cannot be compared between searches. ``parts`` and
+    ``reasons`` explain it.
 
-    ``kind`` is ``memory``, or ``turn`` for something said that did not become one: then ``id`` is not a memory's, and ``category``
-    is the author.
+    ``kind`` is ``memory``, or ``turn`` for a statement that did not become a memory. For a turn, ``id`` is not the id of a memory,
+    and ``category`` is the author.
     """
 
     id: str
@@ -77,9 +78,9 @@ class Recalled:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """One line of a context: ``layer`` is why it is there (``core`` always applies, ``here`` always applies in the project,
-    ``fixes``, ``days``, ``facts``, ``past``, ``said``), ``day`` is ISO or empty, ``near`` in [0, 1] its similarity to the message.
-    ``id`` is a memory's, except in ``days``, ``past`` and ``said``.
+    """One line of a context. ``layer`` is the reason for the line: ``core`` (always applies), ``here`` (always applies in the
+    project), ``fixes``, ``days``, ``facts``, ``past`` or ``said``. ``day`` is in ISO format or empty. ``near`` is the similarity to
+    the message, in [0, 1]. ``id`` is the id of a memory, except in ``days``, ``past`` and ``said``.
     """
 
     id: str
@@ -93,8 +94,8 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Context:
-    """The relevant memory for a message: ``text`` goes before the prompt, ``lines`` are its content. It is falsy if empty.
-    ``tokens`` is an upper estimate.
+    """The relevant memory for a message. ``text`` is to be put before the prompt, and ``lines`` are its content. ``tokens`` is an
+    upper estimate of its length. An empty context is falsy.
     """
 
     text: str
@@ -110,8 +111,8 @@ class Context:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """One event in a memory's history: ``kind`` is the operation (add, revise, retire, …), ``actor`` person, agent or machine,
-    ``before`` and ``after`` its text. ``undone``: it no longer counts.
+    """One event in a memory's history. ``kind`` is the operation (add, revise, retire, …). ``actor`` is person, agent or machine.
+    ``before`` and ``after`` are the memory's texts. ``undone`` means that the event was undone later.
     """
 
     kind: str
@@ -125,8 +126,8 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Learnt:
-    """The result of the end of a session: new memories, memories that the person withdrew (``withdrawn``: retired, not erased), and
-    problems. A withdrawal that did not identify a memory is a problem.
+    """The result of the end of a session: the new memories, the memories that the person withdrew (they are retired, not erased),
+    and problems. A withdrawal that identifies no memory is a problem.
     """
 
     new: tuple[Item, ...] = ()
@@ -136,8 +137,8 @@ class Learnt:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forgotten:
-    """The erased memories by id, and the number of erased places for each part of kept that held the words. ``remains`` lists
-    places that still hold them; empty is the proof that none does.
+    """The ids of the erased memories, and the number of erased places for each part of kept that contained the words. ``remains``
+    lists the places that still contain them. If it is empty, a search after the erasure found none.
     """
 
     ids: tuple[str, ...]
@@ -152,7 +153,7 @@ def list_quotes(memory: Memory) -> tuple[Quote, ...]:
 
 
 def make_item(memory: Memory, moment: datetime) -> Item:
-    """A memory in its state at a moment."""
+    """Convert a memory in its state at ``moment``."""
     return Item(
         id=memory.id,
         text=memory.content,
@@ -169,7 +170,7 @@ def make_item(memory: Memory, moment: datetime) -> Item:
 
 
 def make_recalled(hit: Hit, memory: Memory | None) -> Recalled:
-    """A search hit, with the evidence of its memory, or itself as evidence if it was only said."""
+    """Convert a search hit. Its evidence is that of its memory. A hit that is not a memory is its own evidence."""
     quote = Quote(text=hit.text, author=hit.author, session=hit.session, at=hit.last_at)
     return Recalled(
         id=hit.id,
@@ -186,14 +187,14 @@ def make_recalled(hit: Hit, memory: Memory | None) -> Recalled:
 
 
 def make_line(piece: ContextPiece) -> Line:
-    """A piece of context as a line."""
+    """Convert a piece of context to a line."""
     return Line(
         id=piece.key, text=piece.text, layer=piece.layer, day=piece.day, near=piece.near, score=piece.score, reason=piece.reason
     )
 
 
 def make_change(chapter: TimelineEntry) -> Change:
-    """An entry of a memory's timeline as a change."""
+    """Convert an entry of a memory's timeline to a change."""
     return Change(
         kind=chapter.kind,
         at=chapter.operation.at or chapter.made.recorded_at,

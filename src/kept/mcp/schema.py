@@ -102,12 +102,12 @@ class ProposalResult(BaseModel):
 
 
 def make_tool(function: Callable[..., Any], title: str, annotations: ToolAnnotations) -> Tool:
-    """Create a tool that rejects unknown arguments, because a misspelt one would be dropped silently."""
+    """Create a tool that rejects unknown arguments, because otherwise a misspelt argument would be ignored silently."""
     tool = Tool.from_function(function, title=title, annotations=annotations)
     arguments = tool.fn_metadata.arg_model
     arguments.model_config["extra"] = "forbid"
     arguments.model_rebuild(force=True)
     tool.parameters = arguments.model_json_schema(by_alias=True)
     for field in (tool.parameters, *tool.parameters["properties"].values()):
-        field.pop("title", None)  # it repeats the name, in tokens that each task pays for
+        field.pop("title", None)  # the title repeats the name and costs tokens in every task
     return tool

@@ -40,11 +40,11 @@ OpenWorkspace = Callable[[], AbstractContextManager[Workspace]]
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 MEMORY = "kept://memory"
-SECONDS = 1.0  # polling interval; nothing is polled without a listener
+SECONDS = 1.0  # polling interval in seconds; without a listener, the file is not polled
 
 
 class FileBus(InMemorySubscriptionBus):
-    """Polls one file while a client listens, and reports its changes; ``find`` returns its path when polling starts."""
+    """Polls one file while a client listens, and reports its changes. ``find`` returns the file's path when polling starts."""
 
     def __init__(self, find: Callable[[], Path]) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ Directory = Annotated[ListRootsResult, Resolve(_ask_for_roots)]
 
 
 def call_directory(project: str, roots: ListRootsResult) -> str:
-    """The directory of a call: the one it names, else the client's first root that exists, else the directory of this process."""
+    """The directory of a call: the one it names, or the client's first root that exists, or the directory of this process."""
     folders = (unquote(urlsplit(str(root.uri)).path) for root in roots.roots)
     return project or next((folder for folder in folders if Path(folder).is_dir()), str(Path.cwd()))
 
@@ -110,7 +110,7 @@ _PROPOSES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempo
 
 
 def create_server(open_workspace: OpenWorkspace) -> MCPServer:
-    """Create the server; ``open_workspace`` opens the workspace for each call."""
+    """Create the server. ``open_workspace`` opens the workspace for each call."""
 
     def memory_file() -> Path:
         with open_workspace() as workspace:
@@ -162,7 +162,7 @@ def create_server(open_workspace: OpenWorkspace) -> MCPServer:
 
 
 def create_tools(open_workspace: OpenWorkspace) -> list[Tool]:
-    """Create the tools. kept's errors become tool errors of one line with the next step."""
+    """Create the tools. A KeptError becomes a tool error of one line, which says what to do next."""
 
     def run_tool(call: Callable[[Workspace], T]) -> T:
         try:
@@ -244,13 +244,13 @@ def _proposal_result(proposal: tools.ProposalReply) -> CallToolResult:
 
 
 def _tool_result(text: str, fields: dict[str, object]) -> CallToolResult:
-    """A result as text for clients that show text, and as fields for those that read them."""
+    """Make a result with a text for clients that show text, and with fields for clients that read structured content."""
     return CallToolResult(content=[TextContent(text=text)], structured_content=fields)
 
 
 def serve(open_workspace: OpenWorkspace, *, key: str, host: str, port: int) -> None:
-    """Serve until the client disconnects (stdio), or with a key over HTTP until stopped. Raises UsageError for a host other than
-    this one.
+    """Serve over stdio until the client disconnects or, with a ``key``, over HTTP until stopped. Raises UsageError if ``host`` is
+    not this machine.
     """
     if not key:
         create_server(open_workspace).run("stdio")
@@ -261,7 +261,7 @@ def serve(open_workspace: OpenWorkspace, *, key: str, host: str, port: int) -> N
 
 
 def create_mcp_app(open_workspace: OpenWorkspace, key: str, port: int) -> ASGIApp:
-    """The HTTP application. It accepts requests that name this machine, come from no other web page, and carry the key."""
+    """Create the HTTP application. It accepts only requests to this machine's name, from no other web page, and with the key."""
     names = [f"{item}:{port}" for item in ("127.0.0.1", "localhost", "[::1]")]
     allowed = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
     app = create_server(open_workspace).streamable_http_app(stateless_http=True, transport_security=allowed)
