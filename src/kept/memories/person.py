@@ -149,10 +149,7 @@ def _locked_memory(workspace: Workspace, number: str, if_match: str) -> Iterator
 def edit(
     workspace: Workspace, number: str, text: str, *, category: str | None = None, if_match: str = "", agent: bool = False
 ) -> Memory:
-    """Change the words or category of a memory. An ``agent`` that is not trusted may only change held ones.
-
-    Raises UsageError, StaleError.
-    """
+    """Change the words or category of a memory; an untrusted ``agent`` only of a held one. Raises UsageError, StaleError."""
     with _locked_memory(workspace, number, if_match) as memory:
         if agent and not workspace.settings.trust_agents:
             _require_status(memory, Status.HELD)
@@ -177,10 +174,7 @@ def _edit_memory(workspace: Workspace, memory: Memory, text: str, category: str 
 
 
 def find_new_end(workspace: Workspace, memory: Memory, content: str) -> datetime | None:
-    """When a memory with the new words ``content`` expires.
-
-    That changes only if the new words name another end than the old words.
-    """
+    """The end of a memory that gets the words ``content``: a new one if these name another end than its words, else the same."""
     now = workspace.clock()
     before, after = (find_end(text, memory.last_seen or now, workspace.zone) for text in (memory.content, content))
     return memory.valid_until if before == after else find_end(content, now, workspace.zone) or after
