@@ -93,7 +93,7 @@ def parse_month(text: str, today: date) -> date:
 
 
 def load_month(workspace: Workspace, first: date, scopes: frozenset[str] = frozenset()) -> CalendarMonth:
-    """Load the month that begins with ``first``, for the given scopes, or for all if there are none. Raises StoreError."""
+    """Load the month that begins with ``first``. If ``scopes`` is empty, all scopes are included. Raises StoreError."""
     days, active = _month_days(first), _active_days(workspace)
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(days[-1])[1]
     sessions = {day: _session_activity(workspace, day, scopes) for day in days if day in active}
@@ -133,7 +133,7 @@ def _active_days(workspace: Workspace) -> set[date]:
 
 
 def latest_active_day(workspace: Workspace, scope: str = "") -> date | None:
-    """The last day with activity in a scope, or in any scope if it is empty. None if there is none. Raises StoreError."""
+    """The last day with activity in a scope; None if there is none. An empty ``scope`` means any. Raises StoreError."""
     if not scope:
         last = max(workspace.store.archive.active_minutes(), default=None)
     else:
@@ -174,7 +174,7 @@ def load_project_month(workspace: Workspace, first: date, scope: str) -> Project
 
 
 def load_day_sessions(workspace: Workspace, day: date, scope: str = "") -> tuple[DaySession, ...]:
-    """Load the sessions with events on a day and their work, for one scope, or for all if it is empty. Raises StoreError."""
+    """Load the sessions with events on a day, each with its work. An empty ``scope`` means all. Raises StoreError."""
     start, stop = workspace.day_bounds(day)
     notes_by_session: Mapping[tuple[str, str], list[ThreadNote]] = defaultdict(list)
     for item in drop_repeated_notes(workspace.store.days.notes_between(start, stop)):
@@ -188,7 +188,7 @@ def load_day_sessions(workspace: Workspace, day: date, scope: str = "") -> tuple
 
 
 def list_open_questions(workspace: Workspace, day: date) -> tuple[Memory, ...]:
-    """The questions that were open at the end of a day, newest first: asked before, and neither answered nor expired by then."""
+    """The questions that were open at the end of a day, newest first. Answered and expired questions are not open."""
     stop = workspace.day_bounds(day)[1]
     found = [
         memory

@@ -74,9 +74,9 @@ def collect_context(workspace: Workspace, first: date, last: date, *, detailed: 
 
 
 def _drop_repeats(items: Sequence[ContextItem]) -> tuple[ContextItem, ...]:
-    """Drop items that repeat another item of the same slot and project.
+    """Drop items that repeat another item of the same slot and project. The one with the greatest weight stays.
 
-    The item with the greatest weight stays, then the longest one. Commits and files are not compared.
+    If the weights are equal, the longest one stays. Commits and files are not compared.
     """
     chosen: dict[int, ContextItem] = {}
     known: list[tuple[Slot, str, frozenset[str]]] = []
@@ -131,9 +131,9 @@ def _journal_headings(workspace: Workspace, start: datetime, stop: datetime) -> 
 
 
 def _section_heading(text: str) -> str:
-    """The heading of a section without its number; empty if it has none.
+    """The heading of a section without its number.
 
-    Also empty if the heading has fewer than four words, because it may then fit any day.
+    Empty if the section has no heading, or if the heading has fewer than four words and so may fit any day.
     """
     first = text.partition("\n")[0]
     words = _NUMBERED.sub("", first.lstrip("#").strip()) if first.startswith("#") else ""
@@ -291,10 +291,10 @@ def last_work_before_day(workspace: Workspace, day: date, scopes: Collection[str
 
 
 def _wording_at(memory: Memory, proposals: Mapping[str, Candidate], start: datetime) -> str:
-    """The wording of a memory before ``start``; empty if it had none.
+    """The wording that a memory had before ``start``; empty if it had none.
 
-    It is the present wording if that is the person's or was proposed by then. Otherwise, it is that of the newest candidate by
-    then.
+    If a person owns the memory, or if its present wording was already proposed by then, that is the present wording. Otherwise, it
+    is the wording of the newest candidate that was proposed by then.
     """
     if memory.owned or not memory.candidates:
         return memory.content

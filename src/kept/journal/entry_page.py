@@ -85,7 +85,7 @@ def _format_writer(head: EntryHead) -> str:
 
 
 def _fill_slot(lines: list[str], block: Sequence[str]) -> None:
-    """Append the lines of a part. If there are none, remove the heading above it instead."""
+    """Append the lines of a part. If the part is empty, remove the heading above it."""
     if block:
         if block[0] == OURS:
             _drop_blank_end(lines)  # the extractor drops the heading of a marked block only if it is directly above the block
@@ -200,12 +200,12 @@ def parse_entry_head(text: str) -> EntryHead | None:
 
 
 def is_entry_edited(text: str) -> bool:
-    """True if an entry is not as kept wrote it."""
+    """True if somebody changed the entry after kept wrote it."""
     return _split_front_matter(text)[0].get("digest") != _compute_digest(text)
 
 
 def update_digest(text: str) -> str:
-    """Return an entry with its digest computed anew."""
+    """Return an entry with a newly computed digest."""
     return _set_digest(text, _compute_digest(text))
 
 

@@ -94,9 +94,9 @@ def _heaviest_items(items: Sequence[ContextItem], budget: int) -> list[ContextIt
 def _share_among_sources(items: Sequence[ContextItem], bounds: ContextBounds, spent: int) -> list[ContextItem]:
     """Select the items of each external source that fit into its part of the budget.
 
-    The budget of all external sources is ``bounds.outside`` in relation to the ``spent`` characters of the sessions. It is at least
-    a few lines, but never more than the sessions have, unless that is less than one item. A source without a weight in the settings
-    gets the smallest weight.
+    The budget of all external sources together grows with the ``spent`` characters of the sessions, so that their share of the
+    context is ``bounds.outside``. Two limits apply. The budget is enough for a few lines. It is at most the ``spent`` characters,
+    or one item if that is more. A source without a weight in the settings gets the smallest weight.
     """
     names = list(dict.fromkeys(item.source for item in items))
     usual = min((share for share in bounds.shares.values() if share > 0), default=1.0)

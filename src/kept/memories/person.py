@@ -149,7 +149,7 @@ def _locked_memory(workspace: Workspace, number: str, if_match: str) -> Iterator
 def edit(
     workspace: Workspace, number: str, text: str, *, category: str | None = None, if_match: str = "", agent: bool = False
 ) -> Memory:
-    """Change the words or category of a memory; an untrusted ``agent`` only of a held one. Raises UsageError, StaleError."""
+    """Change the words or category of a memory. Untrusted agents may change held ones only. Raises UsageError, StaleError."""
     with _locked_memory(workspace, number, if_match) as memory:
         if agent and not workspace.settings.trust_agents:
             _require_status(memory, Status.HELD)
@@ -174,7 +174,7 @@ def _edit_memory(workspace: Workspace, memory: Memory, text: str, category: str 
 
 
 def find_new_end(workspace: Workspace, memory: Memory, content: str) -> datetime | None:
-    """The end of a memory that gets the words ``content``: a new one if these name another end than its words, else the same."""
+    """The end of a memory whose words become ``content``. It changes only if the new words name another end."""
     now = workspace.clock()
     before, after = (find_end(text, memory.last_seen or now, workspace.zone) for text in (memory.content, content))
     return memory.valid_until if before == after else find_end(content, now, workspace.zone) or after

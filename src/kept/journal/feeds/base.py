@@ -42,10 +42,10 @@ Fetch = Callable[[str, Mapping[str, str]], FetchResponse]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeedRequest:
-    """A request to read a source. ``name`` is its name in entries, and ``place`` is its path or URL.
+    """A request to read a source. ``name`` is its name in entries. ``place`` is its path or URL, and ``path`` the same as a Path.
 
-    ``path`` is the place as a path. ``cursor`` is that of the last reading, and empty the first time. ``zone`` is the time zone of
-    times without one.
+    ``cursor`` is the one that the last reading returned; it is empty the first time. ``zone`` is the time zone of times without
+    one.
     """
 
     name: str

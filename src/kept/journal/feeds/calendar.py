@@ -37,9 +37,10 @@ def parse_recurrence_rule(text: str) -> RecurrenceRule | None:
 
 
 def _can_recur(rule: RecurrenceRule) -> bool:
-    """False for a daily or weekly rule with parts that belong to months, or that may never occur together.
+    """True if a rule can be expanded. A monthly or yearly rule always can.
 
-    For a rule that never occurs, dateutil would try every day up to the last year that it supports.
+    A daily or weekly rule cannot if it has parts that belong to months, or whose parts may never occur together. For the latter,
+    dateutil would try every day up to the last year that it supports.
     """
     if rule["FREQ"] in ("MONTHLY", "YEARLY"):
         return True
@@ -154,9 +155,9 @@ def _parse_event(fields: Fields, request: FeedRequest, skipped: Counter[str]) ->
 def _event_starts(
     event: Event, moved: set[tuple[str, datetime]], request: FeedRequest, stop: datetime, skipped: Counter[str]
 ) -> Iterator[tuple[datetime, str]]:
-    """Yield the start and key of an event, or of each event in a series up to the first one in the future.
+    """Yield the start and key of an event. For a series, yield those of each event up to the first one at ``stop`` or later.
 
-    ``moved`` has the occurrences that another event replaces. ``stop`` is where the future begins.
+    ``moved`` has the occurrences that another event replaces; these are skipped.
     """
     fields, start, number, zone = event
     rule = parse_recurrence_rule(_field_value(fields, "RRULE"))
@@ -199,7 +200,10 @@ def _to_utc(moment: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> datetim
 
 
 def _start_instant(start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> datetime | None:
-    """Convert a local start to UTC. A whole-day event starts at noon. None after the last year that dates support."""
+    """Convert a local start to UTC. A whole-day event starts at noon.
+
+    Returns None if the result is after the last year that dates support.
+    """
     try:
         return _to_utc(start.replace(hour=12) if zone is None else start, zone, usual)
     except OverflowError:
