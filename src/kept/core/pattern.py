@@ -10,7 +10,7 @@ from typing import Any, AnyStr, cast
 
 _MADE = frozenset({"engine", "fullmatch", "groupindex", "groups", "match", "programsize", "search", "_anywhere", "_found", "_run"})
 _NOWHERE = (-1, -1)
-_CLASS_OR_ESCAPE = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]?|\\(?:pL|.)", re.DOTALL)
+_CLASS_OR_ESCAPE = r"(?s)\[\^?\]?(?:\\.|[^\]\\])*\]?|\\(?:pL|.)"
 _LETTERS = (  # without the signs × and ÷, the question mark of Greek, and the punctuation of Arabic and Hindi
     r"A-Za-z\x{AA}\x{B5}\x{BA}\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{37D}\x{37F}-\x{60B}\x{60D}-\x{61A}\x{620}-\x{963}\x{966}-\x{1FFF}"
     r"\x{3005}-\x{3007}\x{3021}-\x{9FFF}\x{AC00}-\x{D7FF}\x{F900}-\x{FAFF}"
@@ -45,7 +45,8 @@ def shorten_letters(source: str) -> str:
     """
     if r"\pL" not in source:
         return source
-    return _CLASS_OR_ESCAPE.sub(lambda token: token[0].replace(r"\pL", _LETTERS if token[0][0] == "[" else f"[{_LETTERS}]"), source)
+    classes = re.compile(_CLASS_OR_ESCAPE)  # not compiled by a run that needs no pattern
+    return classes.sub(lambda token: token[0].replace(r"\pL", _LETTERS if token[0][0] == "[" else f"[{_LETTERS}]"), source)
 
 
 class Pattern:
