@@ -32,7 +32,7 @@ _RUNS_OTHER = compile_late(r"\s-{1,2}(?:exec|ok|x\b)|\bsystem\s*\(|\balias\.")
 _ALIAS = Pattern(
     r"(?:\b(?:ln|cp|install)\b[^\n;|&]*\bkept\b[^\n;|&]*?\s(?:[^\s;|&'\"]*/)?([\w.-]+)\s*(?:$|[\n;|&])|\b(\w+)=[^\s;|&]*\bkept\b)"
 )
-# the command takes its arguments from a variable, a substitution or its input
+# A command that matches takes its arguments from a variable, a substitution or its input.
 _OPEN = compile_late(r"[$`]|<<|\{\}|\b(?:xargs|read|parallel)\b")
 _ID = compile_late(r"\b[0-9a-f]{4,10}\b")
 _WILD = compile_late(r"(?<![^\s;|&()<>])[^\s;|&()<>]*[?*\]][^\s;|&()<>]*")  # a word with a pattern that the shell may expand

@@ -29,7 +29,7 @@ Changes = Mapping[str, tuple[Memory | None, Memory | None]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LaterOperation:
-    """A later operation on a memory that an undo or redo affected. ``idle`` means that it has no effect without the memory."""
+    """A later operation on a memory that an undo or redo affected. ``idle`` means that its memory does not exist any more."""
 
     made: Pass
     operation: Operation
@@ -458,7 +458,7 @@ PERSON = "You"
 
 
 def describe_command(command: str) -> str:
-    """Who or what made a run, in words for the person. A command that is not listed is one of the person's own."""
+    """Who or what made a run, in words for the person. Commands that ``_COMMANDS`` does not list are the person's own."""
     return _COMMANDS.get(command, PERSON)
 
 

@@ -1,8 +1,8 @@
 """The lines that a person's machines exchange, and the merge of all lines of one memory.
 
-A line is the state of a memory after a change. The result of a merge depends only on the set of lines, not on their order. Of two
-concurrent changes, a person's wins over one by kept; otherwise the later one wins. If the losing line has other words of the
-person, these are kept as a held memory.
+A line is the state of a memory after a change. The result of a merge depends only on the set of lines, not on their order. Two
+changes are concurrent if neither machine had seen the other's change. In that case, a person's change wins over kept's own; if both
+are of the same kind, the later one wins. If a losing line has other words of the person, a held memory keeps them.
 """
 
 import hmac

@@ -351,7 +351,7 @@ class SyncFolder:
         """Merge each memory of ``numbers`` with other memories of the same scope that have the same words."""
         log, groups = self.workspace.store.log, dict[tuple[str, ...], list[Memory]]()
         for memory in log.memories() if numbers else ():
-            # not a duplicate: it may contradict another one
+            # A memory that is held because it may contradict another one is not a duplicate.
             if memory.status in SHOWN and not memory.superseded_by:
                 groups.setdefault((memory.profile, memory.scope, normal_form(memory.content)), []).append(memory)
         for same in groups.values():

@@ -121,7 +121,7 @@ def _hold_contradictions(workspace: Workspace, run: RunNumber, share: ShareSetti
     mine = [each for each in log.memories() if each.scope == share.project and each.status_at(now) is Status.ACTIVE]
     texts = [*(memory.content for memory in mine), *(line.content for line in lines)]
     sayings = [parse_value_statement(text, parse_statement(text)) for text in texts]
-    # own statements are before and after those of others, so that both orders are compared
+    # Own statements are before and after those of others, so that both orders are compared.
     both = [*sayings, *sayings[: len(mine)]]
     for one, other, _ in find_value_pairs(both) if lines else ():
         at, place = sorted((one % len(texts), other % len(texts)))

@@ -77,7 +77,7 @@ def list_pending_proposals(workspace: Workspace) -> tuple[PendingProposal, ...]:
     """
     from kept.extraction.score import compute_features, score  # noqa: PLC0415 - slow to load, and not needed for cached counts
 
-    # taken before reading, so that counts are not cached if another process changes the store meanwhile
+    # The stamp is taken before reading, so that counts are not cached if another process changes the store meanwhile.
     stamp = _stamp_store(workspace)
     pool: dict[str, list[tuple[Memory, bool, Score]]] = defaultdict(list)
     for memory, stored in collect_pending(workspace):
@@ -157,7 +157,7 @@ def count_pending_proposals(workspace: Workspace) -> tuple[int, int]:
 
 
 def _stamp_store(workspace: Workspace) -> list[int | str]:
-    """A value that changes when the cached counts must be computed again: with the store, with this module, and with the day.
+    """A value that changes when the cached counts are out of date. It depends on the store, on this module, and on the day.
 
     The day matters because proposals may expire. Empty if the store is not a file.
     """

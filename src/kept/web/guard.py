@@ -37,7 +37,7 @@ from kept.local.error_log import error_line, log_error
 from kept.web.context import WebContext
 
 MAX_BODY_BYTES, MAX_BODY_SECONDS = 2 * 2**20, 10.0  # maximum bytes of a request body, and seconds in which it must arrive
-# maximum bytes and seconds of a rejected request that are read and discarded
+# The maximum number of bytes of a rejected request that are read and discarded, and of seconds that this may take.
 _DRAIN_BYTES, _DRAIN_SECONDS = 8 * MAX_BODY_BYTES, 1.0
 HEADERS: Mapping[str, str] = {
     "content-security-policy": "default-src 'self'; object-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
@@ -112,7 +112,7 @@ class RequestGuard:
         if (scope["method"] in _WITH_BODY or (not reads and sizes not in ([], ["0"]))) and not _is_json(headers):
             if not signed_in:  # a form on another site could send this, so the response reveals nothing more
                 raise _RejectedRequest(HTTPStatus.FORBIDDEN, "nobody is signed in", "open the address that `kept web` printed")
-            # otherwise the application responds that there is no such route
+            # If no route matches, the application itself responds that there is none.
             if any(route.matches(scope)[0] is Match.FULL for route in self._app.router.routes):
                 raise _RejectedRequest(
                     HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "changes must be sent as JSON", "content-type: application/json"

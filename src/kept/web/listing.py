@@ -21,7 +21,7 @@ from kept.profiles.profile import category_title, format_kind, parse_kind
 from kept.store.values import Outline
 from kept.workspace import Workspace
 
-# label; last seen at most this many days ago, and at least that many days ago (0: no bound)
+# Label; maximum and minimum number of days since a memory was last seen (0: no bound).
 AGES: Mapping[str, tuple[str, int, int]] = {
     "7": ("the last 7 days", 7, 0),
     "30": ("the last 30 days", 30, 0),

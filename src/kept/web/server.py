@@ -67,7 +67,7 @@ def _create_routes() -> FastAPI:
     )
     app.state.pages = PAGES
     app.include_router(render.router)
-    # only documents the scheme; the guard checks the key
+    # This only documents the scheme, because the guard checks the key.
     signed = HTTPBearer(auto_error=False, description="The key of this start of `kept web`.")
     app.include_router(session.router, prefix="/api", responses=DOCUMENTED)
     for area in AREAS:

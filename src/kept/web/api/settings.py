@@ -156,7 +156,10 @@ def get_settings_file(request: Request, answer: Response) -> dict[str, Any]:
 
 @router.put("/settings-file", response_model=FileOut)
 def write_settings_file(request: Request, answer: Response, body: FileBody, if_match: IfMatch = "") -> dict[str, Any]:
-    """Replace the settings file if the new text is valid. Settings that are `terminal_only` must be the same in it (403)."""
+    """Replace the settings file if the new text is valid.
+
+    A text that changes a setting that is `terminal_only` is refused (403).
+    """
     with web_context(request).change_lock:
         configure.rewrite_settings(request_home(request), body.text, if_match=if_match, remote=True)
     return get_settings_file(request, answer)

@@ -367,9 +367,9 @@ def to_turn_view(event: Event, evidence: Evidence | None = None) -> TurnView:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConversationView:
-    """The turns around a piece of evidence, which is number ``place`` (from 0) of its memory.
+    """The turns around a piece of evidence. They are empty if they are no longer archived.
 
-    Empty if they are not archived any more.
+    ``place`` is the number of the piece (from 0) among the evidence of its memory.
     """
 
     place: int

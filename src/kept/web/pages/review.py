@@ -59,8 +59,8 @@ def review(
     """Show the review queue by project, best first.
 
     By default it has the proposals that are probably right, at most ten for each project. ``all`` includes the other proposals.
-    ``project`` restricts the queue to one scope. ``queue`` names a queue that was shown before. It keeps its order, and still has
-    the memories that were decided on since.
+    ``project`` restricts the queue to one scope. ``queue`` is the name of a queue that was shown before. Such a queue keeps its
+    order, and still shows the memories that were decided on since.
     """
     with request_workspace(request) as workspace:
         waiting = ranking.list_pending_proposals(workspace)
@@ -149,7 +149,10 @@ def lingering_page(request: Request) -> Response:
 
 @router.get("/review/refused")
 def refused_page(request: Request, reason: str = "", shown: Annotated[int, Query(ge=1, le=10_000)] = _STRETCH) -> Response:
-    """Show the refused proposals, the most frequent reason first, then by project, the latest first. A person can accept them."""
+    """Show the refused proposals by reason and project, so that a person can accept them. The most frequent reason comes first.
+
+    In each group, the latest proposal comes first.
+    """
     with request_workspace(request) as workspace:
         refused = ranking.list_refused(workspace)
         reasons = Counter(map(find_refusal_reason, refused)).most_common()
