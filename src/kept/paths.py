@@ -79,7 +79,7 @@ class Paths:
 
     @property
     def written(self) -> Path:
-        """The record of the content of the output files when they were written."""
+        """The file that records the state of the output files when they were last written."""
         return self.state / "written.json"
 
     @property

@@ -1,6 +1,6 @@
 """Claude Agent SDK: hooks that add memory before each prompt, and observe prompts, tool calls and answers.
 
-``ClaudeAgentOptions(hooks=hooks(memory))``; call ``memory.end_session()`` when the client is closed.
+Pass ``ClaudeAgentOptions(hooks=hooks(memory))``, and call ``memory.end_session()`` when the client is closed.
 """
 
 import json

@@ -59,7 +59,7 @@ class Memory:
     def __init__(self, workspace: Workspace, session: Session, close: Callable[[], None], *, shared: bool = True) -> None:
         self.session, self.folder = session.path.stem, workspace.paths.root
         self._workspace, self._session, self._close = workspace, session, close
-        self._shared = shared  # true if coding agents share the memory; they read the files
+        self._shared = shared  # true if coding agents share the memory; these agents read the output files
         self._index_is_stale = not shared  # nothing else updates the index of a user's own store
         self._lock = RLock()
         self._closed = False
@@ -98,7 +98,7 @@ class Memory:
         directory, home = identify_project(project), find_user_home(path_or_url, user)
         with ExitStack() as stack:
             workspace = stack.enter_context(open_workspace(home, profile=profile))
-            stem = f"{name}-{make_folder_name(directory)[-8:]}" if directory else name  # two projects never share a session
+            stem = f"{name}-{make_folder_name(directory)[-8:]}" if directory else name  # the hash tells projects of one name apart
             held = Session(workspace, home.agents / f"{stem}.jsonl", directory, most=most, keep=keep)
             return cls(workspace, held, stack.pop_all().close, shared=user is ...)
 
@@ -130,7 +130,7 @@ class Memory:
         """
         several = messages if isinstance(messages, Sequence) and not isinstance(messages, str) else (messages,)
         records = [record for message in several for record in to_records(message)]
-        if self._shared and (sign := agent_variable(os.environ)):  # words that an agent attributes to its person are not theirs
+        if self._shared and (sign := agent_variable(os.environ)):  # an agent calls this, so these may not be the person's words
             records = [record | {"name": sign} if record["role"] == "user" else record for record in records]
         with self._locked_workspace():
             self._session.read_new()  # read first what another process has written, because it does not belong to these messages

@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"\d+")
 _NONE = UnreachableReply(reason="no recorded reply", fault=Fault.SETUP)
 
 Typed = Sequence[tuple[int, str]]
-"""The typed events of a question: the number of each, and a hash of how its words begin."""
+"""The typed events of a question, as pairs of the event's number and a hash of the beginning of its words."""
 
 
 def question_id(ask: Ask) -> str:

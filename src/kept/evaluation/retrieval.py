@@ -1,7 +1,7 @@
 """Evaluate archive, search and extraction on public data sets of questions and facts, with a fresh store for each space.
 
-Data sets are JSON Lines: a corpus of ``{ns, id, session, role, date, text}``, questions ``{qid, ns, query, gold: {turn,
-session}}``, facts ``{ns, fid, text, sources}``; ``ns`` is the space. Stores are temporary; the user's own store is neither read nor
+Data sets are JSON Lines. Rows of a corpus are ``{ns, id, session, role, date, text}``, questions ``{qid, ns, query, gold: {turn,
+session}}``, facts ``{ns, fid, text, sources}``. ``ns`` is the space. Stores are temporary. The user's own store is neither read nor
 changed.
 """
 
@@ -99,7 +99,7 @@ class RetrievalResult:
     """The result of a retrieval run.
 
     ``rankings`` are by question, ``measures`` by category (``all`` first). ``intervals`` are the 95 % intervals of R@10. ``making``
-    is the time for building the stores and ``asking`` that for each question, in seconds.
+    is the time for building the stores, and ``asking`` lists the time of each question, both in seconds.
     """
 
     rankings: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -257,8 +257,8 @@ def _check_hooks(home: Paths, client: Client) -> Iterator[CheckFinding]:
 
 
 def _find_untrusted(home: Paths, name: str, body: Mapping[str, Any]) -> list[str]:
-    """Return the events whose hook of kept's Codex does not call, because the user has not trusted it. Codex stores a hash of each
-    trusted hook.
+    """Return the events of kept's hooks that Codex does not call, because the user has not trusted these hooks. Codex stores a hash
+    of each trusted hook.
     """
     codex = next(client for client in CLIENTS if client.name == "codex")
     states = _value_at(_parse_settings(home.of(codex) / codex.plugins)[0], "hooks.state")

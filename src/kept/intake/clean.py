@@ -237,8 +237,8 @@ def _keep_paste_marks(text: str) -> str:
     return _PASTE.sub(r"<pasted-text>\n\1\n</pasted-text>", text) if "[200~" in text else text
 
 
-# The form of a password: a digit, at least two of lower case, upper case and signs, and no sign of paths or names (``/ . - _ :
-# @``).
+# The form of a password. It must also have a digit, and at least two of lower case, upper case and signs. The signs of paths and
+# names (``/ . - _ : @``) are excluded.
 _LONE_PASSWORD = compile_late(r"[A-Za-z0-9!#$%&*+?^~=]{8,64}")
 _KINDS_OF_CHARACTERS = tuple(map(compile_late, ("[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
 _LEAST_KINDS = 2
@@ -248,8 +248,8 @@ _ANSWER = compile_late(
     r"|[0-9]{2,8}(?:[ -][0-9]{2,8}){1,7}|[^\W\d_]{3,12}(?: [^\W\d_]{3,12}){2,11})"
 )
 _END_SIGNS = " \t\n.?!:*_`。？！："
-_ASKED, _SENTENCES_ASKED = 400, 3  # characters and sentences at the end of what the assistant said
-_REMEMBERED = 8_000  # characters; shorter texts are cached
+_ASKED, _SENTENCES_ASKED = 400, 3  # limits in characters and sentences for the assistant's question, at the end of its text
+_REMEMBERED = 8_000  # texts of fewer characters are cached
 # Cached, because events repeat directories, branches and tools, and a call's target occurs again in its text and output.
 _purge_again = lru_cache(maxsize=1024)(_purge)
 
@@ -420,7 +420,7 @@ def _shorten_runs(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _find_progress_lines(text: str) -> set[int]:
-    """Return the numbers of the progress lines. One pattern searches the whole text, because most texts have none."""
+    """Return the line numbers of progress lines. One pattern searches the whole text, which is fast for a text without any."""
     data = text.encode("utf-8", "surrogatepass")
     found: set[int] = set()
     number = start = 0

@@ -43,11 +43,11 @@ class FilesToRead:
     """The files to read with their formats, and the paths that are not read, each with the reason.
 
     ``files`` maps paths to formats. The paths are strings, because these use a fifth of the memory of Path objects.
-    ``unchanged`` counts, by format, the files that have not changed since they were read to the end; they are not opened.
-    ``skipped`` are paths that should have been read: a person named them or a folder above them, or they are in a tool's folder
-    and cannot be opened. ``left`` are other files in a tool's folder, and files that a person excluded or whose source is switched
-    off. ``named`` are the paths that a person gave, ``hooked`` the files that hooks named. ``before`` and ``after`` are the weights
-    of the files that the same run reads earlier and later.
+    ``unchanged`` counts, by format, the files that are not opened, because they are unchanged since they were read to the
+    end. ``skipped`` are paths that should have been read: a person named them or a folder above them, or they are in a tool's
+    folder and cannot be opened. ``left`` are other files in a tool's folder, files that a person excluded, and files whose source
+    is switched off. ``named`` are the paths that a person gave, ``hooked`` the files that hooks named. ``before`` and ``after`` are
+    the weights of the files that the same run reads earlier and later.
     """
 
     files: Mapping[str, Source]
@@ -231,7 +231,7 @@ def is_opt_out(event: Event) -> bool:
 
 
 def _read_pieces(file: UnreadFile) -> Iterator[Slice]:
-    """Yield the slices of a file; any error of the reader becomes a SourceError."""
+    """Yield the slices of a file. Any error of the reader becomes a SourceError."""
     with isolate_errors("its reader failed", str(file.path)):
         slices = iter(file.source.read(file.path, file.cursor))
     while True:

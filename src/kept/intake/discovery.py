@@ -44,7 +44,7 @@ class _PathCandidate:
 
 
 def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False) -> FilesToRead:
-    """Find the files to read below ``paths``; without paths, in all known places and the roots of the settings.
+    """Find the files to read below ``paths``. Without paths, search all known places and the roots of the settings.
 
     ``force`` includes unchanged files. Raises UsageError if one of the paths does not exist.
     """
@@ -137,7 +137,7 @@ def _is_missed(candidate: _PathCandidate, skipped: SkippedFile) -> bool:
 
 def _unchanged_format(workspace: Workspace, path: str, known: tuple[str, str] | None) -> str:
     """The format of a file that is unchanged since it was read to the end. Empty if it changed or its source is switched off."""
-    if known is None and printable(path) == path:  # other names cannot be in the cache
+    if known is None and printable(path) == path:  # a path that is not valid UTF-8 is never cached
         known = workspace.store.archive.stat_cache_entry(path)
     if known is None or known[0] in workspace.settings.sources_off:
         return ""

@@ -19,11 +19,11 @@ _BELOW = Pattern(
     r"|-?\d+)[ \t]*(?:\n|$))+\s*$"
 )
 _NOTHING = frozenset({"(empty)", "(none)"})
-_LAYERS = 4  # nested envelopes
+_LAYERS = 4  # maximum number of nested envelopes that are removed
 
 
 def unwrap_result(text: str) -> str:
-    """The result without the tags and status lines around it; idempotent."""
+    """Remove the tags and status lines around a tool's result. The function is idempotent."""
     for _ in range(_LAYERS):
         if not text.lstrip().startswith(_ENVELOPES):
             break

@@ -1,7 +1,8 @@
 """Find out which directories belong to one project.
 
-The evidence is the remotes that git printed in transcripts, a common first commit, and the folders of workspace managers; shared
-names and branches only suggest a project to the person. Memories are moved by :mod:`kept.intake.projects`.
+The evidence is the remotes that git printed in transcripts, a common first commit, and the folders of workspace managers. Shared
+names and branches are weaker evidence: they only cause a suggestion to the person. Memories are moved by
+:mod:`kept.intake.projects`.
 """
 
 import hashlib
@@ -18,10 +19,10 @@ from kept.paths import Paths
 from kept.workspace import Workspace
 
 Remotes = dict[str, Counter[str]]
-"""By working directory: how often the output of a git command named each repository (host and path)."""
+"""For each working directory, the number of times that the output of git commands names each repository (host and path)."""
 
 Branches = dict[str, set[str]]
-"""By working directory: hashes of the names of its branches. Names are hashed because they may contain words that are forgotten
+"""For each working directory, the hashes of its branch names. Names are hashed, because they may contain words that are forgotten
 later."""
 
 _COMMITS = "first_commits.json"
@@ -128,7 +129,7 @@ def _join_identities(identities: dict[str, str], identity: str, other: str) -> N
 
 
 def first_commits(workspace: Workspace, projects: Sequence[Project], *, keep: bool) -> dict[str, str]:
-    """The first commit of each directory that is or once was a git checkout; ``keep`` saves new ones."""
+    """Map each directory that is or was a git checkout to its first commit. ``keep`` saves newly found commits."""
     path = workspace.paths.state / _COMMITS
     known = {directory: str(commit) for directory, commit in files.read_object(path).items()}
     now = dict(known)
@@ -149,7 +150,7 @@ def suggest_same_projects(projects: Sequence[Project], branches: Branches) -> tu
     pairs = _pair_by_branches(projects, branches)
     known = sorted({project.identity for project in projects})
     first_called: dict[str, str] = {}
-    for identity in known:  # each is paired with the first of its name, so that joining all pairs joins the group
+    for identity in known:  # paired with the first of its name, so that joining all pairs joins all of that name
         first = first_called.setdefault(directory_name(identity).casefold(), identity)
         if first != identity:
             pairs[first, identity] = f"both are called {directory_name(first)}"

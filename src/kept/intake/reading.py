@@ -61,10 +61,11 @@ class ReadingReport:
     """The progress of reading: the number of ``files`` with new text, the ``days`` of their events, ``accounts`` by source, bytes
     read and characters kept.
 
-    ``fresh`` counts the events that were not archived before. ``skipped`` lists files that could not be read with the reason,
-    ``left`` those that are not read on purpose. ``removed`` counts the bytes that cleaning removed by kind, ``secrets`` the secrets
-    that it redacted. ``opted_out`` are the sessions that are not to be remembered; ``erased`` counts their archived events that
-    were erased. ``remotes`` and ``branches`` are evidence about projects (:mod:`kept.intake.project_evidence`).
+    ``fresh`` counts the events that were not archived before. ``skipped`` lists files that could not be read, with the
+    reason. ``left`` lists files that are not read on purpose. ``removed`` counts the bytes that cleaning removed by kind, and
+    ``secrets`` the redacted secrets. ``opted_out`` are the sessions that are not to be remembered, and ``erased`` counts their
+    archived events that were erased. ``remotes`` and ``branches`` are evidence about projects
+    (:mod:`kept.intake.project_evidence`).
     """
 
     files: int = 0

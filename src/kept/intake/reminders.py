@@ -1,6 +1,6 @@
 """Remind a session's agent to hand over the person's words, and record the cost.
 
-Hooks wait for this module, so it imports next to nothing. Each session has a small state file in kept's queue folder; another file
+Hooks wait for this module, so it imports next to nothing. Each session has a small state file in kept's queue folder. Another file
 there records the costs for ``kept status``.
 """
 
@@ -172,7 +172,7 @@ def _ancestor_commands(process: int) -> Iterable[str]:
 
 
 def save_open_prompts(state: str, session: str, lines: Iterable[str]) -> None:
-    """Save a session's open prompts before its conversation is compacted; replaces earlier ones. Raises OSError."""
+    """Save a session's open prompts before its conversation is compacted. Replaces those saved earlier. Raises OSError."""
     path = _path(state, session, _OPEN_SUFFIX)
     queue.delete_if_present(path)
     for line in lines:

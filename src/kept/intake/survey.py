@@ -31,10 +31,10 @@ class ToolSurvey:
 
     ``places`` are its locations, and whether they exist. ``files`` and ``size`` (bytes) count the transcripts there. ``fresh`` of
     these were never read, and ``grown`` of these have changed in size since they were read. ``elsewhere`` counts existing files
-    that were read outside these places and the roots. ``sessions`` were archived, from ``first_at`` to ``last_at``; ``gone`` of
-    their files no longer exist. ``excluded`` counts files that the user excluded. ``unreadable`` are paths with reasons.
-    ``expiring`` are files that the tool deletes within a week and that are not fully archived; ``days_kept`` is its retention
-    (None: forever).
+    that were read outside these places and the roots. ``sessions`` counts the archived sessions, from ``first_at`` to
+    ``last_at``, and ``gone`` those of their files that no longer exist. ``excluded`` counts files that the user excluded.
+    ``unreadable`` are paths with reasons. ``expiring`` are files that the tool deletes within a week and that are not fully
+    archived. ``days_kept`` is the tool's retention in days (None: forever).
     """
 
     name: str
@@ -124,7 +124,7 @@ _States = Mapping[tuple[str, str], int]
 
 
 def _states(workspace: Workspace, accounts: dict[str, RecordAccount]) -> _States:
-    """The number of bytes read of each file, by source and path; adds the files' accounts to ``accounts``."""
+    """Return the number of bytes read of each file, by source and path. Also adds the files' accounts to ``accounts``."""
     states: dict[tuple[str, str], int] = {}
     for file_state in workspace.store.archive.files():
         states[intern(file_state.source), file_state.path] = file_state.offset + file_state.account.pending

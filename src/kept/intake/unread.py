@@ -35,7 +35,7 @@ def load_unread_reasons(home: Paths, excluded: Sequence[str] = ()) -> dict[str, 
 
 
 def record_unread(workspace: Workspace, paths: Sequence[Path], found: "FilesToRead", skipped: Sequence[tuple[str, str]]) -> None:
-    """Update the list after a run that examined ``paths`` (empty: all known places); an unchanged list is not written.
+    """Update the list after a run that examined ``paths`` (empty: all known places). Writes the list only if it changed.
 
     Raises KeptError if the list cannot be read or written.
     """

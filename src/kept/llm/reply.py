@@ -81,11 +81,11 @@ def _properties(kind: Any, choices: Mapping[str, Sequence[str]]) -> dict[str, An
 def fit_to_schema(schema: Mapping[str, Any], value: object, place: str = "reply") -> Any:
     """Fit a value to a schema, tolerating what models write.
 
-    - A missing property becomes the empty value of its type (which an enum does not allow); unknown keys are dropped.
+    - A missing property becomes the empty value of its type, except for an enum. Unknown keys are dropped.
     - A single value counts as a list of one. Where a text is expected, a list of texts is joined by `` … ``.
-    - A text counts as the object whose first property it is, if that is a text.
+    - Where an object is expected, a text becomes an object with that text as its first property, if that property is a text.
     - An item of a list of objects that does not fit is dropped.
-    - An object or integer that does not fit as a property becomes empty; so does a list of objects within an item of a list.
+    - A property that does not fit becomes empty if an object or integer is expected, or a list of objects in an item of a list.
 
     Raises ValueError with the mismatch and its location for any other value that does not fit, for a list without a fitting item,
     for a list of plain values with one that does not fit, and for an object with none of the keys.
@@ -334,7 +334,7 @@ def _parse_objects(answer: str) -> Iterator[dict[str, Any]]:
             except json.JSONDecodeError:
                 if not opening["loose"]:
                     raise error from None
-                place = opening.end()  # a brace in prose
+                place = opening.end()  # this brace is part of prose
                 continue
         yield from (item for item in (parsed if isinstance(parsed, list) else [parsed]) if isinstance(item, dict))
 

@@ -34,7 +34,7 @@ class OpenQuestion:
         return QuestionNote(key=self.key, purpose=ask.purpose, version=ask.version, schema=ask.schema, about=ask.about)
 
     def to_unreadable_reply(self, note: str = "") -> UnreadableReply | None:
-        """Return the outcome if the second try gets no reply: the fault of the first reply. None on the first try."""
+        """Return the final outcome if the second try gets no reply. It has the fault of the first reply. None on the first try."""
         invalid = self.invalid_reply
         return UnreadableReply(reason=invalid.reason + note, fault=invalid.fault, usage=self.spent) if invalid else None
 
@@ -89,7 +89,7 @@ def ask_with_retries(model: Model, ask: Ask, pace: RetryPolicy) -> AskOutcome:
         fault, after = failure.fault, failure.after or 0.0
         lost += failure.usage
         if fault is Fault.TIMEOUT and not failure.usage.calls:
-            lost += Usage(calls=1, input_tokens=model.count(ask), cost=None)  # it may be billed
+            lost += Usage(calls=1, input_tokens=model.count(ask), cost=None)  # a request that timed out may be billed
         last = attempt >= (2 if fault is Fault.TIMEOUT else pace.attempts) or (fault is Fault.RATE_LIMIT and not pace.insists)
         if fault not in _TEMPORARY or last or after > _LONGEST_PAUSE:
             return AskOutcome(result=failure, content=None, lost=lost)

@@ -186,7 +186,7 @@ def has_hooks(text: str) -> bool:
 
 
 def _has_entries(text: str, drop: Callable[[dict[str, Any]], int]) -> bool:
-    """True if ``drop`` finds entries to remove; False if the text is not a client's settings."""
+    """True if ``drop`` finds entries to remove. False if it finds none or the text is not a client's settings."""
     try:
         return bool(text.strip()) and drop(_parse_settings(text, "")) > 0
     except ConfigError:

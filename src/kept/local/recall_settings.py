@@ -8,8 +8,8 @@ class RecallSettings:
     """The table ``[recall]``.
 
     ``embeddings`` is the source of embeddings: ``local`` (a model that comes with kept), ``off``, ``hashing`` (words only, for
-    tests), or the URL of an OpenAI-compatible server, which needs ``embeddings_model``; its key is in the environment variable
-    ``KEPT_EMBEDDINGS_KEY``. ``model`` is the local model: ``multilingual``, or ``small`` for English only.
+    tests), or the URL of an OpenAI-compatible server, which needs ``embeddings_model``. The server's key is in the environment
+    variable ``KEPT_EMBEDDINGS_KEY``. ``model`` is the local model: ``multilingual``, or ``small`` for English only.
 
     ``floor`` is the minimum similarity of a relevant fact (a cosine on the scale of :mod:`kept.recall.embed.levels`). ``most`` is
     the maximum number of facts. ``recent_boost`` is added to the score of a fact seen just now, and fades to 0 over

@@ -261,7 +261,9 @@ def serve(open_workspace: OpenWorkspace, *, key: str, host: str, port: int) -> N
 
 
 def create_mcp_app(open_workspace: OpenWorkspace, key: str, port: int) -> ASGIApp:
-    """Create the HTTP application. It accepts only requests to this machine's name, from no other web page, and with the key."""
+    """Create the HTTP application. It accepts a request only if it is addressed to this machine, has the key, and does not come
+    from another web page.
+    """
     names = [f"{item}:{port}" for item in ("127.0.0.1", "localhost", "[::1]")]
     allowed = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
     app = create_server(open_workspace).streamable_http_app(stateless_http=True, transport_security=allowed)

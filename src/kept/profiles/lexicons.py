@@ -25,10 +25,10 @@ _REQUIRED = ("spaced", "telling", "polarity", "assertion", "choice", "change")
 # The languages that have a lexicon, English first. A new file adds a language.
 LANGUAGES = ("en", *sorted(path.stem for path in _FOLDER.glob("*.toml") if path.stem != "en"))
 
-# The files use ’ for either apostrophe; \x27 is the straight one, which a TOML literal cannot contain.
+# The files write ’ for both kinds of apostrophe. \x27 is the straight one, which a TOML literal cannot contain.
 _APOSTROPHE = r"[\x27’]"
-# Neither a letter nor a digit of scripts with spaces, so a name may stand between characters of other scripts. Ranges instead of
-# classes keep the automata small.
+# A word boundary: a character that is not a letter or digit of a script with spaces. Characters of other scripts count as
+# boundaries, so that a name between them is found. Character ranges instead of classes keep RE2's automata small.
 _EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}]"
 _WORD = compile_late(r"[^\W\d_](?:[^\W\d_]|')*")
 _ACCENTED = compile_late(r"[^\W\d_]{5,}")
@@ -38,22 +38,27 @@ _HAN = compile_late(r"[\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3400-\u4dbf\u4e00
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TellingPatterns:
-    """The patterns by which a person asks an assistant to remember something, in one language. Every pattern has one group: the
-    words it is about.
+    """The telling patterns of one language. A telling is a sentence that asks an assistant to remember something. Every pattern has
+    one group, which matches the words named here.
 
-    At the start of a sentence: ``lead`` (filler before a telling), ``request`` ("can you"), ``remember`` (a memory verb) and after
-    it ``link`` ("that"), ``goes_on`` ("to") or ``reminisce`` ("when": not a telling); ``always`` and ``never`` (orders), ``no_ban``
-    ("never mind"), ``refuse`` (an order not to remember), ``describes`` (the subject of a description), ``decided``,
-    ``correction``, ``note``, ``reported`` (somebody else's words), ``person`` (the speaker). At its end: ``remember_this``, and
-    after a memory verb ``tail`` ("that, please"). Before a colon: ``label`` ("a rule to keep in mind"). Anywhere: ``from_now_on``,
-    ``later`` ("next time"), ``lasting`` (it is for later), ``must`` (who must, always or never), ``ours`` ("we always"), ``here``
-    (a rule of this project), ``everywhere``, ``practice`` (the work of any agent), ``contrast`` ("…, never …"), ``reason``,
-    ``occasion`` (applies once), ``planned`` (considered for the task at hand), ``errand`` (an order to note work, or to put
-    something on a list), ``quits`` (an order that ends a habit of the agent), ``withdraws`` (what was told in an earlier session no
-    longer holds; its inner group, or what follows it, names what was told), ``taken_back`` (it was not meant, or is somebody
-    else's), ``preference``, ``goal``, ``kin`` (people in the speaker's life), ``rule``, ``convention``, ``wish`` (words of a
-    standing wish) and ``outside`` (words that refer to another sentence). ``measured``: the quality of this language's patterns was
-    measured. ``words`` matches any word of a telling; ``spaced``: the language separates words.
+    At the start of a sentence: ``lead`` (filler before a telling), ``request`` ("can you"), ``remember`` (a memory verb),
+    ``always`` and ``never`` (orders), ``no_ban`` ("never mind"), ``refuse`` (an order not to remember), ``describes`` (the subject
+    of a description), ``decided``, ``correction``, ``note``, ``reported`` (somebody else's words), ``person`` (the speaker). After
+    ``remember``: ``link`` ("that"), ``goes_on`` ("to"), or ``reminisce`` ("when"), which shows that it is not a telling.
+
+    At the end of a sentence: ``remember_this``, and after a memory verb ``tail`` ("that, please"). Before a colon: ``label`` ("a
+    rule to keep in mind").
+
+    Anywhere: ``from_now_on``, ``later`` ("next time"), ``lasting`` (meant for later), ``must`` (somebody must, always or never),
+    ``ours`` ("we always"), ``here`` (a rule of this project), ``everywhere``, ``practice`` (the work of any agent), ``contrast``
+    ("…, never …"), ``reason``, ``occasion`` (applies once), ``planned`` (considered for the task at hand), ``errand`` (an order to
+    note work, or to put something on a list), ``quits`` (an order that ends a habit of the agent), ``withdraws`` (a statement of an
+    earlier session no longer holds; the inner group or the following words name that statement), ``taken_back`` (a statement was
+    not meant, or is somebody else's), ``preference``, ``goal``, ``kin`` (people in the speaker's life), ``rule``, ``convention``,
+    ``wish`` (a standing wish), ``outside`` (a reference to another sentence).
+
+    ``measured`` means that the quality of this language's patterns was measured. ``words`` matches any word of a telling.
+    ``spaced`` means that the language separates words with spaces.
     """
 
     language: str
@@ -146,7 +151,9 @@ _TELL = (
 
 @cache
 def load_telling_patterns() -> tuple[TellingPatterns, ...]:
-    """The telling patterns of all languages, because a telling counts in any language, whatever the rest of the session is in."""
+    """Load the telling patterns of all languages, because a telling counts even in another language than the rest of the
+    session.
+    """
     return tuple(_build_telling_patterns(item) for item in LANGUAGES)
 
 

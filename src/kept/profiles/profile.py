@@ -54,8 +54,8 @@ class Occasion(StrEnum):
     NIGHTLY = "nightly"
 
 
-# The intents that extraction finds, each with a description. A profile maps them to its categories; the default is the category of
-# the same name.
+# The intents that extraction finds, each with a description. A profile maps them to its categories. By default, an intent belongs
+# to the category of the same name.
 INTENTS: Mapping[str, str] = {
     "preference": "how the user wants the agent to work or answer",
     "constraint": "what must or must not be done, and what the user had to correct",
@@ -81,19 +81,19 @@ RETIRED_INTENTS = frozenset({"behaviour", "noted_decision", "noted_question", "n
 class Category:
     """A category of memories: its definition, the candidates it accepts, and how its memories age and are shown.
 
-    ``belongs`` and ``excludes`` are a sentence each about what belongs to it and what does not; ``examples`` show it;
-    ``consolidation`` says how several memories become one. With ``users_words`` a candidate is held unless it comes from the user's
-    own words, and refused if its evidence includes a tool's text. Without ``tool_words`` a candidate that comes from a tool's text
-    is held. ``specific`` refuses status reports and sentences without a concrete name, except with an error fingerprint or, with
-    ``users_words``, in the user's own words. ``actionable`` has no effect. A candidate whose confidence is below ``floor`` is held.
-    A held candidate whose confidence is below ``review`` is refused instead. ``weight`` is its relevance when a file is over
-    budget. ``half_life`` is the number of days after which an unconfirmed memory counts half (0: never). ``fades`` is the number of
-    days after which it retires if its project continues without mentioning any of its artifacts (0: never). ``budget`` is how many
-    memories per scope a file shows (0: all). ``user_wide`` puts it into the user's scope instead of the project's. ``lasting``:
-    several memories can hold at once, so none replaces another. ``promotes_to`` is the category that a memory gets once it was said
-    in three sessions. ``shown_in`` are its outputs. ``writers`` are those who may write to it; without machine writers, extracted
-    candidates are held. ``headings`` are those under which notes and journals list its items. Without ``self_reference``,
-    candidates about the assistant itself are refused.
+    ``belongs`` and ``excludes`` say in one sentence each what belongs to the category and what does not. ``examples`` are example
+    memories. ``consolidation`` says how several memories become one. With ``users_words`` a candidate is held unless it comes from
+    the user's own words, and refused if its evidence includes a tool's text. Without ``tool_words`` a candidate that comes from a
+    tool's text is held. ``specific`` refuses status reports and sentences without a concrete name, except with an error fingerprint
+    or, with ``users_words``, in the user's own words. ``actionable`` has no effect. A candidate whose confidence is below ``floor``
+    is held. A held candidate whose confidence is below ``review`` is refused instead. ``weight`` is its relevance when a file is
+    over budget. ``half_life`` is the number of days after which an unconfirmed memory counts half (0: never). ``fades`` is the
+    number of days after which it retires if its project continues without mentioning any of its artifacts (0: never). ``budget`` is
+    the maximum number of memories per scope in a file (0: all). ``user_wide`` puts it into the user's scope instead of the
+    project's. ``lasting`` means that several memories can hold at once, so none replaces another. ``promotes_to`` is the category
+    that a memory gets once it was said in three sessions. ``shown_in`` are its outputs. ``writers`` may write to it. Without
+    machine writers, extracted candidates are held. ``headings`` are the headings under which notes and journals list its items.
+    Without ``self_reference``, candidates about the assistant itself are refused.
     """
 
     id: str
@@ -165,7 +165,7 @@ class Outputs:
 
     ``memory_file`` holds at most ``memory_bytes`` bytes and ``memory_lines`` lines of memories. ``section`` is the heading of
     kept's section in a project's CLAUDE.md, which is only written with ``project_section``. ``project_rules`` writes rules files
-    into a project's ``.claude/rules``; rules about one folder apply only to that folder. ``card_file`` is a quick-reference card of
+    into a project's ``.claude/rules``. Rules about one folder apply only to that folder. ``card_file`` is a quick-reference card of
     at most ``card_chars`` characters, ``daily_folder`` holds one note per day, ``pages_folder`` pages about people, projects and
     resources of at most ``page_bytes`` bytes each, ``view_file`` a JSON view of at most ``view_bytes`` bytes. With
     ``trust_added_lines`` a line that somebody adds to a file is active at once instead of held.

@@ -53,9 +53,9 @@ class LlmSettings:
 
     ``command`` is a known program (such as claude or ollama) or a command line. ``base_url`` replaces the vendor's server.
     ``key_env`` is the environment variable with the key, ``env`` names further variables that a command gets. ``script`` and
-    ``recording`` are files. ``context`` is the model's context in tokens (0: according to its name or server); ``prompt_tokens``
-    limits a request (many prices rise at 100,000), and larger input is split. ``plan_calls`` is the number of requests that a
-    subscription allows in its period (0: that of the smallest subscription), ``plan_share`` the share of them that kept uses.
+    ``recording`` are files. ``context`` is the model's context in tokens (0: according to its name or server). ``prompt_tokens``
+    limits a request (many prices rise at 100,000). Larger input is split. ``plan_calls`` is the number of requests that a
+    subscription allows in its period (0: that of the smallest subscription). ``plan_share`` is the share of them that kept uses.
 
     ``rate`` is in requests per minute, ``timeout`` in seconds. Budgets are in USD, calls and tokens (input and output).
     ``price_input`` and ``price_output`` (USD per million tokens) are for models whose price kept does not know. ``batch`` sends
@@ -119,7 +119,7 @@ class JournalSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoreSettings:
-    """The table ``[store]``: ``url`` is the PostgreSQL database of the store; empty: no server.
+    """The table ``[store]``: ``url`` is the PostgreSQL database of the store. If it is empty, no server is used.
 
     It names the role that owns the rows (``postgresql://ROLE@HOST/DATABASE``). It must not contain a password, which libpq finds
     elsewhere.
@@ -130,21 +130,21 @@ class StoreSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SyncSettings:
-    """The table ``[sync]``: the ``folder`` that another program syncs between the person's machines; empty: none."""
+    """The table ``[sync]``: the ``folder`` that another program syncs between the person's machines (empty: none)."""
 
     folder: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BackupSettings:
-    """The table ``[backup]``: the ``folder``, perhaps on another disk, that gets a copy of the store each night; empty: none."""
+    """The table ``[backup]``: the ``folder``, perhaps on another disk, that gets a copy of the store each night (empty: none)."""
 
     folder: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArchiveSettings:
-    """The table ``[archive]``: how long events are kept (``2y``, ``6m``, ``90d``; empty: forever).
+    """The table ``[archive]``: how long events are kept (``2y``, ``6m``, ``90d``). If that is empty, they are kept forever.
 
     ``projects`` are exceptions for single projects (``harbor=6m``, ``harbor=always``). Nothing is deleted before a person asks for
     it.
@@ -170,19 +170,19 @@ class Settings:
     reads. ``client_memory`` names tools (claude, codex, gemini, blocks) whose own memory every run imports as held memories.
     ``projects`` maps a directory to another one of the same project.
 
-    Profiles: ``profile`` is the default profile, for everything that no rule matches; ``profiles`` are further active ones. ``use``
-    are rules, tables of ``profile``, ``sources`` and ``projects``, of which the first match counts.
+    Profiles: ``profile`` is the default profile, for everything that no rule matches. ``profiles`` are further active ones. ``use``
+    are rules, each a table of ``profile``, ``sources`` and ``projects``. The first matching rule counts.
 
     Hooks and agents: ``context_tokens`` is the budget of the context that a hook inserts before a session or prompt.
-    ``context_meaning`` lets the prompt hook also search by meaning even without an embedding server, which loads the model each
-    time. ``at_session_end`` is the action of the hook at the end of a session: ``queue`` leaves the session to the next run,
-    ``run`` starts one. ``handover`` is how hooks ask agents to hand over the person's words: ``remind``, ``ask`` (also once at the
-    end of a turn), or ``off`` (nothing, and words that agents hand over are held). ``trust_agents`` makes memories that agents add
-    active at once.
+    ``context_meaning`` lets the prompt hook search by meaning even without an embedding server. It then loads the model each time.
+    ``at_session_end`` is the action of the hook at the end of a session: ``queue`` leaves the session to the next run, ``run``
+    starts one. ``handover`` is how hooks ask agents to hand over the person's words: ``remind``, ``ask`` (also once at the end of a
+    turn), or ``off`` (nothing, and words that agents hand over are held). ``trust_agents`` makes memories that agents add active at
+    once.
 
-    Runs and files: ``night_minutes`` limits the time that the nightly job may read, extract and ask (0: no limit); the rest is left
+    Runs and files: ``night_minutes`` limits the time that the nightly job may read, extract and ask (0: no limit). The rest is left
     to the next one. ``sections`` names agents (codex, gemini) whose own file of instructions gets a section with memories.
-    ``linked_folders`` are folders below the home into which links at the outputs' paths may lead; other links must stay within
+    ``linked_folders`` are folders below the home into which links at the outputs' paths may lead. Other links must stay within
     their own folder.
 
     ``llm``, ``recall``, ``journal``, ``store``, ``sync``, ``archive`` and ``backup`` are tables. ``use``, ``root``, ``feed``

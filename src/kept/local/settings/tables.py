@@ -29,7 +29,7 @@ class SourceRoot:
     author: str = ""
 
     def resolve(self, user: Path) -> Path:
-        """The absolute path; ``~`` is the user's home."""
+        """The absolute path, with ``~`` replaced by the user's home."""
         return Path(expand_home(self.path, user))
 
 
@@ -59,7 +59,7 @@ def is_vault(root: SourceRoot, user: Path) -> bool:
     """True if a root is a vault of notes, judged by its format or by the files that mark a vault."""
     marks = (os.path.join(root.resolve(user), name) for name in _VAULT_MARKERS)  # noqa: PTH118 - as below
     return root.format == _VAULT or (
-        not root.format and any(os.path.exists(mark) for mark in marks)  # noqa: PTH110 - Path raises if the folder is closed to us
+        not root.format and any(os.path.exists(mark) for mark in marks)  # noqa: PTH110 - Path raises if the folder is not accessible
     )
 
 
@@ -71,7 +71,7 @@ FETCHED = ("rss", "calendar")
 class FeedSettings:
     """A table ``[[feed]]``: an external source of the journal. ``share`` is its weight among all feeds.
 
-    ``path`` is a file or folder, ``url`` an address (only for kinds that are fetched); ``name`` is its name in entries.
+    ``path`` is a file or folder, ``url`` an address (only for kinds that are fetched). ``name`` is its name in entries.
     """
 
     kind: str = ""
