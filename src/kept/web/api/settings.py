@@ -92,7 +92,7 @@ class ModelBody(Body):
 
 
 class ModelOut(BaseModel):
-    """The model that runs use, and the result of its last trial."""
+    """The model that runs use, and the result of its trial if the request made one."""
 
     adapter: str
     model: str

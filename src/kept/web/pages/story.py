@@ -92,7 +92,7 @@ def evidence_part(request: Request, number: str, place: int, around: Annotated[i
 
 @router.get("/undo/{what}")
 def undo_preview(request: Request, what: str) -> Response:
-    """Show what undoing a pass or run would change. It is undone in a transaction that is then rolled back."""
+    """Show what undoing a pass or run would change. The undo is made in a transaction that is then rolled back."""
     with request_workspace(request) as workspace:
         with workspace.store.trial_transaction():
             undo_result = undo(workspace, what)
