@@ -189,8 +189,8 @@ class Memory:
             return tuple(make_item(memory, now) for memory in filter_memories(workspace, own, which, now))
 
     def get(self, number: str) -> Item:
-        """Return the memory with this id, or whose id begins with these four or more characters. Raises MissingError if this user
-        and project have none, or if several match.
+        """Return the memory with an id. An id may be shortened to its first four or more characters. Raises MissingError if no
+        memory of this user and project matches, or if several match.
         """
         with self._locked_workspace() as workspace:
             return make_item(self._find_in_scopes(number), workspace.clock())

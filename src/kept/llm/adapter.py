@@ -78,7 +78,7 @@ class AdapterModule(Protocol):
 
 
 def load_api_key(settings: LlmSettings, env: Mapping[str, str], usual: str) -> str:
-    """Return the API key from the environment. It may be missing only for the user's own server. Else raises ConfigError."""
+    """Return the API key from the environment. Raises ConfigError if it is missing, unless the user's own server needs none."""
     name = settings.key_env or usual
     key = env.get(name, "")
     if not key and not (settings.base_url and not settings.key_env):

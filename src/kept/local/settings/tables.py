@@ -99,8 +99,8 @@ SHARED = ("approved", "certain", "nothing")
 class ShareSettings:
     """A table ``[[share]]``: which memories of a project (its scope) are shared with the members of the server's role ``team``.
 
-    ``what`` is ``approved`` (active memories that this person owns), ``certain`` (also active ones based on the person's own words)
-    or ``nothing``. ``quotes`` also shares the words that a memory is based on.
+    ``what`` is ``approved`` (active memories that this person owns), ``certain`` (these, and active memories based on the
+    person's own words) or ``nothing``. ``quotes`` also shares the words that a memory is based on.
     """
 
     project: str = ""
