@@ -1,1 +1,1 @@
-"""The files that kept writes: compose, merge hand edits, write."""
+"""The files that kept writes: compose their content, merge hand edits, and write them."""

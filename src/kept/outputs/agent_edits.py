@@ -1,8 +1,8 @@
-"""Find out which edits of an output file an agent made, from the archived transcripts.
+"""Find out from the archived transcripts which edits of an output file an agent made. Writes nothing.
 
-An edit is an agent's if its words occur in a tool call on that file. All edits are an agent's if the file changed while an agent's
-command was running, except lines added where the profile trusts agents. A removal is also an agent's if its command may have
-rewritten the file. Any other edit is the person's. Writes nothing.
+An edit is an agent's if its words are in a tool call on that file. All edits are an agent's if the file changed while an agent's
+command was running. A removal is also an agent's if a command may have rewritten the file. If the profile trusts added lines, they
+always count as the person's. All other edits are the person's.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,13 +25,13 @@ from kept.workspace import Workspace
 
 _RUNS = 100
 _WRITING = frozenset({"run", "sleep", "jobs", "absorb"})  # commands that merge file edits and write the files
-_LATEST = 50  # sessions; an edit that was not merged yet was made in one of the latest
+_LATEST = 50  # only this many of the latest sessions are read, because older edits are already merged
 _SLACK = timedelta(seconds=1)  # tolerance between the times of a transcript and of a file
-# A longer call is a build or a server, during which people edit their files. A call without output may have run this long.
+# A longer call is a build or a server, and people edit files while it runs. A call without output is assumed to run this long.
 _LONGEST = timedelta(minutes=1)
 _DELETES = compile_late(r"/([^/\n]{3,200})/d\b|grep\s+(?:-\w+\s+)*-\w*v\w*\s+['\"]?([^'\"\n|>]{3,200})")
 _BECAME = "\n→\n"
-# Steps that may rewrite a file that they name without containing its text.
+# Commands that may rewrite a file which they name, without containing the new text.
 _REWRITES = compile_late(
     r"(?:sed\s+(?:-\S+\s+)*-\w*i|perl\s+(?:-\S+\s+)*-\w*i|tee|mv|rm|truncate|python[\d.]*|node|ruby|git\s+(?:checkout|restore|stash|reset))\b"
 )
@@ -47,9 +47,9 @@ _INTO = compile_late(r"""(?:(?<![<>0-9&-])>{1,2}\|?(?!&)\s*|\bof=)['"]?([^\s'"|;
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentEdits:
-    """The changes of agents to a file: revised texts by memory id, ids of memories whose lines they removed, and added lines.
+    """The changes that agents made to a file: revised texts by memory id, ids of memories with removed lines, and added lines.
 
-    ``session`` is the latest one with a call that may have changed the file (empty: none).
+    ``session`` is the latest session with a call that may have changed the file. It is empty if there is no such call.
     """
 
     revised: Mapping[str, str]
@@ -64,9 +64,9 @@ class AgentEdits:
 def split_agent_edits(
     workspace: Workspace, target: Target, base: Sequence[Line], edits: Edits, stamp: FileStamp, *, every_change: bool = False
 ) -> tuple[Edits, AgentEdits]:
-    """Split the edits of a file into the person's and an agent's. The file is then written as if the agent's had not been made.
+    """Split the edits of a file into the person's and the agents' edits.
 
-    With ``every_change`` no changed line counts as the person's: in an agent's shell it is unknown who changed it.
+    With ``every_change``, no changed line counts as the person's, because it is unknown who changes files in an agent's shell.
     """
     calls, at_work = (
         _find_calls_on(workspace, target.path.name, stamp) if edits.revised or edits.removed or edits.added else ((), False)
@@ -103,7 +103,7 @@ def split_agent_edits(
 def drop_agent_entries(
     workspace: Workspace, path: Path, base: Sequence[ViewEntry], edits: ViewEdits, stamp: FileStamp
 ) -> ViewEdits:
-    """The edits of a JSON view that are the person's. Added entries stay: they are held, whoever added them."""
+    """The edits of a JSON view without those of agents. Added entries stay, because they are held whoever added them."""
     named, at_work = _find_calls_on(workspace, path.name, stamp) if edits.revised or edits.moved or edits.removed else ((), False)
     since = _calls_since_write(workspace, named)
     rewritten = at_work or any(_is_opaque_write(event, path) for event in since)
@@ -123,14 +123,14 @@ def drop_agent_entries(
 
 
 def _calls_since_write(workspace: Workspace, calls: Sequence[Event]) -> tuple[Event, ...]:
-    """The calls since kept last wrote its files."""
+    """The calls that were made after kept last wrote its files."""
     runs = (run for run in workspace.store.log.runs(_RUNS) if run.ended_at is not None and run.command in _WRITING)
     last = next((run.started_at for run in runs), None)
     return tuple(event for event in calls if event.at is not None and (last is None or event.at >= last))
 
 
 def _is_opaque_write(call: Event, path: Path) -> bool:
-    """True if a call's command may write a file without showing what it writes."""
+    """True if the command of a call may write to a file, and the text that it writes is not in the command."""
     command = call.tool.target if call.tool else ""
     script = command.partition("<<")[2]
     for step in parse_steps(command):
@@ -157,8 +157,9 @@ def _has_line_words(target: str, detail: str, words: str) -> bool:
 
 
 def _find_calls_on(workspace: Workspace, name: str, stamp: FileStamp) -> tuple[tuple[Event, ...], bool]:
-    """The tool calls of the latest sessions that name a file or may change it without naming it; and whether such a call was
-    running when the file last changed.
+    """The tool calls of the latest sessions that name a file, or that may change it without naming it.
+
+    The second result is True if a call that may change the file was running when the file last changed.
     """
     changed = datetime.fromtimestamp(stamp.changed_ns / 1e9, tz=UTC)
     found: list[Event] = []
@@ -175,7 +176,7 @@ def _find_calls_on(workspace: Workspace, name: str, stamp: FileStamp) -> tuple[t
 
 
 def _is_at_work(events: Sequence[Event], number: int, name: str, moment: datetime) -> bool:
-    """True if a call that may change a file was running at a moment."""
+    """True if the event with this number is a call that may change a file and was running at ``moment``."""
     call = events[number]
     if call.at is None or call.tool is None or not call.at - _SLACK <= moment <= call.at + _LONGEST + _SLACK:
         return False
@@ -196,10 +197,10 @@ def _has_added_words(target: str, detail: str, words: str) -> bool:
 
 
 def _has_replaced_words(target: str, detail: str, before: str, words: str) -> bool:
-    """True if a call contains all words that are new in a line, or, if there are none, all words that were removed from it."""
+    """True if a call contains all words that are new in a line. If no words are new, it must contain all removed words."""
     old, new = tokenize(before), tokenize(words)
     changed = new - old or old - new
-    call_text = normal_form(f"{target}\n{detail}")  # normalized, because in a command words are enclosed in slashes and quotes
+    call_text = normal_form(f"{target}\n{detail}")  # normalized, because words in a command are enclosed in slashes and quotes
     return bool(changed) and all(word in call_text for word in changed)
 
 
@@ -210,5 +211,5 @@ def _has_removed_words(target: str, detail: str, words: str) -> bool:
     line = normal_form(words)
     if became:
         return line in normal_form(before) and line not in normal_form(after)
-    # the call wrote the whole file
+    # Otherwise the call wrote the whole file.
     return "<!-- kept: " in detail and "characters cut" not in detail and line not in normal_form(detail)

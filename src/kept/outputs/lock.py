@@ -13,7 +13,7 @@ _PATIENCE = 30.0  # seconds to wait for another process that is writing the outp
 
 @contextmanager
 def hold_outputs_lock(workspace: Workspace) -> Iterator[None]:
-    """Hold the lock of the output files; it is only ever held briefly. Raises BusyError after 30 seconds."""
+    """Hold the lock of the output files while the body runs. Raises BusyError if another process holds it for 30 seconds."""
     until = monotonic() + _PATIENCE
     while True:
         try:

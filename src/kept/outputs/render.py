@@ -12,11 +12,11 @@ The file has a title, one sentence, and for each scope and category a list of da
     <!-- kept: user preference 3f2a9c91bc -->
     <!-- kept: end 1 -->
 
-The first three lines never contain a memory. Knows neither the file on disk nor the user's lines in it.
+The first three lines never contain a memory. This module does not read the file, and does not add the user's own lines.
 
-Also renders and compares the JSON view of a profile: its categories as lists of entries that a person can edit. Deleting an entry
-retires its memory, changing its text revises it, and moving it to another list changes its category (an open question moved to the
-decisions is resolved as one). An entry without a known id is new.
+It also renders and compares the JSON view of a profile, which has each category as a list of entries that a person can edit.
+Deleting an entry retires its memory, changing its text revises the memory, and moving it to another list changes the category. An
+open question that is moved to the decisions is resolved by that decision. An entry without a known id is new.
 """
 
 import json
@@ -39,7 +39,7 @@ def render_file(document: Document) -> tuple[Line, ...]:
     lines = [*_header_lines("", header), *document.lead_lines]
     named = (
         len({section.scope for section in document.sections}) > 1 or not document.header
-    )  # a single scope in a file with its own header needs no name
+    )  # if a file with its own header has a single scope, the scope needs no heading
     for scope, sections in groupby(document.sections, key=lambda each: each.scope):
         group = tuple(sections)
         lines += _heading_lines(heading_key(scope), 2, group[0].name) if named else []
@@ -50,8 +50,10 @@ def render_file(document: Document) -> tuple[Line, ...]:
 
 
 def render_section(document: Document) -> tuple[Line, ...]:
-    """Render kept's section in another file: like :func:`render_file`, but without title, scope headings, and the comments with
-    ids, which the clients that read such files do not strip.
+    """Render kept's section in another file.
+
+    Unlike the result of :func:`render_file`, it has no title, no scope headings, and no comments with ids, because the clients that
+    read such files do not strip comments.
     """
     lines = [line for section in document.sections for line in _section_lines(section)[:-1]]
     above = (*_header_lines("", document.header), *document.lead_lines)
@@ -84,7 +86,7 @@ _LONGEST = 4_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ViewEntry:
-    """One entry: the id of its memory (empty if new), the category of its list, and its text."""
+    """One entry of a view. ``id`` is that of its memory, or empty for a new entry. ``category`` is that of its list."""
 
     id: str
     category: str
@@ -107,7 +109,7 @@ class ViewEdits:
 
 
 def fit_to_view(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, names: Mapping[str, str]) -> list[Memory]:
-    """The first of the ranked memories that fit into the view; those that a person owns or pinned come first."""
+    """The memories that fit into the view, of those ranked. Memories that a person owns or pinned come first."""
     left = profile.outputs.view_bytes - len(_dump_lists({category.id: [] for category in profile.categories}).encode())
     kept = []
     for memory in sorted(memories, key=lambda memory: not (memory.owned or memory.pinned)):
@@ -121,7 +123,7 @@ def fit_to_view(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, na
 
 
 def render_view(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, names: Mapping[str, str]) -> str:
-    """Render active memories as JSON text, each list in the order of first evidence."""
+    """Render active memories as JSON text. Each list is in the order in which its memories were first said."""
     lists: dict[str, list[dict[str, object]]] = {category.id: [] for category in profile.categories}
     for memory in sorted(memories, key=lambda memory: (memory.first_seen is None, memory.first_seen, memory.id)):
         lists.setdefault(memory.category, []).append(_memory_body(memory, zone, names))
@@ -144,10 +146,9 @@ def _dump_lists(lists: Mapping[str, Sequence[Mapping[str, object]]]) -> str:
 
 
 def read_view(data: bytes, lists: Iterable[str]) -> tuple[ViewEntry, ...] | str:
-    """Parse a view that somebody may have edited; returns the reason as a clause if it cannot be read. A bare string is a new
-    entry.
+    """Parse a view that somebody may have edited. If it cannot be read, the reason is returned as a clause.
 
-    ``lists`` are the lists that had entries, and must still exist.
+    A bare string in a list is a new entry. ``lists`` are the lists that had entries. They must still exist.
     """
     if len(data) > _TOO_LARGE:
         return "it is larger than 4 MB"
@@ -172,7 +173,7 @@ def read_view(data: bytes, lists: Iterable[str]) -> tuple[ViewEntry, ...] | str:
 
 
 def compare_views(base: Sequence[ViewEntry], now: Sequence[ViewEntry]) -> ViewEdits:
-    """The changes between the view as last written and the present one."""
+    """The changes from the view as last written (``base``) to the present one."""
     known = {entry.id: entry for entry in base}
     there = {entry.id: entry for entry in now if entry.id in known}
     return ViewEdits(

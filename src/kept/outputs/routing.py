@@ -1,4 +1,4 @@
-"""Routing: the outputs that show each memory, and why; and everything extracted from some days. Changes nothing."""
+"""Routing: which outputs show a memory and why, and what was extracted from some days. Changes nothing."""
 
 from collections.abc import Collection, Sequence
 from datetime import date
@@ -30,7 +30,7 @@ _HOOK = "by a hook"
 
 
 def routes_by_memory(workspace: Workspace, memories: Sequence[Memory]) -> dict[str, tuple[OutputRoute, ...]]:
-    """The routes of some memories, by id, without those that have no content or no active profile. Raises StoreError."""
+    """The routes of memories, by id. Memories without content or without an active profile are left out. Raises StoreError."""
     every, names, found = workspace.store.log.memories(), workspace.scope_names(), {}
     apart = scopes_with_own_file(workspace)
     hooks = {
@@ -72,7 +72,7 @@ def routes_by_memory(workspace: Workspace, memories: Sequence[Memory]) -> dict[s
 
 
 def explain_no_room(workspace: Workspace, memories: Sequence[Memory]) -> dict[str, str]:
-    """Why the memory files do not show some active memories, by id; nothing for those that they show. Raises StoreError."""
+    """The reasons why the memory files do not show active memories, by id. Shown memories are left out. Raises StoreError."""
     every, names = workspace.store.log.memories(), workspace.scope_names()
     found: dict[str, OutputRoute] = {}
     for profile in workspace.profiles:
@@ -85,10 +85,10 @@ def explain_no_room(workspace: Workspace, memories: Sequence[Memory]) -> dict[st
 
 
 def find_displaced(workspace: Workspace, memories: Sequence[Memory]) -> dict[str, list[Memory]]:
-    """For each of some memories that a memory file shows, by id, the memories that it pushed out of the full file.
+    """The memories that others pushed out of a full memory file. Maps the id of each shown memory to those it pushed out.
 
-    These are the memories that the file would show without it and those after it, but did not show when it was last written. Raises
-    StoreError.
+    The given memories are taken in order. A memory pushed out what the file would show without it and the given ones before it, but
+    not with it, unless the file was last written with it. Raises StoreError.
     """
     every = {memory.id: memory for memory in workspace.store.log.memories()}
     content = OutputContent(
@@ -118,8 +118,8 @@ def find_displaced(workspace: Workspace, memories: Sequence[Memory]) -> dict[str
 class SessionStart:
     """The memories that an agent's session sees when it starts in a directory.
 
-    ``read`` are the memories in files that it reads by itself, the most important first; ``foreign`` are those of other projects
-    among the files' memories. ``context`` is the text that a hook adds or, if none is installed (``hooked``), would add.
+    ``read`` are the memories in files that it reads by itself, the most important first. ``foreign`` are memories of other projects
+    in these files. ``context`` is what a hook adds. If ``hooked`` is False, no hook is installed, and it is what a hook would add.
     """
 
     read: tuple[Memory, ...]
@@ -129,11 +129,11 @@ class SessionStart:
 
     @property
     def memory_count(self) -> int:
-        """The number of memories that the session sees, without those of other projects."""
+        """The number of memories that the session sees. Those of other projects do not count."""
         return len(self.read) + (len(self.context.pieces) if self.hooked else 0)
 
     def find_way(self, memory: str) -> tuple[bool, str]:
-        """True if the session sees a memory, and the way it does or the reason why not."""
+        """True if the session sees a memory, with a text that says how it sees it, or why it does not."""
         if any(item.id == memory for item in self.read):
             return True, "it is in a file that is read at every start"
         added = any(piece.key == memory for piece in self.context.pieces)
@@ -147,7 +147,7 @@ class SessionStart:
 
 
 def preview_start(workspace: Workspace, directory: str = "", *, client: str = "claude", budget: int = 0) -> SessionStart:
-    """Return the memories that the next session of an agent in a directory will see at its start. Raises StoreError."""
+    """The memories that the next session of an agent in a directory will see when it starts. Raises StoreError."""
     context = preview_context(workspace, directory=directory, client=client, budget=budget)
     own, foreign = (
         tuple(rank_memories([memory for memory in memories if workspace.profile_of(memory)], workspace.profiles))
@@ -162,7 +162,7 @@ def preview_start(workspace: Workspace, directory: str = "", *, client: str = "c
 
 
 def client_has_hooks(workspace: Workspace, client: str) -> bool:
-    """True if an agent calls the hooks of ``kept``; an unknown agent is assumed to query memories itself, so True for it too."""
+    """True if an agent calls the hooks of ``kept``. Also True for an unknown agent, which is assumed to query memories itself."""
     return all(calls_hooks(workspace, item) for item in CLIENTS if item.name == client)
 
 
@@ -171,20 +171,23 @@ def _memory_file(workspace: Workspace, profile: Profile) -> Path:
 
 
 def _is_written(workspace: Workspace, path: Path, memory: Memory) -> bool:
-    """True if a file, as last written, contains a memory."""
+    """True if a file contained a memory when kept last wrote it."""
     return any(line.key == memory.id for output in workspace.store.output_states(str(path))[:1] for line in output.lines)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExtractedMemories:
-    """Everything extracted from some days: the resulting memories in order of time, and the refused candidates."""
+    """What was extracted from some days: the memories in order of time, and the refused candidates."""
 
     memories: tuple[Memory, ...]
     refused: tuple[CandidateVerdict, ...]
 
 
 def extracted_between(workspace: Workspace, first: date, last: date) -> ExtractedMemories:
-    """Everything first said from ``first`` to ``last`` and extracted, in whatever output it is shown. Raises StoreError."""
+    """What was extracted from the days ``first`` to ``last`` and was first said then, whichever output shows it.
+
+    Raises StoreError.
+    """
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
     found = [
         memory

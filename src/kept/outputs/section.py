@@ -8,11 +8,12 @@ The section is a heading (the user's or kept's), and under it a block between tw
     <!-- kept:end -->
 
 Everything outside the two comments belongs to the user, even in the same section, and is never changed. The first comment has a
-hash of the lines between, so that edits are noticed. It also says what else kept wrote (``own``: the heading, ``empty``: the
-heading, in a file that was there and empty, ``in``: nothing) and how many line breaks before it, so that removing the section
-restores the original bytes.
+hash of the lines between the comments, so that edits are noticed. It also says what else kept wrote: ``own`` for the heading,
+``empty`` for the heading in a file that existed and was empty, ``in`` for nothing. The number after it counts the line breaks that
+kept wrote before the heading or comment. With these, removing the section restores the original bytes.
 
-Knows text, not files. A heading or comment counts only at the top level of the document, not in code, quotes, lists or HTML.
+A heading or comment counts only at the top level of the document, and not in code, quotes, lists or HTML. This module works on
+bytes and does not read files.
 """
 
 from collections.abc import Sequence
@@ -32,10 +33,11 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SectionBlock:
-    """kept's block in a file. ``inside`` are its bytes; ``edited``: they are not those that kept wrote.
+    """kept's block in a file. ``inside`` has the bytes between its two comments, which are in the lines ``first`` and ``last``.
 
-    ``first`` and ``last`` are the line numbers of its two comments. ``heading``: kept wrote the line above too; ``breaks`` is the
-    number of line breaks that kept wrote before it. ``empty``: the file was there and empty before.
+    ``edited`` means that these bytes are not those that kept wrote. ``heading`` means that kept also wrote the line above the
+    block. ``breaks`` is the number of line breaks that kept wrote before it. ``empty`` means that the file existed before and was
+    empty.
     """
 
     inside: bytes
@@ -49,7 +51,7 @@ class SectionBlock:
 
 @dataclass(frozen=True, slots=True)
 class _FileText:
-    """A file as lines; bytes that are not UTF-8 pass through unchanged."""
+    """A file as lines. Bytes that are not UTF-8 are preserved."""
 
     lines: tuple[tuple[str, str], ...]
     bom: bool
@@ -59,9 +61,9 @@ class _FileText:
         return "".join(f"{text}{end}" for text, end in self.lines[start:stop])
 
 
-@lru_cache(maxsize=2_000)  # a run reads each of its files several times, and there is a note for each day
+@lru_cache(maxsize=2_000)  # a run reads each file several times, and there are many day notes
 def find_section(original: bytes, *, where: str = "") -> SectionBlock | None:
-    """Find kept's block in a file; None if there is none.
+    """Find kept's block in a file. Returns None if there is none.
 
     Raises:
         ChangedError: kept's comments do not match each other, or the file is not text or over 400 kB.
@@ -72,13 +74,15 @@ def find_section(original: bytes, *, where: str = "") -> SectionBlock | None:
 def place_section(
     original: bytes | None, heading: str, inside: Sequence[str], *, absorbed: bytes | None = None, where: str = ""
 ) -> bytes:
-    """Return the file with the lines ``inside`` as kept's block; ``original`` is None for a new file.
+    """Return the bytes of the file with the lines ``inside`` as kept's block. ``original`` is None for a new file.
 
-    An existing block is replaced; otherwise the block is inserted under the first heading ``## <heading>``; otherwise heading and
-    block are appended. ``absorbed`` are the bytes of an edited block whose edits the caller has merged.
+    An existing block is replaced. If there is none, the block is inserted under the first heading ``## <heading>``. If there is no
+    such heading either, heading and block are appended. ``absorbed`` are the bytes of an edited block whose edits the caller has
+    merged.
 
     Raises:
-        ChangedError: as :func:`find_section`; the block was edited and is not ``absorbed``; or ``inside`` would not stay inside.
+        ChangedError: for the reasons in :func:`find_section`, if the block was edited and is not ``absorbed``, or if ``inside``
+            would not stay inside the block.
     """
     before = original or b""
     text = _decode_file(before, where)
@@ -105,10 +109,10 @@ def place_section(
 
 
 def replace_inside(original: bytes, inside: bytes, *, where: str = "") -> bytes:
-    """Return the file with other bytes inside kept's block, as if a person had edited it there; the comments stay as they are.
+    """Return the bytes of the file with other bytes inside kept's block. The comments stay the same, as after an edit by a person.
 
     Raises:
-        ChangedError: as :func:`find_section`; there is no block; or ``inside`` would not stay inside.
+        ChangedError: for the reasons in :func:`find_section`, if there is no block, or if ``inside`` would not stay inside it.
     """
     text = _decode_file(original, where)
     block = find_section(original, where=where)
@@ -125,13 +129,13 @@ def replace_inside(original: bytes, inside: bytes, *, where: str = "") -> bytes:
 
 
 def remove_section(original: bytes, *, absorbed: bytes | None = None, where: str = "") -> bytes | None:
-    """Return the file without kept's text: byte for byte the original file, except for the user's later changes.
+    """Return the bytes of the file without kept's text. They are those of the original file, with the user's later changes.
 
-    None if kept made the file and nobody wrote anything else into it. ``absorbed`` are the bytes of an edited block that the caller
-    has saved elsewhere.
+    Returns None if kept created the file and nobody else wrote into it. ``absorbed`` are the bytes of an edited block that the
+    caller has saved elsewhere.
 
     Raises:
-        ChangedError: as :func:`find_section`; or the block was edited and is not ``absorbed``.
+        ChangedError: for the reasons in :func:`find_section`, or if the block was edited and is not ``absorbed``.
     """
     text = _decode_file(original, where)
     block = find_section(original, where=where)
@@ -159,7 +163,7 @@ def _insert_section(text: _FileText, heading: str, new: str, *, empty: bool) -> 
 
 
 def _count_breaks(text: _FileText) -> int:
-    """The number of line breaks needed to separate appended text by an empty line."""
+    """The number of line breaks that must be appended so that an empty line comes before further text."""
     if not text.lines:
         return 0
     last, end = text.lines[-1]
@@ -198,14 +202,14 @@ def _find_block(text: _FileText, where: str) -> SectionBlock | None:
 
 @cache
 def _load_markdown() -> Any:
-    """Create the Markdown parser, which is imported only when a file has a section: most runs look at none."""
+    """Create the Markdown parser. It is imported only if a file may have a section, because most runs have no such file."""
     from markdown_it import MarkdownIt  # noqa: PLC0415 - as above
 
     return MarkdownIt("commonmark").disable("inline")
 
 
 def _top_level_lines(text: _FileText, kind: str) -> list[int]:
-    """The numbers of single lines at the top level that are a ``##`` heading or an HTML block."""
+    """The numbers of top-level lines that are a whole ``##`` heading or a whole HTML block, as ``kind`` says."""
     lines = [line for line, _ in text.lines]
     if lines and lines[0].rstrip() == "---":
         close = next((at for at, line in enumerate(lines) if at and line.rstrip() == "---"), -1)
@@ -227,7 +231,7 @@ def _decode_file(original: bytes, where: str) -> _FileText:
     ends = [end for _, end in lines]
     newline = max(("\n", "\r\n", "\r"), key=ends.count)
     if newline == "\r" and "\n" in ends:
-        newline = "\n"  # before an empty line with that ending, a lone CR would merge into CRLF
+        newline = "\n"  # a lone CR before an empty line that ends with LF would become CRLF
     return _FileText(lines, bom=original.startswith(_BOM), newline=newline)
 
 
@@ -240,5 +244,5 @@ def _begin_comment(new: str, *, heading: bool, breaks: int, empty: bool) -> str:
 
 
 def _hash_lines(inside: str) -> str:
-    """Hash the lines without their endings: converting the line endings of a file is not an edit."""
+    """Hash the lines without their line endings, because converting the line endings of a file does not count as an edit."""
     return digest(*(line for line, _ in split_lines(inside)), size=6)

@@ -1,4 +1,4 @@
-"""Targets: which files the active profiles write, and the content of each. Reads the store, writes nothing."""
+"""Targets: which files the active profiles write, and what each contains. This module reads the store and writes nothing."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
@@ -25,7 +25,7 @@ from kept.profiles.profile import OutputPlace, Outputs, Profile
 from kept.workspace import Workspace
 
 REMEMBERED = "Remembered"  # the heading of kept's section in a day note
-_FOLDER_RULES = 3  # number of rules about one folder of a project from which they get a separate file
+_FOLDER_RULES = 3  # this many rules about one folder of a project get a separate file
 
 
 class TargetForm(StrEnum):
@@ -46,10 +46,10 @@ class TargetForm(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
-    """One file that ``kept`` writes whole or, with ``heading``, only the section under that heading.
+    """A file that ``kept`` writes. If ``heading`` is set, kept writes only the section under that heading.
 
-    It shows the memories of ``profiles`` and ``scope`` (empty: all scopes). ``part`` distinguishes files of one form: a day, a
-    page, a folder.
+    The file shows the memories of ``profiles`` in ``scope``, or in all scopes if ``scope`` is empty. ``part`` distinguishes files
+    of the same form. It is a day, a page or a folder.
     """
 
     path: Path
@@ -62,10 +62,10 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OutputContent:
-    """The content to write: all memories, the names of projects, and for each profile (by id) the day notes and the pages.
+    """The input from which files are composed: all memories, the names of projects, and the day notes and pages by profile id.
 
-    ``projects`` maps project folders below the home to their scopes. ``injected`` maps clients to the statements that they add to
-    their sessions anyway.
+    ``projects`` maps project folders below the home to their scopes. ``injected`` maps clients to the statements that they already
+    add to their sessions from their own memory.
     """
 
     memories: tuple[Memory, ...]
@@ -77,7 +77,7 @@ class OutputContent:
 
 
 def compose_outputs(workspace: Workspace) -> OutputContent:
-    """Compose everything that is to be written. Raises StoreError."""
+    """Load and compose the input for all files. Raises StoreError."""
     memories, names = workspace.store.log.memories(), workspace.scope_names()
     noting = [profile for profile in workspace.writing if profile.outputs.daily_folder]
     paging = [profile for profile in workspace.writing if profile.outputs.pages_folder]
@@ -103,20 +103,20 @@ def _has_project_files(profile: Profile) -> bool:
 
 
 def written_projects(workspace: Workspace) -> dict[Path, str]:
-    """The project folders that get a separate file, with their scopes."""
+    """The project folders for which a separate file is written, with their scopes."""
     return list_project_folders(workspace) if any(map(_has_project_files, workspace.writing)) else {}
 
 
 def list_targets(workspace: Workspace, content: OutputContent) -> tuple[Target, ...]:
-    """The files that the active profiles write, and those written before that may have to be removed.
+    """The files that the active profiles write, and files from earlier runs that may have to be removed.
 
-    Profiles with the same file path share that file. All profiles that write sections share them, under the heading of the first.
+    Profiles with the same file path share the file. All profiles that write sections share these, under the heading of the first.
     """
     return _add_earlier(workspace, (*_fixed_targets(workspace, content.projects), *_folder_targets(workspace, content)))
 
 
 def list_editable_targets(workspace: Workspace) -> tuple[Target, ...]:
-    """The files that may contain edits: those that every run writes, and day notes, pages and rules written before."""
+    """The files that may contain edits: those that every run writes, and the day notes, pages and rules of earlier runs."""
     return _add_earlier(workspace, _fixed_targets(workspace, written_projects(workspace)))
 
 
@@ -146,8 +146,9 @@ def _fixed_targets(workspace: Workspace, projects: Mapping[Path, str]) -> list[T
 
 
 def _instructions_target(workspace: Workspace, reader: Client, part: str = "") -> Target:
-    """The section in the instructions file that an agent reads in every session: the content of the memory file, in half the
-    budget.
+    """The target for the section in the instructions file that an agent reads in every session.
+
+    It has the content of the memory file, within half the budget.
     """
     writing = [profile for profile in workspace.writing if profile.outputs.memory_file] or [workspace.profile]
     half = tuple(replace(profile, outputs=_halve_budgets(profile.outputs)) for profile in writing)
@@ -159,7 +160,7 @@ def _halve_budgets(outputs: Outputs) -> Outputs:
     return replace(outputs, memory_bytes=outputs.memory_bytes // 2, memory_lines=outputs.memory_lines // 2)
 
 
-_GONE = "gone"  # the part of a section that is no longer wanted
+_GONE = "gone"  # the ``part`` of a target whose section must be removed
 
 
 def _folder_targets(workspace: Workspace, content: OutputContent) -> list[Target]:
@@ -189,7 +190,7 @@ def _rules_target(folder: Path, profiles: tuple[Profile, ...], scope: str, part:
 
 
 def _earlier_targets(workspace: Workspace) -> list[Target]:
-    """The day notes, pages and folder rules that were written before, even if they have no content any more."""
+    """The day notes, pages and folder rules that earlier runs wrote. They may have no content any more."""
     found, root = [], workspace.paths.root
     projects = (
         {str(folder): scope for folder, scope in list_project_folders(workspace).items()}
@@ -199,7 +200,7 @@ def _earlier_targets(workspace: Workspace) -> list[Target]:
     sections = {str(workspace.paths.of(client) / client.instructions): client for client in READERS}
     for text in workspace.store.outputs():
         path = Path(text)
-        if text in sections:  # a section that is no longer wanted
+        if text in sections:  # a section that must be removed
             found.append(_instructions_target(workspace, sections[text], _GONE))
         for profile in workspace.writing:
             notes, leaves = root / profile.outputs.daily_folder, root / profile.outputs.pages_folder
@@ -221,7 +222,7 @@ def _is_day(text: str) -> bool:
 
 
 def section_bytes(target: Target, content: FileContent) -> bytes | None:
-    """The part of a file that ``kept`` writes: the section or the whole file; None if there is none."""
+    """The part of a file that ``kept`` writes: the inside of the section, or the whole file. None if there is no such part."""
     if content.stamp == files.MISSING:
         return None
     if not target.heading:
@@ -231,7 +232,7 @@ def section_bytes(target: Target, content: FileContent) -> bytes | None:
 
 
 def compose_document(workspace: Workspace, content: OutputContent, target: Target, reserved: int) -> Document:
-    """Compose the document of a file; ``reserved`` are the bytes of the user's own lines in it."""
+    """Compose the document of a file. ``reserved`` is the size of the user's own lines in it, in bytes."""
     first = target.profiles[0]
     match target.form:
         case TargetForm.DAILY:
@@ -248,7 +249,7 @@ def compose_document(workspace: Workspace, content: OutputContent, target: Targe
 
 
 def _with_project_titles(workspace: Workspace, document: Document, target: Target) -> Document:
-    """Add the project's name to each title, because this section has no headings for projects."""
+    """Add the project's name to each title, because this kind of section has no headings for projects."""
     if target.part == _GONE:
         return Document(sections=())
     sections = tuple(
@@ -260,13 +261,13 @@ def _with_project_titles(workspace: Workspace, document: Document, target: Targe
 
 
 def _handover_lines(workspace: Workspace, target: Target) -> tuple[str, ...]:
-    """Instructions for handing over the person's words, unless a hook gives them or handover is off."""
+    """The instructions by which an agent hands over the person's words. Empty if a hook gives them or handover is off."""
     reader = next(client for client in READERS if target.path == workspace.paths.of(client) / client.instructions)
     return () if calls_hooks(workspace, reader) or workspace.settings.handover == OFF else (START,)
 
 
 def calls_hooks(workspace: Workspace, client: Client | None) -> bool:
-    """True if an agent calls kept's hooks, according to its settings or plugins."""
+    """True if the settings or plugins of an agent say that it calls kept's hooks."""
     if client is None:
         return False
     folder = workspace.paths.of(client)
@@ -295,7 +296,7 @@ def _memories_for(workspace: Workspace, content: OutputContent, target: Target) 
     }
     client = client_of(workspace, target.path)
     known = content.injected.get(client.name if client else "", frozenset())
-    everywhere = calls_hooks(workspace, client)  # memories of a project are added by the hook when its sessions start
+    everywhere = calls_hooks(workspace, client)  # a hook adds the memories of a project when its sessions start
     return [
         memory
         for memory in content.memories
@@ -306,7 +307,7 @@ def _memories_for(workspace: Workspace, content: OutputContent, target: Target) 
 
 
 def client_of(workspace: Workspace, path: Path) -> Client | None:
-    """The agent in whose folder a file lies, which reads it in every session; None if there is none."""
+    """The agent that reads a file in every session, because the file is in its folder. None if there is no such agent."""
     folders = {workspace.paths.of(client): client for client in AGENTS}
     return next((folders[folder] for folder in path.parents if folder in folders), None)
 
@@ -348,11 +349,11 @@ def _card_document(workspace: Workspace, content: OutputContent, target: Target,
     return Document(sections=document.sections, header=header, footer=footer)
 
 
-_POINTERS = 2_500  # characters of the card for links to pages
+_POINTERS = 2_500  # characters of the card that are reserved for links to pages
 
 
 def _rules_document(workspace: Workspace, content: OutputContent, target: Target, reserved: int) -> Document:
-    """The rules of a project, or those about one of its folders, which a client loads only when a file of that folder is used."""
+    """The rules of a project, or those about one of its folders. A client loads the latter only if it uses a file there."""
     memories = [memory for memory in content.memories if memory.scope == target.scope]
     apart = {
         name: ids for profile in target.profiles for name, ids in _memory_ids_by_folder(memories, profile, target.scope).items()
@@ -375,7 +376,7 @@ def _rules_document(workspace: Workspace, content: OutputContent, target: Target
 
 
 def _memory_ids_by_folder(memories: Sequence[Memory], profile: Profile, scope: str) -> dict[str, frozenset[str]]:
-    """The memories about one top-level folder of a project, by folder, if there are enough of them."""
+    """The ids of memories about one top-level folder of a project, by folder. Folders with fewer than three are left out."""
     found: dict[str, set[str]] = {}
     for memory in memories:
         if memory.profile == profile.id and memory.scope == scope and memory.content:
@@ -390,19 +391,19 @@ def _memory_ids_by_folder(memories: Sequence[Memory], profile: Profile, scope: s
 
 
 def _resolve_folder(workspace: Workspace, directory: str) -> Path | None:
-    """The folder of a working directory, with links resolved; None if it does not exist or is not below the home."""
+    """The path of a working directory, with links resolved. None if it does not exist or is not below the home."""
     if not directory.startswith("/"):
         return None
     try:
         folder = Path(directory).resolve(strict=True).relative_to(workspace.paths.root.resolve())
-    except (OSError, ValueError, RuntimeError):  # it does not exist, lies elsewhere, or its links form a loop
+    except (OSError, ValueError, RuntimeError):  # the directory does not exist, is not below the home, or its links form a loop
         return None
     path = workspace.paths.root / folder
     return path if path.is_dir() else None
 
 
 def list_project_folders(workspace: Workspace) -> dict[Path, str]:
-    """The scope of each project folder below the home; a folder with several names is listed once."""
+    """The scope of each project folder below the home. A folder that has several paths is listed once."""
     folders: dict[Path, str] = {}
     for scope, directory in sorted(
         (workspace.scope(each), project_root(each)) for each, _ in workspace.store.archive.directories() if each

@@ -26,22 +26,22 @@ _QUESTION = "open_question"
 
 
 def list_views(workspace: Workspace) -> tuple[tuple[Path, Profile], ...]:
-    """The views that the active profiles write."""
+    """The paths of the views that the active profiles write, with the profiles."""
     views = {profile.outputs.view_file: profile for profile in reversed(workspace.writing) if profile.outputs.view_file}
     return tuple((workspace.paths.root / name, profile) for name, profile in views.items())
 
 
 def is_as_written(workspace: Workspace, path: Path, content: FileContent) -> bool:
-    """True if a view has the content that was last written or was being written."""
+    """True if a view has the content that kept last wrote, or that it was writing when it was interrupted."""
     return any(output.hash == hash_bytes(content.data) for output in workspace.store.output_states(str(path)))
 
 
 def view_edits_to_operations(
     workspace: Workspace, path: Path, content: FileContent, profile: Profile, *, dry: bool
 ) -> tuple[tuple[Operation, ...], str]:
-    """The operations of a person's edits of a view with the given content, and a problem (empty: none).
+    """Convert a person's edits of a view to operations. Returns them with a message about a problem, or an empty one.
 
-    If there is a problem, the file is copied to the quarantine, except with ``dry``. Raises StoreError.
+    If there is a problem, the file is copied to the quarantine, unless ``dry`` is set. Raises StoreError.
     """
     outputs = workspace.store.output_states(str(path))
     if not outputs or content.stamp == files.MISSING or is_as_written(workspace, path, content):
@@ -61,9 +61,10 @@ def view_edits_to_operations(
 
 
 def write_view(workspace: Workspace, path: Path, content: FileContent, profile: Profile, *, dry: bool) -> bytes | None:
-    """Update a view with the given content. Returns its new bytes if it was (or with ``dry``, would be) written, else None.
+    """Update a view that has ``content`` now. Returns its new bytes if it was written, else None.
 
-    Raises ChangedError if the file changes meanwhile, StoreError.
+    With ``dry``, nothing is written, and the result is what would be written. Raises StoreError, and ChangedError if the file
+    changes meanwhile.
     """
     now = workspace.clock()
     active = (memory for memory in workspace.store.log.memories() if memory.content and memory.status_at(now) is Status.ACTIVE)

@@ -1,8 +1,8 @@
 """Write the output files, and merge hand edits of them.
 
 Every write first merges hand edits: a person's edit becomes their own operation and takes precedence. A file that changes between
-read and write is read again. The lines to be written are recorded before and after each write, so that a crash in between leaves no
-ambiguity.
+read and write is read again. The lines to be written are recorded before and after each write, so that the state of a file is known
+after a crash.
 """
 
 from collections import Counter
@@ -64,16 +64,16 @@ RunNumber = Callable[[], int]
 class WriteReport:
     """The state of one write: its options, its results, and what it has read and merged so far.
 
-    Options: with ``dry`` nothing is written; with ``agent`` no changed line counts as the person's; ``read`` reads a file;
+    Options: With ``dry``, nothing is written. With ``agent``, no changed line counts as the person's. ``read`` reads a file.
     ``accepted`` maps files that a person wants merged, even if they look damaged, to the hash of their bytes.
 
-    Results: ``files`` lists the files written with their sizes in bytes; ``would`` maps each file that a dry run would change to
-    its new content (None: it would be deleted); ``changed`` lists messages about the hand edits in each file; ``operations`` counts
-    the operations made from them by kind; ``problems`` lists messages about failures.
+    Results: ``files`` lists the written files with their sizes in bytes. ``would`` maps each file that a dry run would change to
+    its new content, or to None if it would be deleted. ``changed`` lists messages about the hand edits in each file. ``operations``
+    counts the operations made from them, by kind. ``problems`` lists messages about failures.
 
-    Caches: ``content`` is the input from which files are composed, until a memory changes; ``quarantined`` maps the files put aside
-    so far to the hash of their bytes; ``merged`` maps each file to its hash and the edits that have already become operations.
-    These are not merged a second time, which would revert later changes of the same command.
+    Caches: ``content`` is the input from which files are composed, until a memory changes. ``quarantined`` maps the quarantined
+    files to the hash of their bytes. ``merged`` maps each file to its hash and the edits that have already become operations. A
+    second merge of these would revert later changes of the same command.
     """
 
     dry: bool = False
@@ -107,8 +107,8 @@ class _TargetState:
 def merge_hand_edits(workspace: Workspace, run: RunNumber, written: WriteReport, *, allow: bool = False) -> None:
     """Store the hand edits in all files that kept writes as operations of the person. Raises StoreError.
 
-    With ``allow``, files that look damaged, or were set aside for that reason, are merged too, because the person confirms that the
-    edits are theirs.
+    With ``allow``, files that look damaged or are quarantined are merged too, because the person confirms that the edits are their
+    own.
     """
     writer = _OutputWriter(workspace=workspace, run=run, report=written)
     with hold_outputs_lock(workspace):
@@ -142,8 +142,9 @@ def write_outputs(workspace: Workspace, run: RunNumber, written: WriteReport) ->
 
 
 def write_day_notes(workspace: Workspace, run: RunNumber, written: WriteReport) -> None:
-    """Update the day notes that are unedited; an edited one waits for a run, which first finds out who edited it. Raises
-    StoreError.
+    """Update the day notes that nobody edited. An edited one waits for the next run, which finds out who edited it.
+
+    Raises StoreError.
     """
     writer = _OutputWriter(workspace=workspace, run=run, report=written)
     with hold_outputs_lock(workspace):
@@ -155,7 +156,7 @@ def write_day_notes(workspace: Workspace, run: RunNumber, written: WriteReport) 
 
 @dataclass(kw_only=True, slots=True)
 class _OutputWriter:
-    """Merges edits and writes files for one :class:`WriteReport`; the caller holds the lock of the output files."""
+    """Merges edits and writes files for one :class:`WriteReport`. The caller must hold the lock of the output files."""
 
     workspace: Workspace
     run: RunNumber
@@ -291,7 +292,7 @@ class _OutputWriter:
     def _handle_unsafe(
         self, target: Target, content: FileContent, lines: Sequence[Line], unsafe: UnsafeEdits, *, allow: bool
     ) -> Edits:
-        """The edits of a file that looks damaged: all if a person accepts them; else none, and the file is set aside."""
+        """The edits of a file that looks damaged: all if a person accepts them. Otherwise none, and the file is quarantined."""
         stamp = content.stamp.digest
         if unsafe.edits is not None and (allow or self.report.accepted.get(target.path) == stamp):
             self.report.accepted[target.path] = stamp
@@ -422,8 +423,8 @@ def file_states(workspace: Workspace) -> Iterator[tuple[str, FileState, str]]:
 def reset_damaged_files(workspace: Workspace) -> list[str]:
     """Remove kept's text from each file that now differs, after copying the whole file to the folder ``aside``.
 
-    Used if the store was lost: without a store, hand edits cannot be distinguished from written lines. A file that has no section
-    but was written as a whole is deleted; the next write makes it again. Returns a message for each file.
+    This is for a lost store, without which hand edits cannot be distinguished from written lines. A file that kept wrote as a whole
+    is deleted, and the next write makes it again. Returns a message for each file.
 
     Raises ChangedError for a file in which the end of the section cannot be found, and RefusedPathError for a link that must not be
     followed.

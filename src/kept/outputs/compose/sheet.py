@@ -170,8 +170,8 @@ def compose_sheet(
 def relevance_score(memory: Memory, profile: Profile, newest: datetime | None) -> float:
     """The relevance of a memory: weight × confidence × recency × log2(1 + observations).
 
-    ``newest`` is the latest evidence of any memory; an undated memory counts as one half-life old. A memory that a person decided
-    on is certain and does not age.
+    ``newest`` is the time of the latest evidence of any memory. An undated memory counts as one half-life old. A memory that a
+    person decided on is certain and does not age.
     """
     category = profile.category(memory.category)
     weight, half_life = (category.weight, category.half_life) if category else (1.0, 0)
@@ -193,8 +193,10 @@ def is_shown(memory: Memory, profiles: Sequence[Profile], place: OutputPlace) ->
 
 
 def rank_memories(memories: Sequence[Memory], profiles: Sequence[Profile]) -> list[Memory]:
-    """Memories in the order in which an output over its budget keeps them: pinned ones, then those that a person stated or decided
-    on, then inferred ones; within these by relevance, then the newest.
+    """Sort memories by how long an output over its budget keeps them.
+
+    Pinned memories come first, then those that a person stated or decided on, then inferred ones. Each of these groups is sorted by
+    relevance, then by age with the newest first.
     """
     newest = max((memory.last_seen for memory in memories if memory.last_seen is not None), default=None)
     known = {profile.id: profile for profile in profiles}
@@ -249,9 +251,7 @@ class _SheetBudget:
 
 
 def _fitting_prefix(ordered: Sequence[Memory], budget: _SheetBudget) -> list[Memory]:
-    """The longest prefix of each profile's ranking that fits. So an additional memory can only push out the last ones, whatever its
-    size.
-    """
+    """The longest prefix of each profile's ranking that fits. An additional memory can therefore only push out the last ones."""
     used = size_in_bytes((*header_lines(date.max), end_line(len(ordered))))
     left = {name: [most - used, lines] for name, (most, lines) in budget.profile_limits().items()}
     full: set[str] = set()

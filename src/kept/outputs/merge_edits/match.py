@@ -77,8 +77,8 @@ def line_sections(lines: Sequence[Line]) -> list[tuple[str, str]]:
 
 
 STALE = -1  # the tag of a line that kept wrote, but not in its last version
-_IN_PLACE = 0.2  # word overlap from which a line at the position of a fact is that fact, reworded
-_MOVED = 0.5  # and from which a line anywhere is
+_IN_PLACE = 0.2  # minimum word overlap at which a line at the position of a fact is that fact, reworded
+_MOVED = 0.5  # minimum word overlap at which a line at another position is the fact, reworded
 _COMPARED = 1_000
 _WRAPPED = 12
 
@@ -106,7 +106,7 @@ def _join_texts(file_lines: Sequence[FileLine], places: Iterable[int]) -> str:
 
 
 def _match_same_lines(base: Sequence[Line], file_lines: Sequence[FileLine]) -> dict[int, int]:
-    """Match equal lines; repeated ones first next to a matched neighbour, then the nearest."""
+    """Match equal lines. Repeated lines are matched first if a neighbour is matched, then to the nearest equal line."""
     free: dict[str, list[int]] = defaultdict(list)
     for number, line in enumerate(base):
         if line.text.strip():
@@ -202,7 +202,7 @@ def _fact_range(line: Line, there: Sequence[FileLine], at: int, tags: Tags) -> r
 
 
 def _unmatched_lines(file_lines: Sequence[FileLine], tags: Tags) -> list[int]:
-    """The lines that may be a reworded fact: unmatched, not empty, and no heading, comment or code."""
+    """The numbers of lines that may be a reworded fact. They are unmatched, not empty, and not a heading, a comment or code."""
     return [
         at
         for at, line in enumerate(file_lines)
@@ -243,7 +243,7 @@ def _match_renamed_headings(base: Sequence[Line], file_lines: Sequence[FileLine]
 
 
 def _match_blank_lines(base: Sequence[Line], file_lines: Sequence[FileLine], tags: Tags) -> dict[int, int]:
-    """Match the empty line before each heading; any other empty line is the user's."""
+    """Match the empty line before each heading. All other empty lines are the user's."""
     back = {number: at for at, number in sorted(tags.items())}
     found: dict[int, int] = {}
     for number, line in enumerate(base):
