@@ -85,7 +85,7 @@ def _revise_operations(workspace: Workspace, memory: Memory, line: tuple[str, st
 
 
 def _is_changed_since(workspace: Workspace, memory: Memory, line: str) -> bool:
-    """True if a line shows an earlier content of a memory: another machine changed it while this one was away."""
+    """True if a line shows an earlier content of a memory, because another machine changed the memory meanwhile."""
     before = {
         normal_form(operation.value.content if isinstance(operation, Add) else operation.facts.content)
         for _, operation in workspace.store.log.operations_on(memory.id)
@@ -201,7 +201,7 @@ def keep_long_lines(workspace: Workspace, edits: Edits) -> Edits:
 
 
 def usable_text(workspace: Workspace, words: str) -> str:
-    """The words as the content of a memory; empty if they cannot be one."""
+    """The words in the form in which a memory has them as its content. Empty if they cannot be a memory's content."""
     try:
         return clean_memory_text(workspace, words) if words else ""
     except UsageError:
@@ -209,8 +209,9 @@ def usable_text(workspace: Workspace, words: str) -> str:
 
 
 def find_base(states: tuple[Output, ...], inside: bytes | None) -> Output | None:
-    """Choose the output that a file is based on, if a write was interrupted: the identical one, else the one with more lines in
-    common.
+    """Choose the output on which a file is based, if a write was interrupted.
+
+    It is the output that is identical to the file, or else the one with more lines in common.
 
     Only kept's own lines are compared, because the person's lines were copied from the file into what was being written.
     """

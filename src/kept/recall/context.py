@@ -98,7 +98,7 @@ def assemble_context(
 
 
 def failure_marks(message: str) -> tuple[str, ...]:
-    """The fingerprints of the failures that a message reports; none if no word of it says that something failed."""
+    """The fingerprints of the failures that a message reports. Empty if no word of it says that something failed."""
     ends = (message if len(message) <= 2 * _ENDS else f"{message[:_ENDS]}\n{message[-_ENDS:]}").lower()
     if not any(item in ends for item in _FAILING):
         return ()
@@ -163,8 +163,10 @@ def _core_pieces(look: ContextLookup) -> dict[str, list[ContextPiece]]:
 
 
 def _day_pieces(look: ContextLookup, message: MessageTerms) -> list[ContextPiece]:
-    """The last two days in this project: the passages about each day, and notes of other sessions' work that has an outcome and, if
-    there is a message, is related to it. The notes of a day are left out if a passage reports its solutions or decisions.
+    """The pieces for the last two days in this project: passages about each day, and notes of other sessions' work.
+
+    The work must have an outcome and, if there is a message, be related to it. The notes of a day are left out if a passage reports
+    its solutions or decisions.
     """
     asked, recent = look.asked, message.intent.recent
     project = look.scopes[1:]

@@ -91,7 +91,7 @@ DEFAULT_WEIGHTS = RecallWeights()
 
 
 def parse_weights(settings: Mapping[str, object]) -> RecallWeights:
-    """The weights in a table of settings; a value that is missing or not a number is taken from ``DEFAULT_WEIGHTS``."""
+    """The weights in a table of settings. A value that is missing or not a number is taken from ``DEFAULT_WEIGHTS``."""
     given = {name: settings.get(name) for name in RecallWeights._fields}
     return DEFAULT_WEIGHTS._replace(
         **{name: type(getattr(DEFAULT_WEIGHTS, name))(each) for name, each in given.items() if isinstance(each, int | float)}
@@ -147,7 +147,7 @@ def word_weight(count: int, texts: int, least: int = _CROWD) -> float:
 
 
 def has_enough_in_common(shared: Sequence[float], named: int) -> bool:
-    """True if shared words with these weights suffice for a text to be near; ``named`` of them are names that it is about."""
+    """True if shared words with these weights are enough for a text to be near. ``named`` of them are names that it is about."""
     telling = [item for item in shared if item >= TELLING]
     common = sum(telling) + _NAME * (named > 0)
     return common >= _ENOUGH if len(telling) > 1 else max(telling, default=0.0) >= _SINGULAR
@@ -249,7 +249,7 @@ def is_related_work(shared: Sequence[float]) -> bool:
 
 
 def is_related_recent_work(shared: Sequence[float]) -> bool:
-    """True if work of the last days is related to a message: it shares a word that is rare in the project, and enough weight."""
+    """True if recent work is related to a message: it shares a word that is rare in the project, and the total weight is enough."""
     return any(item >= _RARE for item in shared) and sum(shared) >= _LATE
 
 
@@ -263,7 +263,7 @@ _tokenize_message = lru_cache(maxsize=1)(tokenize)  # one message is compared wi
 
 
 def is_similar_request(message: str, request: str) -> bool:
-    """True if an earlier request is about other numbers than the message, or repeats it; then its outcome does not help.
+    """True if an earlier request repeats the message, or differs from it in its numbers. Its outcome does not help in either case.
 
     "Implement task 4.9 of the plan" says nothing about task 4.10, and "continue with the plan" nothing about the next time someone
     says it.
