@@ -28,9 +28,8 @@ from kept.extraction.question_plan import Question, ThreadPart, list_pending_thr
 from kept.extraction.questions.answer import Answer, read_answer
 from kept.extraction.questions.claims import ChunkReading, Claim
 from kept.extraction.questions.question import split_reply
-from kept.extraction.questions.rewording import build_rewording_ask, is_unclear, points_outside, read_rewordings, without_allusion
+from kept.extraction.questions.rewording import build_rewording_ask, is_unclear, read_rewordings, without_allusion
 from kept.extraction.questions.turns import Chunk
-from kept.extraction.rules.candidates import POINTS_OUTSIDE
 from kept.extraction.verdicts import commit_span, place_proposals, strip_words
 from kept.llm.ask import Asking, CompleteReply, PendingReply, Reply, TokenLimits
 from kept.local.progress import Late, Progress, ignore_progress, never_late
@@ -250,8 +249,6 @@ class _LlmExtraction:
     def _find_verdict(self, part: ThreadPart, candidate: Candidate) -> Verdict:
         reading = part.reading
         verdict = judge(candidate, reading.profile, lexicon=reading.lexicon)
-        if isinstance(verdict, Accepted) and points_outside(candidate.content, candidate.about, reading.lexicon):
-            verdict = Held(reason=POINTS_OUTSIDE)
         if self.trust is Trust.NOTHING and not isinstance(verdict, Refused):
             return Held(reason=UNTRIED)
         if self.trust is Trust.PASSAGES and isinstance(verdict, Accepted):

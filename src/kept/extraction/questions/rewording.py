@@ -15,6 +15,7 @@ from kept.core.value import dataclass, replace
 from kept.extraction.questions.claims import ChunkReading, Claim
 from kept.extraction.questions.support import locate
 from kept.extraction.questions.trust import find_claim_author, find_trust_fault
+from kept.extraction.rules.candidates import POINTS_OUTSIDE
 from kept.extraction.rules.patterns import count_mass, list_texts, refers_outside
 from kept.llm.ask import Ask
 from kept.llm.reply import parse_as, schema_of
@@ -51,7 +52,7 @@ def is_unclear(candidate: Candidate, lexicon: Lexicon) -> bool:
     return (
         candidate.doubt == ALLUDES
         or len(candidate.content) > _LONG_PASSAGE
-        or points_outside(candidate.content, candidate.about, lexicon)
+        or _points_outside(candidate.content, candidate.about, lexicon)
     )
 
 
@@ -60,14 +61,14 @@ def without_allusion(candidate: Candidate) -> Candidate:
     return replace(candidate, doubt="") if candidate.doubt == ALLUDES else candidate
 
 
-def points_outside(text: str, about: str, lexicon: Lexicon) -> bool:
+def _points_outside(text: str, about: str, lexicon: Lexicon) -> bool:
     """True if one of the first words refers to something that neither the text nor its subject ``about`` names."""
     return not about and any(refers_outside(text, patterns) for patterns in lexicon.spoken)
 
 
 def stands_alone(text: str, about: str, lexicon: Lexicon) -> bool:
     """True if a passage needs no rewording, because it is long enough and can be understood alone."""
-    return count_mass(text) >= _ENOUGH and len(text) <= _LONG_PASSAGE and not about and not points_outside(text, about, lexicon)
+    return count_mass(text) >= _ENOUGH and len(text) <= _LONG_PASSAGE and not about and not _points_outside(text, about, lexicon)
 
 
 def build_rewording_ask(items: Sequence[ClaimInContext]) -> Ask:
@@ -115,8 +116,15 @@ def _cut_around(words: str, event: Event) -> str:
 
 
 def read_rewordings(body: Mapping[str, Any], items: Sequence[ClaimInContext]) -> dict[int, Claim]:
-    """The reworded claims in a reply, by index. Raises ValueError if the reply does not have the requested form."""
-    found: dict[int, Claim] = {}
+    """The claims that a reply changes, by index: reworded, or with a doubt because no rewording names what the words point at.
+
+    Raises ValueError if the reply does not have the requested form.
+    """
+    found = {
+        place: replace(claim, candidate=replace(claim.candidate, doubt=POINTS_OUTSIDE))
+        for place, (claim, reading) in enumerate(items)
+        if _points_outside(claim.candidate.content, claim.candidate.about, reading.lexicon)
+    }
     for sentence in parse_as(RewordingReply, body).sentences:
         place, text = sentence.id - 1, one_line(sentence.text)
         if 0 <= place < len(items) and text and (claim := _reword_claim(text, *items[place])) is not None:
