@@ -140,11 +140,10 @@ def _add_operations(
 def add_written_line(
     written: Memory, memories: Iterable[Memory], place: tuple[str, ...], now: datetime, *, trusted: bool
 ) -> Iterator[Operation]:
-    """Yield the operation for a line that somebody added: a new memory with an id derived from ``place``, unless one of
-    ``memories`` says the same.
+    """Yield the operation for a line that somebody added: usually a new memory, whose id is derived from ``place``.
 
-    Any program can write to the file. So a statement that was remembered before and has ended is held like a new one, unless
-    ``trusted``.
+    Nothing is yielded if an active, held or rejected memory says the same. If an ended memory does, it becomes active again if
+    ``trusted``. Otherwise the line is held like a new one, because any program can write to the file.
     """
     same = [memory for memory in memories if memory.content and normal_form(memory.content) == normal_form(written.content)]
     if any(memory.status in (Status.ACTIVE, Status.HELD, Status.REJECTED) for memory in same):

@@ -44,7 +44,7 @@ def is_telling(text: str) -> bool:
 
 
 def telling_words(text: str) -> tuple[str, ...]:
-    """The distinct words of a question without stop words, or all if it has no others; at most :data:`MOST_WORDS`."""
+    """At most :data:`MOST_WORDS` distinct words of a question. Stop words are left out, unless it has no other words."""
     whole = text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}"
     words = query_words(whole, most=10 * MOST_WORDS)
     telling = tuple(word for word in words if word not in _STOP)

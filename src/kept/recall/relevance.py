@@ -200,7 +200,10 @@ def cosine_spread(cosines: Collection[float], memories: int) -> Spread:
 
 
 def weigh_requests(cosines: Mapping[int, float], usual: Collection[float], memories: int) -> dict[int, float]:
-    """The deviations that requests add to memories, by the cosine of each with its nearest request and those that are ``usual``."""
+    """The deviations that requests add to memories.
+
+    ``cosines`` maps each memory to the cosine of its nearest request. ``usual`` has such cosines of a sample of memories.
+    """
     spread = cosine_spread(usual, max(memories, _FITTED))  # a small project makes no request more likely
     return {item: more for item, cosine in cosines.items() if (more := _WANTED * (spread.deviations_above(cosine) - _ALIKE)) > 0}
 
@@ -224,7 +227,7 @@ class Likeness(NamedTuple):
     needed: float = 0.0
 
     def relevance(self, *, words_alone: bool = False) -> float:
-        """How likely the memory is to help, in [0, 1], to compare with the floor. With ``words_alone``, ``words`` may suffice."""
+        """How likely the memory is to help, in [0, 1], to compare with the floor. With ``words_alone``, ``words`` can be enough."""
         needed = self.needed if self.needed >= _CLOSE else 0.0
         if self.meaning is None:
             return max(self.words, self.topic, needed)

@@ -85,7 +85,7 @@ def parse_wish(text: str, artifacts: tuple[str, ...] | frozenset[str] = ()) -> W
 
 
 def _split_clauses(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the clauses of a text, each with True if it is negated. A word such as "without" reverses the negation before it."""
+    """Yield the clauses of a text, each with True if it is negated. "Without" reverses the negation of the clause before it."""
     begin, before, mark = 0, False, ""
     for end in (*_CLAUSE.finditer(text), None):
         clause = text[begin : end.start() if end else len(text)]

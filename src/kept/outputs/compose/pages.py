@@ -236,7 +236,7 @@ def _day_sections(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OutputRoute:
-    """A memory's place in one output (empty: none), and the reason."""
+    """Where one output shows a memory, and why. ``where`` is empty if the output does not show it."""
 
     place: OutputPlace
     where: str
