@@ -6,10 +6,9 @@ from kept.workspace import Workspace
 
 
 def build_knowledge_graph(workspace: Workspace, *, project: str = "", most: int = MOST_NODES) -> Graph:
-    """The graph of the active memories of the active profiles, restricted to projects whose name contains ``project`` if it is
-    given.
+    """The graph of the active memories of the active profiles. Raises StoreError.
 
-    Raises StoreError.
+    With ``project``, it contains only the memories of projects whose name contains that text.
     """
     names = workspace.scope_names()
     memories = workspace.store.log.memories()
@@ -20,7 +19,7 @@ def build_knowledge_graph(workspace: Workspace, *, project: str = "", most: int 
 
 
 def _page_files(workspace: Workspace) -> dict[str, str]:
-    """The files of written knowledge pages, relative to the home, by page path."""
+    """Path of a written knowledge page → its file, relative to kept's home."""
     folders = [profile.outputs.pages_folder.rstrip("/") for profile in reversed(workspace.writing) if profile.outputs.pages_folder]
     found: dict[str, str] = {}
     for written in workspace.store.outputs() if folders else ():

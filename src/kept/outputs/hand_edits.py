@@ -1,7 +1,8 @@
-"""Convert a person's edits of a file of lines to operations on memories. Reads the store, does not write to it.
+"""Convert a person's edits of a file of lines to operations on memories. The store is read but not written.
 
-A file that looks damaged is copied to a folder, the quarantine, until a person says that its content is their edit. A note beside
-each copy records its file and lines, so that memories added later do not count as deleted from it.
+A file that looks damaged is copied to a folder, the quarantine. The copy waits there until a person says that its content is their
+edit. A note beside the copy records which file it is from and which lines kept had written in that file. Memories that are added
+later therefore do not count as deleted from the copy.
 """
 
 import json
@@ -39,7 +40,7 @@ _SHOWN = (Status.ACTIVE, Status.HELD, Status.SUPERSEDED, Status.RESOLVED)
 
 
 def edits_to_operations(workspace: Workspace, target: Target, edits: Edits, lines: Sequence[Line] = ()) -> Iterator[Operation]:
-    """Yield the operations of a person's edits to a file whose previous text was ``lines``."""
+    """Yield the operations for a person's edits of a file whose previous text was ``lines``."""
     contents = {line.key: parse_fact(line.text)[0] for line in lines if is_fact(line)}
     now, memories = workspace.clock(), workspace.store.log.memories()
     was = contradicted_texts(memories)
@@ -68,7 +69,10 @@ def edits_to_operations(workspace: Workspace, target: Target, edits: Edits, line
 
 
 def _revise_operations(workspace: Workspace, memory: Memory, line: tuple[str, str], now: datetime) -> Iterator[Operation]:
-    """Yield the operations for a changed ``line``: its words, and the earlier value that its note showed (empty: none)."""
+    """Yield the operations for a changed line.
+
+    ``line`` contains its words, and the earlier value that it showed (empty if it showed none).
+    """
     words, was = line
     if not usable_text(workspace, words):
         return
@@ -79,13 +83,13 @@ def _revise_operations(workspace: Workspace, memory: Memory, line: tuple[str, st
     end = find_new_end(workspace, memory, content)
     facts = replace(to_facts(memory), content=content, artifacts=find_artifacts(content), about=about, valid_until=end)
     yield Revise(memory=memory.id, at=now, reason="edited by hand", facts=facts)
-    # a day note also shows ended memories, which an edit does not reactivate
+    # An edit does not reactivate the ended memories that a day note also shows.
     if memory.status not in (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED):
         yield Approve(memory=memory.id, at=now, reason="edited by hand")
 
 
 def _is_changed_since(workspace: Workspace, memory: Memory, line: str) -> bool:
-    """True if a line shows an earlier content of a memory, because another machine changed the memory meanwhile."""
+    """True if a line shows an earlier content of a memory, because the memory was changed after the line was written."""
     before = {
         normal_form(operation.value.content if isinstance(operation, Add) else operation.facts.content)
         for _, operation in workspace.store.log.operations_on(memory.id)
@@ -95,7 +99,7 @@ def _is_changed_since(workspace: Workspace, memory: Memory, line: str) -> bool:
 
 
 def _hold_conflict(workspace: Workspace, target: Target, memory: Memory, words: str, now: datetime) -> Iterator[Operation]:
-    """Yield a held memory with the person's words for a line that was changed elsewhere meanwhile."""
+    """Yield the operation that holds the person's words for a line whose memory was changed elsewhere in the meantime."""
     content = usable_text(workspace, words)
     if not content:
         return
@@ -106,7 +110,10 @@ def _hold_conflict(workspace: Workspace, target: Target, memory: Memory, words: 
 
 
 def _is_contradiction_removed(memory: Memory, words: str, was: str) -> bool:
-    """True if a person only deleted the earlier value (``was``, empty: none) from a line, which ends that value."""
+    """True if a person deleted only the earlier value from a line, which ends that value.
+
+    ``was`` is the earlier value, empty if the line showed none.
+    """
     parsed = parse_memory_line(words, memory.content, memory.about)
     return bool(was) and parsed == (one_line(memory.content), memory.about) and memory.status is Status.ACTIVE
 
@@ -142,8 +149,8 @@ def add_written_line(
 ) -> Iterator[Operation]:
     """Yield the operation for a line that somebody added: usually a new memory, whose id is derived from ``place``.
 
-    Nothing is yielded if an active, held or rejected memory says the same. If an ended memory does, it becomes active again if
-    ``trusted``. Otherwise the line is held like a new one, because any program can write to the file.
+    Nothing is yielded if an active, held or rejected memory says the same. If an ended memory says the same and ``trusted`` is set,
+    that memory becomes active again. Without ``trusted``, every line is held, because any program can write to the file.
     """
     same = [memory for memory in memories if memory.content and normal_form(memory.content) == normal_form(written.content)]
     if any(memory.status in (Status.ACTIVE, Status.HELD, Status.REJECTED) for memory in same):
@@ -157,7 +164,7 @@ def add_written_line(
 
 
 def hold_agent_edits(workspace: Workspace, target: Target, edits: AgentEdits) -> Iterator[Operation]:
-    """Yield held memories for what an agent's tool calls wrote to a file. Lines that they removed are kept."""
+    """Yield operations that hold what an agent's tool calls wrote to a file. Lines that the calls removed are kept."""
     memories = {memory.id: memory for memory in workspace.store.log.memories()}
     for number, words in sorted(edits.revised.items()):
         if memory := memories.get(number):
@@ -187,20 +194,20 @@ def _hold_agent_line(workspace: Workspace, target: Target, added: AddedLines, se
 
 
 def _profile_and_category(target: Target, kind: str) -> tuple[Profile, str]:
-    """The profile and category of the section that contains a line; outside any section, the first ones of the file."""
+    """The profile and category of the section that contains a line. A line outside all sections gets the file's first ones."""
     name, category = parse_kind(kind)
     profile = next((profile for profile in target.profiles if profile.id == name and profile.category(category)), None)
     return (profile, category) if profile else (target.profiles[0], target.profiles[0].categories[0].id)
 
 
 def keep_long_lines(workspace: Workspace, edits: Edits) -> Edits:
-    """Keep each revised line that is too long for a memory in the file as written; the memory keeps its content."""
+    """Leave each revised line that is too long for a memory in the file, as the person wrote it. The memory is not changed."""
     unusable = {number: f"- {words}" for number, words in edits.revised.items() if not usable_text(workspace, words)}
     return replace(edits, renamed={**edits.renamed, **unusable}) if unusable else edits
 
 
 def usable_text(workspace: Workspace, words: str) -> str:
-    """The words in the form in which a memory has them as its content. Empty if they cannot be a memory's content."""
+    """The words in the form that a memory stores as its content. Empty if they cannot be the content of a memory."""
     try:
         return clean_memory_text(workspace, words) if words else ""
     except UsageError:
@@ -208,11 +215,10 @@ def usable_text(workspace: Workspace, words: str) -> str:
 
 
 def find_base(states: tuple[Output, ...], inside: bytes | None) -> Output | None:
-    """Choose the output on which a file is based, if a write was interrupted.
+    """Choose the output on which a file is based. There are several in ``states`` if a write was interrupted.
 
-    It is the output that is identical to the file, or else the one with more lines in common.
-
-    Only kept's own lines are compared, because the person's lines were copied from the file into what was being written.
+    The result is the output that is identical to the file, or else the one that has the most lines in common with it. Only kept's
+    own lines are compared, because a write copies the person's lines from the file. None if there is no output.
     """
     if len(states) < 2 or inside is None:
         return states[0] if states else None
@@ -228,8 +234,9 @@ def find_base(states: tuple[Output, ...], inside: bytes | None) -> Output | None
 
 
 def load_base(workspace: Workspace, path: Path, inside: bytes | None) -> Output | None:
-    """The base of a file (:func:`find_base`). Lines of the user that are stored without their secrets are restored from the
-    file.
+    """The output on which a file is based (:func:`find_base`).
+
+    The store keeps the user's lines without their secrets. These lines are restored from the file.
     """
     base, key = find_base(workspace.store.output_states(str(path)), inside), workspace.store.key("redaction")
     if base is None or inside is None or not any(line.fingerprint for line in base.lines):
@@ -241,7 +248,7 @@ def load_base(workspace: Workspace, path: Path, inside: bytes | None) -> Output 
 
 
 def hide_secrets(workspace: Workspace, lines: tuple[Line, ...]) -> tuple[Line, ...]:
-    """The lines of a file as they may be stored: secrets in the user's lines are redacted."""
+    """The lines of a file in the form in which they may be stored, with the secrets in the user's lines redacted."""
     key = workspace.store.key("redaction")
     texts = [line.text for line in lines if line.users]
     safe = redact("\n".join(texts), key=key, more=load_scanner()).text.split("\n") if texts else texts
@@ -263,20 +270,21 @@ _NOTE = ".json"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QuarantinedCopy:
-    """A quarantined copy of a file about which the person has not decided. ``keys`` are the keys of kept's lines in the file."""
+    """A copy in the quarantine about which the person has not decided. ``keys`` contains the ids of the memories in the file."""
 
     copy: Path
     keys: frozenset[str]
 
 
 def copy_to_quarantine(paths: Paths, path: Path) -> Path:
-    """Copy a file to the quarantine and return the copy's path. No decision about the copy is expected."""
+    """Copy a file to the quarantine and return the path of the copy. The person is not asked to decide about it."""
     return files.copy_to_quarantine(path, into=_quarantine_folder(paths))
 
 
 def quarantine_file(paths: Paths, path: Path, keys: Collection[str]) -> Path:
-    """Copy a file to the quarantine, until the person decides about the copy, and return its path. An earlier copy counts as
-    decided.
+    """Copy a file to the quarantine and return the path of the copy, about which the person is to decide.
+
+    An earlier copy of the same file counts as decided.
     """
     release_quarantined(paths, path)
     copy = copy_to_quarantine(paths, path)
@@ -286,7 +294,7 @@ def quarantine_file(paths: Paths, path: Path, keys: Collection[str]) -> Path:
 
 
 def find_quarantined(paths: Paths, path: Path) -> QuarantinedCopy | None:
-    """Find the undecided quarantined copy of a file; None if there is none."""
+    """Find the copy of a file about which the person has not decided. None if there is none."""
     for note in sorted(_quarantine_folder(paths).glob(f"*{_NOTE}")):
         try:
             body = json.loads(files.read_file(note).data)
@@ -298,7 +306,7 @@ def find_quarantined(paths: Paths, path: Path) -> QuarantinedCopy | None:
 
 
 def release_quarantined(paths: Paths, path: Path) -> None:
-    """Mark the quarantined copy of a file as decided; the copy stays."""
+    """Mark the quarantined copy of a file as decided. The copy itself is not deleted."""
     if quarantined_copy := find_quarantined(paths, path):
         note = _note_path(quarantined_copy.copy)
         files.delete_if_unchanged(note, expect=files.read_file(note).stamp, root=paths.state)

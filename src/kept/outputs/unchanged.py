@@ -1,6 +1,6 @@
-"""Remember the state of written files and the digest of their inputs, so that unchanged files are neither read nor composed again.
+"""Record the state of written files and a digest of their inputs, so that unchanged files are neither read nor composed again.
 
-This record can be lost at any time; everything is then read and composed once more.
+The record may be lost at any time. All files are then read and composed again.
 """
 
 import json
@@ -26,22 +26,23 @@ _GONE = "gone"
 
 @dataclass(kw_only=True, slots=True)
 class WrittenFiles:
-    """The state of each file when it last had the content that kept wrote, and ``inputs``, a digest of everything from which all
-    files were composed (empty: unknown).
+    """The state of each file when it last had the content that kept wrote.
+
+    ``inputs`` is a digest of everything from which the files were composed. It is empty if that is unknown.
     """
 
     inputs: str = ""
     entries: dict[str, str] = field(default_factory=dict)
 
     def is_unchanged(self, path: Path) -> bool:
-        """True if a file certainly has not changed."""
+        """True if it is certain that a file has not changed."""
         before, now = self.entries.get(str(path), ""), _describe_file(path)
         return before == now == _GONE or is_unchanged(before, now)
 
     def are_current(self, inputs: str, paths: Iterable[str], is_as_written: Callable[[Path], bool]) -> bool:
-        """True if all files, including those at ``paths``, are as they would be written from these inputs.
+        """True if the record contains all of ``paths``, and every file in it is as it would be written from these inputs.
 
-        A file whose stat is unchanged but too recent to be certain is read: ``is_as_written`` compares its content.
+        A file with an unchanged stat may have changed if the stat is very recent. For such a file ``is_as_written`` is called.
         """
         known = bool(inputs) and inputs == self.inputs and self.entries.keys() >= set(paths)
         return known and all(
@@ -49,12 +50,12 @@ class WrittenFiles:
         )
 
     def looks_unchanged(self, path: Path) -> bool:
-        """True if a file's stat is unchanged, even if it was too recent to be certain."""
+        """True if a file's stat is unchanged, even if the stat is so recent that the file may have changed."""
         return self.entries.get(str(path), "").rpartition(" ")[0] == _describe_file(path).rpartition(" ")[0] != ""
 
 
 class IsAsWritten:
-    """A callable that is true if a file has the bytes that were last written to it."""
+    """A callable that returns whether a file has the bytes that were last written to it."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -78,7 +79,7 @@ def _describe_file(path: Path) -> str:
 
 
 def load_written_files(workspace: Workspace) -> WrittenFiles:
-    """Load the record; empty if there is none or it is unreadable."""
+    """Load the record. It is empty if there is none or it cannot be read."""
     try:
         body = json.loads(files.read_file(workspace.paths.written).data)
         return WrittenFiles(inputs=str(body["inputs"]), entries={str(path): str(entry) for path, entry in body["entries"].items()})
@@ -87,7 +88,7 @@ def load_written_files(workspace: Workspace) -> WrittenFiles:
 
 
 def record_written_files(workspace: Workspace, paths: Sequence[Path]) -> None:
-    """Record the state of files that are as they were written; no files if one could not be written."""
+    """Record the state of the files at ``paths``, which are as they were written. Pass no paths if a file could not be written."""
     inputs = digest_inputs(workspace) if paths else ""
     written = WrittenFiles(inputs=inputs, entries={str(path): _describe_file(path) for path in paths})
     data, before = json.dumps(asdict(written)).encode(), files.read_file(workspace.paths.written)
@@ -96,7 +97,7 @@ def record_written_files(workspace: Workspace, paths: Sequence[Path]) -> None:
 
 
 def digest_inputs(workspace: Workspace) -> str:
-    """A digest of everything that files are composed from: the store, settings and profiles, the clients' state, and the hour."""
+    """A digest of everything from which files are composed: the store, settings, profiles, the clients' state, and the hour."""
     hour = workspace.clock().astimezone(workspace.zone).isoformat(timespec="hours")
     hooks = [calls_hooks(workspace, client) for client in AGENTS]
     shown = (workspace.settings, workspace.writing, list_project_folders(workspace), notes_shown_by_clients(workspace), hooks)

@@ -1,8 +1,8 @@
-"""Write the output files, and merge hand edits of them.
+"""Write the output files, and merge the hand edits in them.
 
-Every write first merges hand edits: a person's edit becomes their own operation and takes precedence. A file that changes between
-read and write is read again. The lines to be written are recorded before and after each write, so that the state of a file is known
-after a crash.
+Every write first merges hand edits. A person's edit is stored as that person's operation and takes precedence. A file that changes
+between read and write is read again. The lines to be written are recorded before and after each write, so that the state of a file
+is known after a crash.
 """
 
 from collections import Counter
@@ -64,16 +64,16 @@ RunNumber = Callable[[], int]
 class WriteReport:
     """The state of one write: its options, its results, and what it has read and merged so far.
 
-    Options: With ``dry``, nothing is written. With ``agent``, no changed line counts as the person's. ``read`` reads a file.
-    ``accepted`` maps files that a person wants merged, even if they look damaged, to the hash of their bytes.
+    Options: With ``dry``, nothing is written. With ``agent``, every changed line counts as an agent's. ``read`` reads a file.
+    ``accepted`` maps each file that a person wants merged, even if it looks damaged, to the hash of its bytes.
 
     Results: ``files`` lists the written files with their sizes in bytes. ``would`` maps each file that a dry run would change to
     its new content, or to None if it would be deleted. ``changed`` lists messages about the hand edits in each file. ``operations``
-    counts the operations made from them, by kind. ``problems`` lists messages about failures.
+    counts the operations made from these edits, by kind. ``problems`` lists messages about failures.
 
-    Caches: ``content`` is the input from which files are composed, until a memory changes. ``quarantined`` maps the quarantined
-    files to the hash of their bytes. ``merged`` maps each file to its hash and the edits that have already become operations. A
-    second merge of these would revert later changes of the same command.
+    Caches: ``content`` is the input from which files are composed. It is discarded when a memory changes. ``quarantined`` maps each
+    quarantined file to the hash of its bytes. ``merged`` maps each file to its hash and the edits that have already become
+    operations. Merging these edits a second time would revert later changes by the same command.
     """
 
     dry: bool = False
@@ -91,13 +91,13 @@ class WriteReport:
 
     @property
     def is_plain(self) -> bool:
-        """True if the files themselves are read and written, without a dry run or replaced content."""
+        """True if this is not a dry run and the real files are read."""
         return not self.dry and self.read is files.read_file
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _TargetState:
-    """A target in its present state: the file, the part that ``kept`` writes (None if there is none), and the user's edits."""
+    """The present state of a target: the file, the part of it that kept writes (None if it is missing), and the user's edits."""
 
     content: FileContent
     inside: bytes | None
@@ -105,10 +105,9 @@ class _TargetState:
 
 
 def merge_hand_edits(workspace: Workspace, run: RunNumber, written: WriteReport, *, allow: bool = False) -> None:
-    """Store the hand edits in all files that kept writes as operations of the person. Raises StoreError.
+    """Find the hand edits in all files that kept writes, and store them as the person's operations. Raises StoreError.
 
-    With ``allow``, files that look damaged or are quarantined are merged too, because the person confirms that the edits are their
-    own.
+    ``allow`` means that the person confirms the edits as their own. Files that look damaged or are quarantined are then merged too.
     """
     writer = _OutputWriter(workspace=workspace, run=run, report=written)
     with hold_outputs_lock(workspace):
@@ -142,7 +141,7 @@ def write_outputs(workspace: Workspace, run: RunNumber, written: WriteReport) ->
 
 
 def write_day_notes(workspace: Workspace, run: RunNumber, written: WriteReport) -> None:
-    """Update the day notes that nobody edited. An edited one waits for the next run, which finds out who edited it.
+    """Update the day notes that nobody edited. The next run updates the edited ones, because it finds out who edited them.
 
     Raises StoreError.
     """
@@ -163,9 +162,9 @@ class _OutputWriter:
     report: WriteReport
 
     def write_or_report(self, target: Target, *, only_as_written: bool = False) -> None:
-        """Update a file; if it cannot be written, that is reported as a problem. Raises BusyError if another run holds a lock.
+        """Update a file, or report a problem if it cannot be written. Raises BusyError if another run holds a lock.
 
-        With ``only_as_written``, a file that was edited since it was last written is left as it is.
+        With ``only_as_written``, a file that was edited after it was last written is left unchanged.
         """
         try:
             if not only_as_written or self._is_as_written(target):
@@ -201,7 +200,7 @@ class _OutputWriter:
             if self._is_refused(path):
                 continue
             for attempt in range(TRIES):
-                # Read before its edits are merged, so that an edit made meanwhile is not overwritten.
+                # The file is read before its edits are merged, so that an edit made in the meantime is not overwritten.
                 content = self.report.read(path)
                 self.merge_view_edits()
                 try:
@@ -216,7 +215,7 @@ class _OutputWriter:
                 break
 
     def _is_refused(self, path: Path) -> bool:
-        """True if a path leads over a link that must not be followed; reported once."""
+        """True if a path contains a link that must not be followed. The problem is reported once."""
         try:
             self.workspace.refuse_links(path)
         except RefusedPathError as error:
@@ -238,18 +237,18 @@ class _OutputWriter:
             result = self._handle_unsafe(target, content, lines, result, allow=allow)
         result = keep_long_lines(self.workspace, result)
         if base is None:
-            result = replace(result, added=())  # lines older than the first write stay as they are, and become no memory
+            result = replace(result, added=())  # lines older than the first write are not made memories
         digest, merged = self.report.merged.get(target.path, ("", result))
         if digest == content.stamp.digest:
             return _TargetState(content=content, inside=inside, edits=merged)
         result = self._commit_edits(target, lines, result, stamp=content.stamp)
         self.report.merged[target.path] = (content.stamp.digest, result)
         if result.changed and not self.report.dry:
-            release_quarantined(self.workspace.paths, target.path)  # the person continued with the rewritten file
+            release_quarantined(self.workspace.paths, target.path)  # the person went on editing the rewritten file
         return _TargetState(content=content, inside=inside, edits=result)
 
     def merge_quarantined(self, target: Target) -> None:
-        """Merge the copy of a file that was set aside, because the person confirms that it is their edit."""
+        """Merge the quarantined copy of a file. The caller knows that the person confirmed it as their edit."""
         quarantined = find_quarantined(self.workspace.paths, target.path)
         outputs = self.workspace.store.output_states(str(target.path))
         if quarantined is None or not outputs:
@@ -263,7 +262,7 @@ class _OutputWriter:
             release_quarantined(self.workspace.paths, target.path)
 
     def _commit_edits(self, target: Target, lines: Sequence[Line], edits: Edits, *, stamp: files.FileStamp) -> Edits:
-        """Commit operations for the edits of a file whose previous text was ``lines``. Returns the person's edits."""
+        """Commit operations for the edits of a file whose previous text was ``lines``. Return the person's edits."""
         result, of_agents = split_agent_edits(self.workspace, target, lines, edits, stamp, every_change=self.report.agent)
         if of_agents:
             held = tuple(hold_agent_edits(self.workspace, target, of_agents))
@@ -292,7 +291,10 @@ class _OutputWriter:
     def _handle_unsafe(
         self, target: Target, content: FileContent, lines: Sequence[Line], unsafe: UnsafeEdits, *, allow: bool
     ) -> Edits:
-        """The edits of a file that looks damaged: all if a person accepts them. Otherwise none, and the file is quarantined."""
+        """The edits to merge from a file that looks damaged: all if a person accepts them, otherwise none.
+
+        A file whose edits are not accepted is copied to the quarantine.
+        """
         stamp = content.stamp.digest
         if unsafe.edits is not None and (allow or self.report.accepted.get(target.path) == stamp):
             self.report.accepted[target.path] = stamp
@@ -331,7 +333,7 @@ class _OutputWriter:
             self.workspace.store.log.commit(draft)
 
     def _rendered_lines(self, target: Target, edits: Edits) -> tuple[Line, ...]:
-        """Render a file from the present memories, without the user's own lines."""
+        """The lines of a file, rendered from the present memories, without the user's own lines."""
         if self.report.content is None:
             self.report.content = compose_outputs(self.workspace)
         document = compose_document(
@@ -358,7 +360,7 @@ class _OutputWriter:
         after = Output(hash=hash_bytes(data), lines=hide_secrets(self.workspace, lines))
         whole = _whole_file(target, read, lines, data)
         if whole == (None if read.content.stamp == files.MISSING else read.content.data):
-            # The store knows another state if a write was interrupted.
+            # The store has another state for the file if a write was interrupted.
             if self.workspace.store.output_states(path) != ((after,) if lines else ()) and not self.report.dry:
                 files.delete_temp_files_beside(
                     target.path, root=self.workspace.paths.boundary(target.path), links=self.workspace.linked_folders
@@ -375,7 +377,7 @@ class _OutputWriter:
 
 
 def _whole_file(target: Target, read: _TargetState, lines: tuple[Line, ...], data: bytes) -> bytes | None:
-    """The bytes that the whole file must have; None if it must not exist."""
+    """The bytes that the whole file must have. None if the file must not exist."""
     if not target.heading:
         return data if lines else None
     original = None if read.content.stamp == files.MISSING else read.content.data
@@ -395,7 +397,7 @@ class FileState(StrEnum):
 
 
 def file_states(workspace: Workspace) -> Iterator[tuple[str, FileState, str]]:
-    """Yield the state of each of kept's files, and the kind of damage if there is any. Changes nothing."""
+    """Yield the path and state of each of kept's files, and the reason if it is damaged (else empty). Changes nothing."""
     for target in list_editable_targets(workspace):
         outputs = workspace.store.output_states(str(target.path))
         if not outputs:
@@ -421,13 +423,13 @@ def file_states(workspace: Workspace) -> Iterator[tuple[str, FileState, str]]:
 
 
 def reset_damaged_files(workspace: Workspace) -> list[str]:
-    """Remove kept's text from each file that now differs, after copying the whole file to the folder ``aside``.
+    """Copy each file that differs from its written content to the folder ``aside``, then remove kept's text from it.
 
-    This is for a lost store, without which hand edits cannot be distinguished from written lines. A file that kept wrote as a whole
-    is deleted, and the next write makes it again. Returns a message for each file.
+    This is for a lost store, because hand edits cannot be distinguished from written lines without it. A file that kept wrote as a
+    whole is deleted, and the next write creates it again. Return a message for each file.
 
-    Raises ChangedError for a file in which the end of the section cannot be found, and RefusedPathError for a link that must not be
-    followed.
+    Raises ChangedError for a file in which the end of the section cannot be found. Raises RefusedPathError for a link that must not
+    be followed.
     """
     messages = []
     with hold_outputs_lock(workspace):

@@ -1,7 +1,7 @@
 """Assemble the context for a session: rules that always apply, the last days, fixes of the same failure, facts near the message.
 
-A hook waits for this, so this module and those it imports load almost nothing and read the store within a deadline. It looks up
-words and failure fingerprints only; a caller that can compare vectors passes ``nearest``.
+A hook waits for the result. This module and its imports therefore load almost nothing, and the store is read within a deadline. The
+module itself looks up only words and failure fingerprints. A caller that can compare vectors passes ``nearest``.
 """
 
 import os
@@ -27,21 +27,21 @@ from kept.recall.nearby import (
 from kept.recall.relevance import is_related_recent_work
 from kept.store.reader import RecallMemory, StoreReader
 
-RULE_CATEGORIES = ("constraint", "convention", "preference", "preferences")  # for clients that load no file of kept
-# Finds the turns of a scope that a message may refer to: key → nearness.
+RULE_CATEGORIES = ("constraint", "convention", "preference", "preferences")  # shown to clients that do not load kept's files
+# Takes a scope and returns the turns in it that a message may refer to: key → nearness.
 TurnLookup = Callable[[str], Mapping[str, float]]
-# Finds the ids of memories of some scopes, and the keys of turns after ``passages.PREFIX``, best first.
+# Takes scopes and returns the results of a search in them, best first: ids of memories, and keys of turns with ``passages.PREFIX``.
 ResultLookup = Callable[[list[str]], Sequence[str]]
 NOTHING = Context((), 0, {})
 _WRITTEN = 30.0  # the score of a passage about a day
-_ENDS = 12_000  # characters at each end of a message that are searched for a word of ``_FAILING``
+_ENDS = 12_000  # number of characters at each end of a message that are searched for a word of ``_FAILING``
 _FAILING_TEXT = """
 error, exception, traceback, panic, fatal, failed, failure, denied, refused, not found, no such, invalid, cannot, can't, unable to,
 exit code, exit status, exited, unexpected, undefined, unknown
 """
 _FAILING = tuple(item.strip() for item in _FAILING_TEXT.split(","))
 _WORKED_ON = "worked on in this project in the last two days"
-_DONE = 2  # minimum weight of a note about work that was done, not only requested
+_DONE = 2  # minimum weight of a note whose work was done and not only requested
 
 
 def assemble_context(
@@ -62,10 +62,12 @@ def assemble_context(
         asked: the message and what to include.
         now: the present moment.
         scope: the scope of the directory, if the caller knows it.
-        nearest: starts the lookup of facts near in meaning; its answer is read after the lookup by words.
+        nearest: starts the lookup of facts that are near in meaning. It returns a function that reads the result. That function is
+            called after the lookup by words.
         said: finds what the person said in this project. It is called only if there are no fixes, no facts and no recent work.
         missed: receives the facts that are not near enough.
-        ranked: fills the rest of the budget: a caller who asked a question and set a budget wants all of it used.
+        ranked: searches for results that fill the rest of the budget, because a caller who asks a question and sets a budget wants
+            all of it used.
 
     Raises StoreError if the store cannot be read, or not before the deadline.
     """
@@ -98,11 +100,11 @@ def assemble_context(
 
 
 def failure_marks(message: str) -> tuple[str, ...]:
-    """The fingerprints of the failures that a message reports. Empty if no word of it says that something failed."""
+    """The fingerprints of the failures that a message reports. Empty if the message contains no word of ``_FAILING``."""
     ends = (message if len(message) <= 2 * _ENDS else f"{message[:_ENDS]}\n{message[-_ENDS:]}").lower()
     if not any(item in ends for item in _FAILING):
         return ()
-    from kept.core.error_fingerprint import message_fingerprints  # noqa: PLC0415 - its patterns take longer to compile than a search takes
+    from kept.core.error_fingerprint import message_fingerprints  # noqa: PLC0415 - its patterns are slow to compile
 
     return message_fingerprints(message)
 
@@ -117,13 +119,13 @@ def _fix_piece(look: ContextLookup, memory: RecallMemory) -> ContextPiece:
 
 
 def _find_said_pieces(look: ContextLookup, said: TurnLookup, scope: str) -> list[ContextPiece]:
-    """Earlier statements of the person; empty if they cannot be read in time, so that the rest of the context is still shown."""
+    """Earlier statements of the person. Empty if they cannot be read in time, so that the rest of the context is still shown."""
     began = time.monotonic()
     near = said(scope)
     look.reader.extend_deadline(time.monotonic() - began)
     if not near:
         return []
-    from kept.recall.passages import turn_pieces  # noqa: PLC0415 - finding out whose words a text is takes longer than a search
+    from kept.recall.passages import turn_pieces  # noqa: PLC0415 - it is slow, and rarely needed
 
     try:
         return turn_pieces(look, near)
@@ -132,7 +134,7 @@ def _find_said_pieces(look: ContextLookup, said: TurnLookup, scope: str) -> list
 
 
 def _ranked_pieces(look: ContextLookup, ranked: Sequence[str]) -> Iterator[ContextPiece]:
-    """The search results in their order, without memories that have expired."""
+    """Yield the search results in their order, without memories that have expired."""
     from kept.recall.passages import PREFIX, turn_pieces  # noqa: PLC0415 - as above
 
     rows = look.reader.memory_rows_by_id(list(ranked), look.scopes, list(look.place.profiles))
@@ -145,7 +147,7 @@ def _ranked_pieces(look: ContextLookup, ranked: Sequence[str]) -> Iterator[Conte
 
 
 def _core_pieces(look: ContextLookup) -> dict[str, list[ContextPiece]]:
-    """The memories that always apply, and the project's memories, rules first."""
+    """The pieces for memories that apply everywhere (``CORE``) and for the project's own (``HERE``). Rules score higher."""
     rules = None if look.asked.whole else RULE_CATEGORIES if look.asked.rules else ()
     pieces: dict[str, list[ContextPiece]] = {CORE: [], HERE: []}
     for memory in look.reader.always_shown_memories(look.scopes, list(CORE_CATEGORIES), list(look.place.profiles), rules):
@@ -163,10 +165,10 @@ def _core_pieces(look: ContextLookup) -> dict[str, list[ContextPiece]]:
 
 
 def _day_pieces(look: ContextLookup, message: MessageTerms) -> list[ContextPiece]:
-    """The pieces for the last two days in this project: passages about each day, and notes of other sessions' work.
+    """The pieces for the last two days in this project: passages about each day, and notes about the work of other sessions.
 
-    The work must have an outcome and, if there is a message, be related to it. The notes of a day are left out if a passage reports
-    its solutions or decisions.
+    A note is used only if its work has an outcome and, if there is a message, is related to the message. All notes of a day are
+    left out if a passage reports the solutions or decisions of that day.
     """
     asked, recent = look.asked, message.intent.recent
     project = look.scopes[1:]
@@ -176,7 +178,7 @@ def _day_pieces(look: ContextLookup, message: MessageTerms) -> list[ContextPiece
     start, now = _format_store_instant(today - timedelta(days=1)), _format_store_instant(look.now)
     written = look.reader.passages_of_days(look.local_day(start), look.local_day(now), project)
     gone = {item.instead for item in written if item.own}
-    # The work of the other days is taken from notes.
+    # On these days passages report the work. For other days notes are used.
     days = {item.day for item in written if not item.own and item.kind in ("solutions", "decisions")}
     pieces = [
         ContextPiece(DAYS, item.id, item.text, item.day, 1.0, _WRITTEN, "what the day came to in this project")
@@ -202,7 +204,7 @@ def _format_store_instant(instant: datetime) -> str:
 
 
 def find_already_read(reader: StoreReader, asked: ContextRequest, user: str) -> tuple[frozenset[str], list[str]]:
-    """The content that the client itself loads from kept's files: the keys of memories, and the texts of a person's lines."""
+    """What the client itself loads from kept's files: the ids of memories, and the texts of the lines that a person wrote."""
     keys: set[str] = set()
     texts: list[str] = []
     own, variable, theirs = _READS.get(asked.client, ("", "", ()))
@@ -218,8 +220,8 @@ def find_already_read(reader: StoreReader, asked: ContextRequest, user: str) -> 
     return frozenset(keys), texts
 
 
-# Per client: the folder below the user's home from which it loads files that kept writes, the variable that moves this folder (for
-# Gemini: that moves the home), and the files of a project that it does not load.
+# Client → three things: the folder below the user's home from which the client loads files that kept writes, the environment
+# variable that replaces this folder (for Gemini, the home), and the names of project files that the client does not load.
 _READS = {
     "claude": ("/.claude/", "CLAUDE_CONFIG_DIR", ("AGENTS.md", "GEMINI.md")),
     "codex": ("/.codex/", "CODEX_HOME", ("CLAUDE.md", "GEMINI.md")),
@@ -228,5 +230,5 @@ _READS = {
 
 
 def utc_now() -> datetime:
-    """The wall clock."""
+    """The present time in UTC."""
     return datetime.now(UTC)

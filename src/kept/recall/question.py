@@ -7,14 +7,14 @@ from kept.core.text import index_words, query_words
 
 MOST_WORDS = 40  # maximum number of words that are searched for
 _COMPOUND = 5  # minimum length of a compound word
-_FIRST = 3  # minimum length of its first part; the second may be as short as in "login"
+_FIRST = 3  # minimum length of the first part of a compound. The second part may be shorter, as in "login".
 _LONGEST = 30
-_APART = 0.5  # a phrase is searched if at most this share of the texts with its rarer word contain the phrase
-_SHORT = 12  # a question of at most this many words is also searched for their parts ("changelog": "change log")
-_ENDS = 4_900  # characters read at each end of a long question: a long paste has its subject at its ends
+_APART = 0.5  # a phrase is searched for only if at most this share of the texts with its rarer word contain it
+_SHORT = 12  # in a question of at most this many words, each word is also split in two ("changelog": "change log")
+_ENDS = 4_900  # characters read at each end of a long question, because a long paste has its subject at its ends
 
-# Stop words: they build a sentence but do not show its topic. They are written as `index_words` writes them. A word that means
-# something in English (German `die`, French `son`) is not a stop word.
+# Stop words build a sentence but do not show its topic. They are written as `index_words` writes them. A word of another language
+# that means something in English (German `die`, French `son`) is not in the list.
 _STOP_TEXT = """
     a about above after again all also am an and any are arent as at be because been before being below between both but by can cant
     could couldnt did didnt do does doesnt doing dont down during each few for from further had hadnt has hasnt have havent having
@@ -44,7 +44,7 @@ def is_telling(text: str) -> bool:
 
 
 def telling_words(text: str) -> tuple[str, ...]:
-    """At most :data:`MOST_WORDS` distinct words of a question. Stop words are left out, unless it has no other words."""
+    """At most :data:`MOST_WORDS` distinct words of a question. Stop words are left out if the question has other words."""
     whole = text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}"
     words = query_words(whole, most=10 * MOST_WORDS)
     telling = tuple(word for word in words if word not in _STOP)
@@ -52,15 +52,17 @@ def telling_words(text: str) -> tuple[str, ...]:
 
 
 def find_compounds(text: str) -> tuple[tuple[str, str, str], ...]:
-    """Pairs of adjacent words and their compound ("change", "log", "changelog"), except pairs of two stop words."""
+    """Each pair of adjacent words with its compound: ("change", "log", "changelog"). Pairs of two stop words are left out."""
     words = index_words(text[:_ENDS]).split()
     pairs = dict.fromkeys(pair for pair in pairwise(words) if not _STOP.issuperset(pair))
     return tuple((*pair, "".join(pair)) for pair in pairs if all(map(_is_compound_part, pair)) and len("".join(pair)) >= _COMPOUND)
 
 
 def build_phrases(words: Sequence[str], compounds: Iterable[tuple[str, str, str]]) -> tuple[str, ...]:
-    """Phrases to search for beside the words: adjacent pairs of them, the compounds from :func:`find_compounds` as one word, and,
-    for a short question, every split of a word into two ("changelog": "change log" and others). Most of these occur nowhere.
+    """The phrases to search for in addition to the words.
+
+    They are the pairs of adjacent ``words`` and the compounds from :func:`find_compounds`. For a short question, they also include
+    every split of a word into two ("changelog": "change log" and others). Most of these splits occur in no text.
     """
     found = [f"{first} {second}" for first, second in pairwise(words)]
     found += [whole for *_, whole in compounds]
@@ -71,11 +73,11 @@ def build_phrases(words: Sequence[str], compounds: Iterable[tuple[str, str, str]
 def select_search_terms(
     words: Sequence[str], phrases: Iterable[str], counts: Mapping[str, int], most: int | None = None
 ) -> tuple[str, ...]:
-    """The words and phrases to search for. ``counts`` maps each word to the number of texts that contain it.
+    """The words and phrases to search for. ``counts`` maps each of them to the number of texts that contain it.
 
-    A phrase of two of the words is used only if these words often occur apart: if they mostly occur together, the phrase says no
-    more than one of them. With ``most``, only the rarest words are used: their counts add up to at most ``most``, but at least one
-    word remains.
+    A phrase of two words is used only if the words often occur apart. If they mostly occur together, the phrase says no more than
+    one of them. With ``most``, only the rarest words are used. Their counts add up to at most ``most``, but at least one word is
+    used.
     """
     taken = words if most is None else _rarest_words(words, counts, most)
     pairs = {f"{first} {second}": min(counts[first], counts[second]) for first, second in pairwise(words)}

@@ -1,8 +1,8 @@
-"""Compute how near a memory is to a message and how it scores. Pure: it uses neither the store nor a model.
+"""Compute how near a memory is to a message, and its score. Pure: it uses neither the store nor a model.
 
-Nearness by words depends on the rarity of the shared words in this person's texts, and on their share of the memory and of the
-message. Common words carry no information, so a message that shares only such words with a memory is not near it. :class:`Likeness`
-combines this with the topic and, if vectors were compared, with the meaning.
+Nearness by words depends on two things: how rare the shared words are in this person's texts, and how much of the memory and of the
+message they make up. Common words carry no information, so a message that shares only such words with a memory is not near it.
+:class:`Likeness` combines nearness by words with the topic and, if vectors were compared, with the meaning.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -43,27 +43,27 @@ _EVERYDAY_TEXT = """
 _EVERYDAY = frozenset(_EVERYDAY_TEXT.split())
 _HEX = frozenset("0123456789abcdef")
 _ENDINGS = ("ings", "ing", "ers", "er", "ies", "ed", "es", "en", "s", "e", "y")
-_CROWD = 1_000  # a store is assumed to have at least this many texts: in a small one every word is rare
-PROJECT = 30  # likewise, a project is assumed to have at least this many notes
+_CROWD = 1_000  # a store counts as having at least this many texts, because in a small store every word is rare
+PROJECT = 30  # a project counts as having at least this many notes, for the same reason
 _UNKNOWN = 0.6  # weight of a name in a memory that the message does not share
 TELLING = 0.4  # minimum weight of a telling word
 FLOOR = 0.3
-NEAR = 0.47  # results below this were of no use to two of three readers (docs/labels)
-_USUAL, _SPREAD, _SUPPOSED = 0.08, 0.1, 20  # prior for cosines: mean, deviation, and the number of memories it counts as
-_FITTED = 84  # number of memories per project in the data on which the weights were fitted
-_FAR, _STEP = 0.2, 0.15  # cosine of texts about different matters, and the least that counts as one deviation above it
-_SOLID = 0.53  # nearness by words that suffices without meaning
+NEAR = 0.47  # two of three readers had no use for results below this (docs/labels)
+_USUAL, _SPREAD, _SUPPOSED = 0.08, 0.1, 20  # prior for cosines: mean, deviation, and the number of memories that it counts as
+_FITTED = 84  # memories per project in the data to which the weights were fitted
+_FAR, _STEP = 0.2, 0.15  # a cosine of unrelated texts, and the distance above it that counts as one deviation
+_SOLID = 0.53  # minimum nearness by words that suffices without nearness in meaning
 # Coefficients of a logistic fit (benchmarks/asking.py). At the floor of 0.3, 98 of 100 unrelated messages get nothing.
 _BASE, _APART, _SHARED, _TOPICAL, _ALWAYS = -4.72, 1.1, 1.06, 5.32, 5.43
 _NEEDED = 2.0  # coefficient of the nearness by words of the best request in ``needed_for``
-_CLOSE = 0.56  # minimum of that nearness to suffice without meaning: requests are short
-_WANTED, _ALIKE = 1.1, 1.8  # deviations that a request adds to its memory: _WANTED for each that its cosine is above _ALIKE
-ACROSS = 0.65  # deviations added for a memory in another language than the message, because they cannot share words
+_CLOSE = 0.56  # minimum of that nearness that suffices without meaning. It is high because requests are short.
+_WANTED, _ALIKE = 1.1, 1.8  # a request adds _WANTED deviations to its memory for each deviation of its cosine beyond _ALIKE
+ACROSS = 0.65  # deviations added to a memory in another language than the message, because the two cannot share words
 DOUBT = ""  # key of the doubt (see Likeness) in a mapping of memory ids
-_TOPIC, _TOPIC_WORD = 0.5, 0.08  # nearness of a memory of the topic, and what each topic word in it adds
-_IN_PASSING = 0.4  # factor for that nearness if the message asks for more than the topic
+_TOPIC, _TOPIC_WORD = 0.5, 0.08  # nearness of a memory about the topic, and the addition for each topic word in it
+_IN_PASSING = 0.4  # factor for that nearness if the message asks for more than its topic
 CLEAR = 0.93  # minimum nearness of each result after the first FEW
-FEW, FURTHER = 3, 1.9  # among the first FEW, all but the best need FURTHER times the floor: one memory answers most requests
+FEW, FURTHER = 3, 1.9  # results 2 to FEW need FURTHER times the floor, because one memory answers most requests
 _LATE = 0.8  # minimum total weight that recent work shares with a message
 _THREE = 1.5  # minimum total weight of three shared words
 _ENOUGH = 1.5  # minimum total weight of several shared words
@@ -71,8 +71,8 @@ _NAME = 0.4  # added to that total if one of them is a name that the text is abo
 _SINGULAR = 0.85  # minimum weight of a single shared word
 PLAIN = 0.5  # maximum weight of an everyday word, which may be rare by chance in a small store
 _RARE = 0.5  # minimum weight of a word that distinguishes one task of a project from the others
-_TOLD = 0.9  # share of a text's words that a message must contain to count as saying it
-_AGAIN = 0.8  # share of a request's words that a message must contain to count as the same request
+_TOLD = 0.9  # minimum share of a text's words in a message that already says the text
+_AGAIN = 0.8  # minimum share of a request's words in a message that repeats the request
 _SENTENCE = 4  # minimum number of words of a request for that comparison
 _MANY = 50  # number of uses at which the boost reaches its maximum
 
@@ -103,8 +103,8 @@ def fact_score(
 ) -> float:
     """(similarity + recency + use) x confidence.
 
-    Recency is ``recent_boost`` for a fact seen just now and falls linearly to 0 at ``recent_days``; a time in the future counts as
-    now. Use is ``use_boost`` times log(1 + uses) / log(51), at most ``use_boost``: each further use adds less.
+    Recency is ``recent_boost`` for a fact seen just now and falls linearly to 0 at an age of ``recent_days``. A time in the future
+    counts as now. Use is ``use_boost`` times log(1 + uses) / log(51), at most ``use_boost``, so each further use adds less.
     """
     recency = 0.0
     if last_seen is not None and weights.recent_days > 0:
@@ -117,7 +117,8 @@ def fact_score(
 def is_telling_word(word: str) -> bool:
     """True if a word (of :func:`kept.core.text.index_words`) can show the topic of a text.
 
-    Numbers, parts of hexadecimal ids, words of one or two letters, and words that only phrase a rule or a wish ("always") cannot.
+    Four kinds of words cannot: numbers, parts of hexadecimal ids, words of one or two letters, and words that only phrase a rule or
+    a wish ("always").
     """
     if not word.isascii():
         return True
@@ -131,23 +132,24 @@ def is_telling_word(word: str) -> bool:
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """A word without the commonest English endings, so that two forms of a word count once. The index does not use this."""
+    """A word without the commonest English endings, so that two forms of a word count once. The index does not use stems."""
     for _ in range(2):  # "deployed" loses two endings, because "deploy" loses its y
         word = next((word[: -len(end)] for end in _ENDINGS if word.endswith(end) and len(word) - len(end) > 2), word)
     return word
 
 
 def word_weight(count: int, texts: int, least: int = _CROWD) -> float:
-    """The weight of a word that occurs in ``count`` of ``texts`` texts: from 0 (in all) to 1 (in none), logarithmic.
+    """The weight of a word that occurs in ``count`` of ``texts`` texts.
 
-    ``least`` is the minimum number of texts that is assumed.
+    It falls with the logarithm of ``count``, from 1 for a word in no text to 0 for a word in all. Fewer texts than ``least`` count
+    as ``least``.
     """
     crowd = max(texts, least)
     return max(0.0, log((crowd + 1) / (count + 1)) / log(crowd + 1))
 
 
 def has_enough_in_common(shared: Sequence[float], named: int) -> bool:
-    """True if shared words with these weights are enough for a text to be near. ``named`` of them are names that it is about."""
+    """True if a text that shares words with these weights is near. ``named`` is how many of them are artifacts of the text."""
     telling = [item for item in shared if item >= TELLING]
     common = sum(telling) + _NAME * (named > 0)
     return common >= _ENOUGH if len(telling) > 1 else max(telling, default=0.0) >= _SINGULAR
@@ -156,10 +158,12 @@ def has_enough_in_common(shared: Sequence[float], named: int) -> bool:
 def nearness_score(shared: Sequence[float], named: int, own: int, asked: Sequence[float]) -> float:
     """How near a text is to a message by words: 0, or from :data:`NEAR` to 1.
 
-    ``shared`` are the weights of the names in both, of which ``named`` are names that the text is about (its artifacts); ``own`` is
-    the number of names in the text, ``asked`` are the weights of the names in the message. The result is 0 if too little is shared;
-    else it grows from the floor with the geometric mean of two shares: that of the text and that of the message (its eight heaviest
-    names) that are common to both. A result below :data:`NEAR` becomes 0.
+    ``shared`` contains the weights of the names in both. ``named`` is how many of them are artifacts of the text. ``own`` is the
+    number of names in the text. ``asked`` contains the weights of the names in the message.
+
+    The result is 0 if :func:`has_enough_in_common` is false. Otherwise it grows from :data:`FLOOR` to 1 with the geometric mean of
+    two shares: the shared part of the text's names, and the shared part of the message's eight heaviest names. A result below
+    :data:`NEAR` becomes 0.
     """
     if not has_enough_in_common(shared, named):
         return 0.0
@@ -179,19 +183,21 @@ class Spread(NamedTuple):
     memories: int
 
     def deviations_above(self, cosine: float) -> float:
-        """By how many deviations a cosine is above the mean; a high cosine also counts if all memories are near the message.
+        """The number of deviations by which a cosine is above the mean.
 
-        The result is lowered if there are many memories and raised if there are few: a message needs about as many memories of a
-        large project as of a small one, so each memory of a large project is less likely to be needed.
+        A high cosine counts even if it is not above the mean, because all memories may be near the message. The result is lower if
+        there are many memories and higher if there are few. A message needs about as many memories of a large project as of a small
+        one, so each memory of a large project is less likely to be needed.
         """
         crowd = log((self.memories + _SUPPOSED) / (_FITTED + _SUPPOSED)) / _APART
         return max((cosine - self.usual) / self.deviation, (cosine - _FAR) / _STEP) - crowd
 
 
 def cosine_spread(cosines: Collection[float], memories: int) -> Spread:
-    """The spread of the cosines with a sample of ``memories`` memories, combined with a prior that counts if the sample is small.
+    """The spread of a message's cosines, given its cosines with a sample of the ``memories`` memories.
 
-    The memories of a project are about related matters, so any message in it is near all of them and absolute cosines say little.
+    A prior is added to the sample. It matters only if the sample is small. The memories of a project are about related matters, so
+    any message in the project is near all of them. Absolute cosines therefore say little.
     """
     count = len(cosines) + _SUPPOSED
     usual = (sum(cosines) + _SUPPOSED * _USUAL) / count
@@ -200,22 +206,23 @@ def cosine_spread(cosines: Collection[float], memories: int) -> Spread:
 
 
 def weigh_requests(cosines: Mapping[int, float], usual: Collection[float], memories: int) -> dict[int, float]:
-    """The deviations that requests add to memories.
+    """Memory → the deviations that its nearest request adds to it. A memory to which none are added is left out.
 
-    ``cosines`` maps each memory to the cosine of its nearest request. ``usual`` has such cosines of a sample of memories.
+    ``cosines`` maps each memory to the cosine of its nearest request. ``usual`` contains such cosines for a sample of the
+    ``memories`` memories.
     """
-    spread = cosine_spread(usual, max(memories, _FITTED))  # a small project makes no request more likely
+    spread = cosine_spread(usual, max(memories, _FITTED))  # a request is no more likely to match in a small project
     return {item: more for item, cosine in cosines.items() if (more := _WANTED * (spread.deviations_above(cosine) - _ALIKE)) > 0}
 
 
 class Likeness(NamedTuple):
     """The features that decide how near a memory is to a message.
 
-    ``words`` is the result of :func:`nearness_score`, ``telling`` the weight of the heaviest shared word, ``topic`` the result of
-    :func:`topic_nearness`. ``meaning`` is the number of deviations by which its cosine exceeds the cosines of the other memories,
-    None if meanings were not compared. ``doubt`` is how unlikely it is that the message asks for anything remembered (logarithm of
-    odds), and ``always`` says that the memory is shown at the start of every session. ``needed`` is the nearness by words of the
-    nearest request in ``needed_for``.
+    ``words`` is the result of :func:`nearness_score`. ``telling`` is the weight of the heaviest shared word. ``topic`` is the
+    result of :func:`topic_nearness`. ``meaning`` is the number of deviations by which the memory's cosine exceeds those of the
+    other memories. It is None if meanings were not compared. ``doubt`` is the doubt, in log odds, that the message asks for
+    anything remembered. ``always`` is true if the memory is shown at the start of every session. ``needed`` is the nearness by
+    words of the nearest request in ``needed_for``.
     """
 
     words: float
@@ -227,7 +234,10 @@ class Likeness(NamedTuple):
     needed: float = 0.0
 
     def relevance(self, *, words_alone: bool = False) -> float:
-        """How likely the memory is to help, in [0, 1], to compare with the floor. With ``words_alone``, ``words`` can be enough."""
+        """How likely the memory is to help, from 0 to 1, to be compared with the floor.
+
+        With ``words_alone``, nearness by words can be enough even if the meaning is not near.
+        """
         needed = self.needed if self.needed >= _CLOSE else 0.0
         if self.meaning is None:
             return max(self.words, self.topic, needed)
@@ -238,26 +248,29 @@ class Likeness(NamedTuple):
 
 
 def topic_nearness(belonging: int, *, bare: bool) -> float:
-    """How near a memory with ``belonging`` words of the message's topic is. ``bare``: the message asks for almost nothing else."""
+    """The nearness of a memory that contains ``belonging`` words of the message's topic.
+
+    ``bare`` is true if the message asks for almost nothing besides its topic.
+    """
     return (_TOPIC + _TOPIC_WORD * min(belonging, 4)) * (1.0 if bare else _IN_PASSING) if belonging else 0.0
 
 
 def is_related_work(shared: Sequence[float]) -> bool:
-    """True if earlier work shares enough with a message: several words that are rare in the project, with enough total weight.
+    """True if earlier work shares enough with a message: several words that are rare in the project, and enough total weight.
 
-    Two words that name an area (a page, a layout) do not suffice: most work in that area shares them.
+    Two words that name an area (a page, a layout) do not suffice, because most work in that area shares them.
     """
     rare, common = sum(item >= _RARE for item in shared), sum(shared)
     return (rare >= 2 and common >= 1.9) or (rare >= 3 and common >= _THREE)
 
 
 def is_related_recent_work(shared: Sequence[float]) -> bool:
-    """True if recent work is related to a message: it shares a word that is rare in the project, and the total weight is enough."""
+    """True if recent work shares a word that is rare in the project with a message, and the total shared weight is enough."""
     return any(item >= _RARE for item in shared) and sum(shared) >= _LATE
 
 
 def is_already_said(message: str, text: str) -> bool:
-    """True if a message already says a text: it contains nearly all of its words."""
+    """True if a message already says a text, because it contains nearly all words of the text."""
     words = tokenize(text)
     return len(words & _tokenize_message(message)) >= _TOLD * max(1, len(words))
 
@@ -266,10 +279,10 @@ _tokenize_message = lru_cache(maxsize=1)(tokenize)  # one message is compared wi
 
 
 def is_similar_request(message: str, request: str) -> bool:
-    """True if an earlier request repeats the message, or differs from it in its numbers. Its outcome does not help in either case.
+    """True if an earlier request repeats the message, or if both contain numbers but share none.
 
-    "Implement task 4.9 of the plan" says nothing about task 4.10, and "continue with the plan" nothing about the next time someone
-    says it.
+    In both cases the outcome of the request does not help with the message. The outcome of "implement task 4.9 of the plan" says
+    nothing about task 4.10. The outcome of "continue with the plan" says nothing about the next time that someone says this.
     """
     said, asked = tokenize(message), tokenize(request)
     ours, theirs = _numeric_labels(said), _numeric_labels(asked)
@@ -280,10 +293,10 @@ def is_similar_request(message: str, request: str) -> bool:
 
 
 def _numeric_labels(words: frozenset[str]) -> frozenset[str]:
-    """The numbers that label something (a task, an issue, a version): two digits or more, or with a dot. Others are counts."""
+    """The words that are the number of a task, an issue or a version. A single digit is a count and is left out."""
     return frozenset(word for word in words if word[:1].isdigit() and len(word) > 1 and not any(map(str.isalpha, word)))
 
 
 def word_weights(counts: Mapping[str, int], texts: int) -> dict[str, float]:
-    """The weight of each word by the number of texts that contain it; everyday words weigh at most :data:`PLAIN`."""
+    """Word → its weight, given the number of texts that contain it. Everyday words weigh at most :data:`PLAIN`."""
     return {word: min(word_weight(count, texts), PLAIN if word in _EVERYDAY else 1.0) for word, count in counts.items()}

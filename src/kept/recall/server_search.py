@@ -1,6 +1,7 @@
 """Search the memories on a PostgreSQL server, for machines without a copy of them.
 
-Runs send the vectors that this machine made to the server. A question is embedded here; a question with a secret is not sent.
+A run sends the server the vectors that this machine made. Questions are embedded on this machine. A question that contains a secret
+is refused and not sent.
 """
 
 import json
@@ -24,11 +25,11 @@ from kept.store.opening import connect_server
 from kept.store.postgres.values import Found
 from kept.workspace import Workspace
 
-_POOL = 300  # maximum rows that match by words; up to 100 more match by meaning
+_POOL = 300  # maximum number of rows found by words. Up to 100 more are found by meaning.
 
 
 def send_vectors(workspace: Workspace) -> int:
-    """Send the server those vectors of memories that it lacks and this machine has. Returns their number. Raises StoreError."""
+    """Send the server the vectors of memories that it lacks and this machine has. Return their number. Raises StoreError."""
     model, url = vector_model(workspace.paths.vectors), workspace.settings.store.url
     if not (url and model) or workspace.paths.settings_folder:
         return 0
@@ -47,10 +48,12 @@ def send_vectors(workspace: Workspace) -> int:
 def search_server(
     url: str, question: str, recall: RecallSettings, env: Mapping[str, str], now: datetime, *, limit: int = 10
 ) -> tuple[Hit, ...]:
-    """The hits for a question among the memories of the URL's role and the lines that its teams share with it, best first.
+    """The hits for a question, best first, at most ``limit``.
 
-    The server scores the words; meanings are scaled and scores fused as in every search. Raises UsageError for a question with a
-    secret in it, StoreError, ConfigError.
+    They come from the memories of the URL's database role, and from the lines that the role's teams share with it. The server
+    scores the words. Cosines are scaled and scores are fused as in every other search.
+
+    Raises UsageError for a question that contains a secret, StoreError, and ConfigError.
     """
     question = question[-LONGEST:].encode("utf-8", "replace").decode()
     refuse_secrets(question, where="the question", hint="leave it out; nothing was sent")
@@ -73,7 +76,10 @@ def search_server(
 
 
 def _to_hit(found: Found, score: float, similarity: float | None, now: datetime, *, worded: bool) -> Hit | None:
-    """A row as a hit; None for a memory that is neither active nor held. A team's line gets the team's scope and its owner."""
+    """Convert a row to a hit. Return None for a memory that is neither active nor held.
+
+    The hit for a team's line has the team as its scope and the line's owner as its author.
+    """
     meaning = f"its meaning ({similarity:.2f})" if similarity is not None and similarity >= TELLING else ""
     reasons = tuple(filter(None, ("its words" if worded else "", meaning)))
     if found.team:

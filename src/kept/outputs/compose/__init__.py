@@ -1,5 +1,5 @@
-"""Compose the content of each output: the memory file and the card, day notes, knowledge pages, the graph; and why a memory appears
-where it does.
+"""Compose the content of each output: the memory file, the card, day notes, knowledge pages and the graph.
 
-Pure: memories and profiles in, documents out. Knows no file, no store and no previous content.
+The modules also find out why a memory appears where it does. They are pure: they take memories and profiles and return documents.
+They read neither a file nor the store, and do not know the previous content of an output.
 """

@@ -1,7 +1,7 @@
-"""The knowledge graph: the subjects of active memories (persons, projects and things), the names in them, and the connections.
+"""The knowledge graph: active memories, their subjects (persons, projects and things), the names in them, and the connections.
 
-Uses the same pages and names as the knowledge pages, so that a node can link to its page. Its size is bounded: things come before
-memories, those with the highest weight first, and omitted nodes are counted.
+The graph uses the same paths and names as the knowledge pages, so that a node can link to its page. Its size is bounded. Things
+are chosen before memories, and nodes with the highest weight first. Omitted nodes are counted.
 """
 
 from collections import Counter, defaultdict
@@ -39,11 +39,12 @@ class EdgeKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Node:
-    """One node. ``id`` is a memory's id, or the path of a thing's knowledge page (``projects/harbor``), whether or not it is
-    written.
+    """One node.
 
-    ``weight`` counts the memories about a thing or naming it; for a memory it is confidence × log2(1 + sessions), more if pinned.
-    ``detail`` is a memory's kind or a project's scope; ``page`` is the file of its page if one is written.
+    ``id`` is a memory's id, or the path of a thing's knowledge page (``projects/harbor``), whether or not that page is written.
+    ``weight`` of a thing is the number of memories that are about it or name it. ``weight`` of a memory is confidence ×
+    log2(1 + sessions), plus 1 if it is pinned. ``detail`` is a memory's kind or a project's scope. ``page`` is the file of the
+    node's page, or empty if no page is written.
     """
 
     id: str
@@ -56,7 +57,7 @@ class Node:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Edge:
-    """One edge between two nodes; ``weight`` is the number of memories behind it."""
+    """One edge between two nodes. ``weight`` is the number of memories from which it comes."""
 
     source: str
     target: str
@@ -66,8 +67,9 @@ class Edge:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Graph:
-    """A graph of bounded size: the nodes of each kind with the highest weight, the edges among them, and the number of omitted
-    nodes by kind.
+    """A graph of bounded size: the nodes with the highest weight, and the edges among them.
+
+    ``left_out`` is the number of omitted nodes of each kind that has any.
     """
 
     nodes: tuple[Node, ...]
@@ -75,12 +77,12 @@ class Graph:
     left_out: Mapping[NodeKind, int]
 
 
-MOST_NODES = 1_000  # nodes; more cannot be read in a picture
-_THINGS = 0.5  # share of the nodes for things, so that memories have room too
-_NAMED = 2  # memories that must name a resource for it to become a node
+MOST_NODES = 1_000  # maximum number of nodes, because more cannot be read in a picture
+_THINGS = 0.5  # share of the nodes that things get if there are many memories
+_NAMED = 2  # minimum number of memories that name a resource for it to become a node
 _PINNED = 1.0
 _LABEL = 160
-_PARTNERS = 8  # resources of one memory that count as named together; a longer list says nothing about its items
+_PARTNERS = 8  # only so many names in a memory count as named together, because a longer list says nothing about its items
 
 
 def build_graph(
@@ -95,8 +97,8 @@ def build_graph(
     """Build the graph of the memories that are active at a moment.
 
     Args:
-        memories: any memories; those not active then, or of an unknown profile, are left out.
-        profiles: the profiles, which determine each memory's home page.
+        memories: any memories. Those that are not active at that moment, or are of an unknown profile, are left out.
+        profiles: the profiles. They determine each memory's home page.
         as_of: the moment at which status and expiry are evaluated.
         names: the name of each project scope.
         most: maximum number of nodes.
@@ -148,7 +150,7 @@ def _home_nodes(active: Sequence[Memory], homes: Mapping[str, tuple[str, str]], 
 
 
 def _shared_resources(active: Sequence[Memory]) -> dict[str, tuple[str, frozenset[str]]]:
-    """The resources that several memories name, by node id: the name, and the memories' ids."""
+    """Node id → a resource that several memories name: its name, and the ids of these memories."""
     by_name: defaultdict[str, set[str]] = defaultdict(set)
     for memory in active:
         for name in memory.artifacts:
@@ -207,8 +209,9 @@ def _link_memories(active: Sequence[Memory], homes: _Homes, resources: _Resource
 
 
 def _cooccurrence_edges(active: Sequence[Memory], homes: _Homes, resources: _Resources, spoken: _Spoken) -> Iterator[Edge]:
-    """Yield the edges between things in the same memories, weighted by their number: a home page with what its memories name, and
-    things named together.
+    """Yield the edges between things that occur in the same memories, weighted by the number of these memories.
+
+    An edge connects a home page with a thing that its memories name, or two things that the same memories name.
     """
     named: defaultdict[str, list[str]] = defaultdict(list)
     for path, (_, members) in resources.items():

@@ -1,8 +1,8 @@
-"""Compose knowledge pages (one per project, per person or thing with a dossier, and per resource that several memories name) and
-day notes; and find where a memory appears.
+"""Compose knowledge pages and day notes, and find where a memory appears.
 
-A page holds everything active about its subject, earlier values, and links to related pages. If it exceeds its budget it continues
-on another page; nothing is left out. A day note is a log: a decision stays in the note of its day even if it changes later.
+There is a page for each project, for each person or thing with a dossier, and for each resource that several memories name. A page
+contains everything active about its subject, earlier values, and links to related pages. A page that exceeds its budget continues
+on another page, so nothing is left out. A day note is a log: a decision stays in the note of its day even if it changes later.
 """
 
 from collections import Counter
@@ -22,18 +22,19 @@ from kept.profiles.profile import OutputPlace, Profile, Shape
 
 ENTITIES, PROJECTS, RESOURCES = "entities", "projects", "resources"
 OWNER = f"{ENTITIES}/you"
-NAMED_BY = 3  # memories that must name a resource for it to get a page
+NAMED_BY = 3  # minimum number of memories that name a resource for it to get a page
 MOST_RESOURCES = 40
 _EARLIER = 30
 _NAMED = compile_late(r"[\w.@/-]+")
 _SLUG = compile_late(r"[^\w]+")
-_FRAME = 6_000  # bytes reserved for title, earlier values and links
+_FRAME = 6_000  # bytes of a page that are reserved for its title, earlier values and links
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Page:
-    """One page: its path without extension (``projects/harbor``), its title, its text, and the ids of the memories whose home it
-    is.
+    """One page.
+
+    ``path`` has no extension (``projects/harbor``). ``home`` contains the ids of the memories on it whose home page it is.
     """
 
     path: str
@@ -85,7 +86,7 @@ def compose_pages(
 
 
 def home_page_of(memory: Memory, profile: Profile, names: Mapping[str, str]) -> tuple[str, str]:
-    """The path and title of a memory's home page: its subject's, its project's, or else the user's own."""
+    """The path and title of a memory's home page: the page of its subject or of its project, or else the user's page."""
     category = profile.category(memory.category)
     if memory.subject and category is not None and category.shape is Shape.DOSSIER:
         return f"{ENTITIES}/{make_slug(memory.subject)}", memory.subject
@@ -96,13 +97,13 @@ def home_page_of(memory: Memory, profile: Profile, names: Mapping[str, str]) -> 
 
 
 def make_slug(name: str) -> str:
-    """A name as part of a path: lower-case letters and digits of any script, with hyphens; never empty and without separators."""
+    """A name as one part of a path: lower-case letters and digits of any script, and hyphens. It is never empty."""
     found = _SLUG.sub("-", name.casefold().replace("_", "-")).strip("-")[:60]
     return found or digest(name, size=4)
 
 
 def _named_resources(active: Sequence[Memory]) -> dict[str, list[Memory]]:
-    """The artifacts (files, addresses, commands) that several memories name, most often named first, with these memories."""
+    """The artifacts (files, addresses, commands) that several memories name → these memories, the most often named first."""
     count = Counter(name for memory in active for name in dict.fromkeys(memory.artifacts) if len(name) > 3)
     often = sorted((name for name, times in count.items() if times >= NAMED_BY), key=lambda name: (-count[name], name))
     return {name: [memory for memory in active if name in memory.artifacts] for name in often[:MOST_RESOURCES]}
@@ -122,7 +123,7 @@ def _link_pages(drafts: Mapping[str, _PageDraft]) -> None:
 
 
 def _final_successor(memory: Memory, known: Mapping[str, Memory]) -> str:
-    """The id of the memory that finally superseded a memory, over any number of steps."""
+    """The id of the last memory in the chain of those that superseded a memory. Its own id if none did."""
     seen = {memory.id}
     while memory.superseded_by in known and memory.superseded_by not in seen:
         seen.add(memory.superseded_by)
@@ -131,7 +132,7 @@ def _final_successor(memory: Memory, known: Mapping[str, Memory]) -> str:
 
 
 def _earlier_lines(memories: Sequence[Memory], known: Mapping[str, Memory], zone: ZoneInfo) -> tuple[str, ...]:
-    """For each change of a value: the old value, its last day, and the new value; the latest change first."""
+    """One line per change of a value, the latest first, at most 30: the old value, its last day, and the new value."""
     lines = []
     for memory in sorted(memories, key=lambda memory: (memory.ended_at is None, memory.ended_at, memory.id), reverse=True)[
         :_EARLIER
@@ -175,7 +176,7 @@ def _build_pages(
 
 
 def _split_sections(sections: Sequence[Section], most: int) -> list[tuple[Section, ...]]:
-    """Split the sections into parts of at most ``most`` bytes, in order; a section may continue in the next part."""
+    """Split the sections, in order, into parts for pages of about ``most`` bytes. A section may continue in the next part."""
     parts: list[list[Section]] = [[]]
     used = 0
     for section in sections:
@@ -207,7 +208,7 @@ def compose_day_notes(
 ) -> dict[date, Document]:
     """Compose the note of each day on which something was first said or that has a summary.
 
-    ``summaries`` are lines of a day that come before its new memories.
+    ``summaries`` maps a day to the lines that come before its new memories.
     """
     found: dict[date, list[Memory]] = {}
     for memory in memories:
@@ -246,7 +247,7 @@ class OutputRoute:
 def find_routes(
     memory: Memory, memories: Sequence[Memory], profile: Profile, *, as_of: datetime, names: Mapping[str, str], zone: ZoneInfo
 ) -> tuple[OutputRoute, ...]:
-    """For each output of its profile: whether a memory is shown there, and the reason."""
+    """One route per output of the memory's profile: whether the memory is shown there, and why."""
     outputs, status = profile.outputs, memory.status_at(as_of)
     category = profile.category(memory.category)
     found = []
@@ -303,7 +304,7 @@ def find_sheet_routes(
     names: Mapping[str, str],
     zone: ZoneInfo,
 ) -> dict[str, OutputRoute]:
-    """Whether the memory file or the card shows each of some memories, by id, and why; composed once for all of them."""
+    """Id → whether the memory file or the card shows the memory, and why. The file is composed once for all of ``asked``."""
     shown = [memory for memory in memories if memory.status_at(as_of) is Status.ACTIVE and is_shown(memory, (profile,), place)]
     document = compose_sheet(shown, (profile,), as_of=as_of, names=names, zone=zone, place=place)
     order = rank_memories(shown, (profile,))

@@ -1,4 +1,4 @@
-"""The three-way merge: find what a person did to a file, and put their own lines back among newly rendered ones."""
+"""The three-way merge: find what a person changed in a file, and insert their own lines into the newly rendered ones."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -23,12 +23,12 @@ _TOO_LARGE = 500_000
 
 
 def find_edits(base: Sequence[Line], theirs: bytes | None, *, bounded: bool = False) -> Edits | UnsafeEdits:
-    """Return the edits between ``base``, the lines as last written, and the present file.
+    """Return the edits between ``base``, the lines as last written, and ``theirs``, the bytes of the present file.
 
-    A missing file (None) counts as unedited: it is written again, with the user's lines in ``base``. UnsafeEdits is returned for a
-    file that is empty, over 500 kB, not text, or has lost facts together with its header or its end. It is also returned for a file
-    with kept's comments that this store never wrote (no ``base``), because the author of its lines is unknown. ``bounded``: the
-    text stood between two comments that were both found, so none of it can have been cut off.
+    A missing file (None) counts as unedited, and is written again with the user's lines in ``base``. UnsafeEdits is returned for a
+    file that is empty, larger than 500 kB, not text, or has lost facts together with its header or its end. It is also returned for
+    a file that contains kept's comments but was never written from this store (``base`` is empty), because the author of its lines
+    is unknown. ``bounded`` is true if the text stood between two comments that were both found, so that none of it was cut off.
     """
     kept = Edits(foreign=tuple(_own_lines(base)), renamed={line.key: line.text for line in base if line.users and line.key})
     if theirs is None:
@@ -55,9 +55,9 @@ def find_edits(base: Sequence[Line], theirs: bytes | None, *, bounded: bool = Fa
 
 
 def _find_damage(base: Sequence[Line], edits: Edits, found: frozenset[int]) -> str:
-    """The sign of damage rather than deletions by a person; empty if there is none.
+    """The reason why a file looks damaged and not edited by a person. Empty if it does not.
 
-    When a person deletes lines, kept's first and last line usually remain; a truncated file has lost the last one.
+    If a person deletes lines, kept's first and last lines usually remain. A truncated file has lost its last line.
     """
     header = [number for number, line in enumerate(base) if line.key.startswith(f"{HEADER}:") and "footer" not in line.key]
     last = max((number for number, line in enumerate(base) if line.key), default=-1)
@@ -71,7 +71,10 @@ def _find_damage(base: Sequence[Line], edits: Edits, found: frozenset[int]) -> s
 
 
 def locate_lines(base: Sequence[Line], text: str) -> dict[str, tuple[int, ...]]:
-    """The line numbers (from 0, without a byte order mark) of a text that match a fact of ``base``, by memory id."""
+    """Memory id → the numbers (from 0) of the lines in ``text`` that match the memory's fact in ``base``.
+
+    ``text`` has no byte order mark.
+    """
     tags = match_lines(base, classify_lines(split_lines(text)))
     found: dict[str, tuple[int, ...]] = {}
     for at in sorted(tags):
@@ -83,7 +86,7 @@ def locate_lines(base: Sequence[Line], text: str) -> dict[str, tuple[int, ...]]:
 
 
 def unchanged_edits(base: Sequence[Line], theirs: bytes) -> Edits:
-    """The result of :func:`find_edits` for a file that has not changed since it was written, without a comparison."""
+    """The result of :func:`find_edits` for a file that has not changed since it was written. Lines are not compared."""
     text = theirs.decode()
     layout = _detect_layout(text, [end for _, end in split_lines(text.removeprefix(BOM))])
     return Edits(
@@ -122,8 +125,9 @@ def _build_edits(base: Sequence[Line], file_lines: Sequence[FileLine], tags: Tag
 
 
 def _has_person_words(line: Line, now: FileLine) -> bool:
-    """True if the words of one of kept's lines are the user's: a title that they changed, or a fact that is stored in their
-    words.
+    """True if the words of one of kept's lines are the user's.
+
+    This is so for a title that the user changed, and for an unchanged line that already had the user's words.
     """
     same = line.text.rstrip() == now.bare
     return bool(line.key) and (line.users if same else line.key.startswith(TITLES))
@@ -134,7 +138,7 @@ def _detect_layout(text: str, ends: Sequence[str]) -> Layout:
 
 
 def _join_tagged(file_lines: Sequence[FileLine], tags: Tags) -> dict[int, str]:
-    """The joined text of the lines that match each line of base, by its number."""
+    """Number of a line of the base → the joined text of the file's lines that match it."""
     places: dict[int, list[int]] = defaultdict(list)
     for at in sorted(tags):
         places[tags[at]].append(at)
@@ -189,8 +193,9 @@ def _block_statement(block: Sequence[FileLine]) -> str:
 def restore_user_lines(rendered: Sequence[Line], edits: Edits) -> tuple[Line, ...]:
     """Insert the user's headings and lines into the rendered lines.
 
-    A line is placed after the line that preceded it; if that is gone, at the end of its section, of its scope, or of the file. A
-    bullet that says the same as a fact has become that fact, and is not repeated.
+    A line of the user is inserted after the rendered line that it followed, or at the start of the file if it followed none. If the
+    rendered line is gone, the user's line is inserted at the end of its section. If the section is gone too, it is inserted at the
+    end of its scope, or else of the file. A bullet with the words of a fact is left out, because it has become that fact.
     """
     places = {line.key: number for number, line in enumerate(rendered)}
     ends = _section_ends(rendered)
@@ -211,7 +216,10 @@ def restore_user_lines(rendered: Sequence[Line], edits: Edits) -> tuple[Line, ..
 
 
 def _section_ends(rendered: Sequence[Line]) -> dict[tuple[str, str], int]:
-    """The number of the last line of each section (without its comment), and of each scope (category empty)."""
+    """(scope, category) → the number of the section's last line, not counting its comment.
+
+    An empty category stands for the whole scope.
+    """
     ends: dict[tuple[str, str], int] = {}
     for number, (line, (scope, category)) in enumerate(zip(rendered, line_sections(rendered), strict=True)):
         if scope and line.key != END and not line.key.startswith("blank:"):

@@ -1,6 +1,6 @@
 """Embedders turn a text into a vector that represents its meaning: local models, a server, and feature hashing.
 
-They are imported when first used, because a hook that needs none must not spend time on their imports.
+An embedder is imported when it is first used, because a hook that needs no embedder must not spend time on imports.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kept.recall.embed.minilm import MiniLM
     from kept.recall.embed.universal import BlendedEmbedder
 
-_MEMORY = 2**30  # minimum address space of a process in bytes: with less, numpy's libraries end the process without an exception
+_MEMORY = 2**30  # bytes of address space that a process needs. With less, numpy's libraries end it without an exception.
 PACK = Path(__file__).with_name("minilm.pack")
 MANY_PACK = Path(__file__).with_name("universal.pack")
 LOCAL, OFF, HASHING = "local", "off", "hashing"
@@ -35,23 +35,27 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str], *, question: bool = False) -> "NDArray[np.float32]":
-        """One vector per text; the product of one made with ``question`` and one made without is a cosine. Raises KeptError."""
+        """One vector per text, shape (texts, dimensions). Raises KeptError.
+
+        The dot product of a vector made with ``question`` and a vector made without it is a cosine or a weighted mean of cosines.
+        """
         ...
 
 
 def create_embedder(
     choice: str, model: str = "", env: Mapping[str, str] | None = None, *, local: str = MULTILINGUAL, stays: bool = False
 ) -> Embedder | None:
-    """Create the embedder that a setting chooses; None for ``off``, or if no local model is installed.
+    """Create the embedder that a setting chooses. Return None for ``off``, and for ``local`` if no local model is installed.
 
     Args:
         choice: ``local``, ``off``, ``hashing`` or the URL of a server. ``KEPT_EMBEDDINGS`` in the environment overrides it.
-        model: the server's model.
-        env: the environment.
-        local: which local model to use; if the multilingual one is not installed, the small one is used.
-        stays: whether the process is long-lived: then the model uses more memory to be faster.
+        model: the name of the server's model.
+        env: the environment variables.
+        local: the local model to use. The small one is used if the multilingual one is not installed.
+        stays: true for a long-lived process. The model then uses more memory and is faster.
 
-    Raises ConfigError for a URL that cannot be a server's, and if the process's memory limit is too low for vectors.
+    Raises ConfigError if the URL is not the address of a server, if a server has no model name, or if the memory limit of the
+    process is too low for vectors.
     """
     asked = (env or {}).get("KEPT_EMBEDDINGS") or choice
     if asked == OFF:
@@ -74,7 +78,7 @@ def create_embedder(
 
 
 def find_model_name(choice: str, model: str = "", env: Mapping[str, str] | None = None, *, local: str = MULTILINGUAL) -> str:
-    """The name of the embedder that a setting chooses, without loading a local model; empty for none. Raises ConfigError."""
+    """The name of the embedder that a setting chooses, or an empty string. Loads no local model. Raises ConfigError."""
     if ((env or {}).get("KEPT_EMBEDDINGS") or choice) != LOCAL or not PACK.exists():
         embedder = create_embedder(choice, model, env, local=local)
         return embedder.name if embedder else ""
@@ -106,7 +110,7 @@ def _load_local_model(*, many: bool) -> "MiniLM | BlendedEmbedder":
 
 @lru_cache(maxsize=1)
 def known_words() -> frozenset[str]:
-    """The vocabulary of the small local model, which contains the common English words; empty if it is not installed."""
+    """The vocabulary of the small local model, which contains the common English words. Empty if the model is not installed."""
     if not PACK.exists():
         return frozenset()
     return frozenset(Pack(PACK).tensor("vocabulary").tobytes().decode("utf-8").split("\n"))

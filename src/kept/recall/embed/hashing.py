@@ -1,6 +1,7 @@
 """An embedder without a model: feature hashing (Weinberger et al. 2009) of the first five letters of each word.
 
-It does not represent meaning, but texts with the same words get similar vectors. Deterministic everywhere; for tests and trials.
+Its vectors do not represent meaning, but texts with the same words get similar vectors. The result is the same on every machine.
+It is meant for tests and trials.
 """
 
 from collections.abc import Sequence
@@ -19,8 +20,8 @@ class HashingEmbedder:
 
     name = "hashing/1"
 
-    def embed(self, texts: Sequence[str], *, question: bool = False) -> NDArray[np.float32]:  # noqa: ARG002 - as the others
-        """One unit vector per text; zeros for a text without words."""
+    def embed(self, texts: Sequence[str], *, question: bool = False) -> NDArray[np.float32]:  # noqa: ARG002 - a shared signature
+        """One unit vector per text, shape (texts, 256). The vector of a text without words is zero."""
         vectors = np.zeros((len(texts), _DIMENSIONS), np.float32)
         for place, text in enumerate(texts):
             for word in index_words(text[:10_000]).split():

@@ -1,14 +1,15 @@
 """Convert cosines to a common scale, and predict from a message's vector which memories it needs.
 
-Cosines of unrelated texts are about 0.03 for one model and language and about 0.8 for another. They are converted to the scale of
-MiniLM on English texts, for which floors and weights were chosen. ``levels.json`` (made by ``benchmarks/levels.py``) contains, for
-each model and language, the mean cosine of unrelated texts and the cosine that one in 200 unrelated pairs reaches. Cosines of a
-model that is not in the file are not converted. The language of a text is detected from its script and its commonest words.
+The cosine of unrelated texts is about 0.03 for one model and language and about 0.8 for another. Cosines are therefore converted
+to the scale of MiniLM on English texts, for which floors and weights were chosen. ``levels.json`` contains two cosines for each
+model and language: the mean of unrelated texts, and the one that 1 in 200 unrelated pairs reaches. ``benchmarks/levels.py`` makes
+this file. Cosines of a model that is not in it are not converted. The language of a text is detected from its script and its
+function words.
 
-``asking.json`` (made by ``benchmarks/asking.py``) contains, for each model, the weights that decide from a message's vector whether
-it asks for anything that could be remembered ("thanks", "explain this line" and general knowledge do not), and two matrices whose
-product maps the message's vector to that of what it needs: a request for a new screen needs to know where texts are stored,
-although it does not mention texts.
+``asking.json`` (made by ``benchmarks/asking.py``) contains two things for each model. Its weights decide from a message's vector
+whether the message asks for anything that could be remembered. "Thanks", "explain this line" and questions of general knowledge do
+not. The product of its two matrices maps a message's vector to the vector of the memories that the message needs. For example, a
+request for a new screen needs to know where texts are stored, although it does not mention texts.
 """
 
 import json
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _CHARACTERS = 1_000  # characters of a text that are read
-_WORD = 3  # number of letters that a character of a script without spaces counts as
+_WORD = 3  # a character of a script without spaces counts as this many letters
 # Function words. A word that exists in English and in another language ("die", "on", "in") is in neither list.
 _ENGLISH_TEXT = """
     the and are were been be to of for with from by it this that these i you we they my your our does did not what when where why
@@ -52,11 +53,11 @@ _SCRIPTS = (
     ("hangul", 0xAC00, 0xD7AF),
 )
 _DENSE = frozenset({"han", "kana", "hangul", "thai"})
-_KANA = 0.1  # share of kana from which a text with Han characters counts as Japanese
+_KANA = 0.1  # minimum share of kana with which a text with Han characters counts as Japanese
 
 
 def detect_language(text: str) -> str:
-    """``english``, ``latin`` (another language in Latin letters), the name of a script, or empty if there are no letters."""
+    """``english``, ``latin`` (another language in Latin letters) or the name of a script. Empty if the text has no letters."""
     part = text[:_CHARACTERS]
     counts: dict[str, int] = {}
     for char in part:
@@ -91,7 +92,7 @@ def _has_non_english_letter(word: str) -> bool:
     return any(char.isalpha() and not char.isascii() for char in word)
 
 
-_USUAL, _SELDOM = 0.05, 0.31  # on the common scale: the mean cosine of unrelated texts, and the one that 1 in 200 pairs reaches
+_USUAL, _SELDOM = 0.05, 0.31  # cosines of unrelated texts on the common scale: the mean, and the one that 1 in 200 pairs reaches
 
 
 class SimilarityScale(NamedTuple):
@@ -106,7 +107,7 @@ class SimilarityScale(NamedTuple):
 
 
 def find_scale(model: str, question: str) -> SimilarityScale | None:
-    """The scale for a question's language; None if the model does not know the language, so that its cosines say nothing."""
+    """The scale for a question's language. None if the model does not know the language, because its cosines then say nothing."""
     languages = _load_table("levels").get(model)
     if languages is None:
         return SimilarityScale()
@@ -118,14 +119,15 @@ def find_scale(model: str, question: str) -> SimilarityScale | None:
     return SimilarityScale(gain, _USUAL - gain * usual)
 
 
-_CERTAIN = 0.5  # logarithm of the odds from which a message counts as asking for something remembered
+_CERTAIN = 0.5  # a message with at least these log odds counts as asking for something remembered
 
 
 def find_asked(model: str, question: "NDArray[np.float32]") -> "tuple[float, NDArray[np.float32]]":
-    """The doubt that a message with this vector needs any memory, and the vector of the memories it needs.
+    """Two results for a message with this vector: the doubt that it needs any memory, and the vector of the memories that it needs.
 
-    The doubt is the logarithm of odds, 0 if the message does ask. The dot product of the second result and a memory's vector is the
-    number of deviations to add to that memory. Both are zero for a model that is not in ``asking.json``.
+    The doubt is in log odds. It is 0 if the message does ask for something remembered. The dot product of the second result
+    and a memory's vector is the number of deviations to add to that memory. Both results are zero for a model that is not in
+    ``asking.json``.
     """
     need = question * 0
     table = _load_table("asking").get(model)
@@ -141,6 +143,6 @@ def find_asked(model: str, question: "NDArray[np.float32]") -> "tuple[float, NDA
 
 @lru_cache(2)
 def _load_table(name: str) -> dict[str, Any]:
-    """Load the table of a JSON file, by model."""
+    """Load a JSON file beside this module: a table for each model, by its name."""
     found: dict[str, Any] = json.loads(Path(__file__).with_name(f"{name}.json").read_text(encoding="utf-8"))
     return found

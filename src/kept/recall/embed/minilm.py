@@ -1,12 +1,13 @@
 """all-MiniLM-L6-v2 and its tokenizer in numpy: 384 dimensions, without torch, a model hub or the network.
 
-The model (Wang et al. 2020; sentence-transformers) consists of six BERT layers and the mean over tokens, normalized to length one.
+The model (Wang et al. 2020; sentence-transformers) has six BERT layers. A text's vector is the mean over its tokens, normalized to
+length one.
 ``scripts/pack_models.py`` stores the weights in a pack as int8 with one scale per channel. They are converted to float32 layer by
-layer to save memory. The sequences of a batch share the dense products but do not attend to one another and are not padded, so a
-text has the same vector alone and in a batch.
+layer to save memory. The sequences of a batch share the dense products. They are not padded and do not attend to one another, so
+a text has the same vector alone and in a batch.
 
-The tokenizer follows the reference (Devlin et al. 2019): clean the text, separate CJK characters, strip accents, lower the case,
-split at punctuation, then repeatedly take the longest known piece.
+The tokenizer follows the reference (Devlin et al. 2019). It cleans the text, separates CJK characters, strips accents, converts to
+lower case and splits at punctuation. Then it repeatedly takes the longest known piece of the rest of a word.
 """
 
 import unicodedata
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from kept.recall.embed.pack import Pack
 from kept.recall.embed.threads import single_thread
 
-_LONGEST_WORD = 100  # characters; a longer word is unknown, as in the reference
+_LONGEST_WORD = 100  # characters. A longer word counts as unknown, as in the reference.
 _CJK = (
     (0x4E00, 0x9FFF),
     (0x3400, 0x4DBF),
@@ -34,7 +35,7 @@ _CJK = (
 
 
 class WordPiece:
-    """The WordPiece tokenizer for a vocabulary: piece → number."""
+    """The WordPiece tokenizer for a vocabulary, which maps each piece to its number."""
 
     def __init__(self, vocabulary: Mapping[str, int]) -> None:
         self._vocabulary = vocabulary
@@ -42,9 +43,9 @@ class WordPiece:
         self._frame = (vocabulary["[CLS]"], vocabulary["[SEP]"])
 
     def tokenize(self, text: str, most: int) -> list[int]:
-        """The numbers of a text's pieces between the start and end tokens; at most ``most``, including these two."""
+        """The start token, the numbers of a text's pieces, and the end token: at most ``most`` numbers in all."""
         found: list[int] = []
-        # Text beyond this gives no piece within the limit: a longer word is one unknown piece.
+        # The text beyond this is not read, because the text before it normally fills the limit.
         for word in _split_words(text[: most * 40]):
             found += self._split_pieces(word)
             if len(found) >= most - 2:
@@ -110,9 +111,9 @@ Floats = NDArray[np.float32]
 
 _HEADS = 12
 _LAYERS = 6
-_MOST_TOKENS = 256  # the length with which the model was trained
-_BATCH_TOKENS = 1_024  # matrix products of this height are near peak speed, and their results stay below 10 MB
-_GELU_ROWS = 32  # blocks of 200 KB
+_MOST_TOKENS = 256  # the maximum length in the model's training
+_BATCH_TOKENS = 1_024  # with this many rows, matrix products run near peak speed and their results stay below 10 MB
+_GELU_ROWS = 32  # rows of a block of 200 KB
 
 
 class MiniLM:
@@ -127,7 +128,7 @@ class MiniLM:
         self._widened = False
 
     def widen_weights(self) -> None:
-        """Keep the float32 weights from now on: this needs 43 MB more memory, and makes short texts several times faster."""
+        """Keep the float32 weights from now on. This takes 43 MB more memory and makes short texts several times faster."""
         self._widened = True
 
     @cached_property
@@ -137,7 +138,7 @@ class MiniLM:
 
     @single_thread()
     def embed(self, texts: Sequence[str], *, question: bool = False) -> Floats:  # noqa: ARG002 - the same for a question
-        """One unit vector per text, shape (texts, dimensions); only the first 256 tokens of a text count."""
+        """One unit vector per text, shape (texts, dimensions). Only the first 256 tokens of a text count."""
         numbers = [self._tokens.tokenize(text, _MOST_TOKENS) for text in texts]
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         batch: list[int] = []
@@ -153,7 +154,7 @@ class MiniLM:
         return vectors
 
     def _forward(self, sequences: Sequence[Sequence[int]]) -> Floats:
-        """The vectors of sequences of token numbers."""
+        """One unit vector per sequence of token numbers, shape (sequences, dimensions)."""
         ends = np.cumsum([len(item) for item in sequences])
         spans = [(int(end) - len(each), int(end)) for each, end in zip(sequences, ends, strict=True)]
         ids = np.concatenate([np.asarray(item, np.int64) for item in sequences])
@@ -200,9 +201,9 @@ class MiniLM:
 
 
 def _gelu(values: Floats) -> Floats:
-    """Multiply each value x by Φ(x), in place, in blocks that fit the cache.
+    """Apply the GELU function in place: multiply each value x by Φ(x). It works on blocks that fit the cache.
 
-    The error function is approximated by Abramowitz and Stegun 7.1.26 (error below 1.5e-7).
+    The error function in Φ is approximated by formula 7.1.26 of Abramowitz and Stegun (error below 1.5e-7).
     """
     for start in range(0, len(values), _GELU_ROWS):
         part = values[start : start + _GELU_ROWS]

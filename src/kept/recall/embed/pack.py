@@ -1,4 +1,4 @@
-"""A pack: the weights and the vocabulary of a model in one memory-mapped file, of which only the parts in use are read."""
+"""A pack is one file with the weights and the vocabulary of a model. It is memory-mapped, so only the parts in use are read."""
 
 import json
 import mmap
@@ -30,7 +30,7 @@ class Pack:
         self._places: Mapping[str, tuple[str, tuple[int, ...], int]] = head["tensors"]
 
     def tensor(self, name: str) -> "NDArray[Any]":
-        """One of its arrays, mapped from the file without a copy."""
+        """The array with this name, mapped from the file without a copy."""
         import numpy as np  # noqa: PLC0415 - heavy, and not needed for the name of the model
 
         kind, shape, start = self._places[name]

@@ -1,4 +1,4 @@
-"""Embeddings from a server with the OpenAI API (``POST <address>/embeddings``). Used only if a person configured one."""
+"""Embeddings from a server with the OpenAI API (``POST <address>/embeddings``). Used only if a person configured a server."""
 
 import json
 import urllib.error
@@ -23,7 +23,10 @@ class UnreachableError(KeptError):
 
 
 class ServerEmbedder:
-    """A model on a server. ``address`` is the base URL of its API (usually ending in ``/v1``). Raises ConfigError."""
+    """A model on a server. ``address`` is the base URL of the API, usually ending in ``/v1``.
+
+    Raises ConfigError if ``address`` is not an HTTP address or ``model`` is empty.
+    """
 
     def __init__(self, address: str, model: str, key: str = "") -> None:
         parts = urlsplit(address)
@@ -37,7 +40,7 @@ class ServerEmbedder:
         self._key = key
 
     def embed(self, texts: Sequence[str], *, question: bool = False) -> NDArray[np.float32]:  # noqa: ARG002 - the signature of all embedders
-        """One unit vector per text. Raises UnreachableError."""
+        """One unit vector per text, shape (texts, dimensions). Raises UnreachableError if the server gives no valid reply."""
         parts = [self._request_vectors(texts[start : start + _AT_ONCE]) for start in range(0, len(texts), _AT_ONCE)]
         vectors = np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))

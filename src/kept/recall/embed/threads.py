@@ -1,7 +1,8 @@
-"""Limit numpy to one thread for products of small matrices, in a process whose other code uses numpy too.
+"""Limit numpy to one thread for products of small matrices, also in a program that has already imported numpy.
 
-Threads of OpenBLAS spin while they wait, which multiplied the processor time of a short question by twenty. The command line limits
-them through the environment before it imports numpy; a program that imports kept may have imported numpy before.
+Waiting OpenBLAS threads spin. This multiplied the processor time of a short question by twenty. The command line sets the number of
+threads in the environment before it imports numpy. A program that imports kept may have imported numpy earlier, so the number is
+set here as well.
 """
 
 import ctypes
@@ -12,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-_NAMES = (("scipy_openblas", "64_"), ("openblas", "64_"), ("openblas", ""))  # names in numpy's wheels, the current one first
+_NAMES = (("scipy_openblas", "64_"), ("openblas", "64_"), ("openblas", ""))  # affixes of function names, the current first
 
 
 @contextmanager
 def single_thread() -> Iterator[None]:
-    """Run the body with one OpenBLAS thread, then restore the number of threads. Does nothing if numpy uses another library."""
+    """Run the body with one OpenBLAS thread, then restore the number of threads. No effect if numpy uses another library."""
     found = _thread_functions()
     count = found[0]() if found else 1
     if found is None or count == 1:
@@ -32,7 +33,7 @@ def single_thread() -> Iterator[None]:
 
 @cache
 def _thread_functions() -> tuple[Callable[[], int], Callable[[int], object]] | None:
-    """The functions that get and set the number of threads of numpy's OpenBLAS; None if numpy uses another library."""
+    """The functions that get and set OpenBLAS's number of threads. None if numpy uses another library."""
     package = Path(np.__file__).parent
     for file in (path for folder in (package.parent / "numpy.libs", package / ".dylibs") for path in folder.glob("*openblas*")):
         with suppress(OSError):

@@ -1,13 +1,13 @@
 """Google's Universal Sentence Encoder for 16 languages (multilingual 3) in numpy: 512 dimensions.
 
-The model (Yang et al. 2019) consists of vectors of pieces, convolutions over two, three and five adjacent pieces, their sum, and a
-small feed-forward network. Without attention it takes a tenth of the time of a transformer. Unrelated texts have a cosine near zero
-in every language, and translations of a text have similar vectors. The sentences of a batch share the dense products but do not
-affect one another.
+The model (Yang et al. 2019) gives each piece of a text a vector, and applies convolutions over two, three and five adjacent pieces.
+Then it sums the results and applies a small feed-forward network. It has no attention, so it takes a tenth of the time of a
+transformer. Unrelated texts have a cosine near zero in every language, and translations of a text have similar vectors. The
+sentences of a batch share the dense products but do not affect one another.
 
-The tokenizer is that of SentencePiece (Kudo 2018): normalize to NFKC, put a mark before each word, and choose the likeliest way to
-cut a word into known pieces. The vocabulary is looked up in the mapped file, because loading 128,000 pieces before a prompt takes
-too long.
+The tokenizer is that of SentencePiece (Kudo 2018). It normalizes the text to NFKC, puts a mark before each word, and chooses the
+likeliest way to cut a word into known pieces. The vocabulary is looked up in the mapped file, because loading 128,000 pieces before
+a prompt takes too long.
 """
 
 import unicodedata
@@ -32,11 +32,11 @@ _UNLIKELY = 10.0  # difference between the scores of the rarest piece and an unk
 
 
 class Vocabulary(NamedTuple):
-    """The pieces by number, as they are stored in a pack.
+    """The pieces, as a pack stores them. Each piece has a number. Numbers 0, 1 and 2 mean unknown, begin and end.
 
-    ``text`` contains their bytes, ``starts`` the offset of each (and the end of the last), ``scores`` the log-likelihood of each,
-    ``rarest`` the least score, ``slots`` a hash table of numbers + 1 with open addressing. The first three pieces mean unknown,
-    begin and end.
+    ``text`` contains the bytes of all pieces. ``starts`` contains the offset of each piece in it, and the end of the last piece.
+    ``scores`` contains the log-likelihood of each piece, and ``rarest`` is the lowest score. ``slots`` is a hash table with open
+    addressing. A slot contains a piece's number + 1, or 0 if it is free.
     """
 
     text: bytes
@@ -50,7 +50,7 @@ _UNKNOWN, _BEGIN, _END = range(3)
 
 
 def slot_of(piece: bytes, slots: int) -> int:
-    """The first slot to look up for a piece in a hash table with ``slots`` slots, a power of two."""
+    """The first slot in which to look for a piece. ``slots`` is the number of slots in the hash table, a power of two."""
     return crc32(piece) & (slots - 1)
 
 
@@ -63,7 +63,7 @@ class Unigram:
         self._pieces = lru_cache(_CACHED)(self._split_word)
 
     def tokenize(self, text: str, most: int) -> list[int]:
-        """The numbers of a text's pieces between the begin and end tokens; at most ``most``, including these two."""
+        """The begin token, the numbers of a text's pieces, and the end token: at most ``most`` numbers in all."""
         found: list[int] = []
         plain = unicodedata.normalize("NFKC", text[: most * _LONGEST])
         for word in "".join(char for char in plain if char.isspace() or unicodedata.category(char)[0] != "C").split():
@@ -73,9 +73,9 @@ class Unigram:
         return [_BEGIN, *found[: most - 2], _END]
 
     def _split_word(self, word: str) -> tuple[int, ...]:
-        """The likeliest pieces of a word (Viterbi)."""
+        """The numbers of the pieces in the likeliest split of a word, by the Viterbi algorithm."""
         scores = self._vocabulary.scores
-        # By n: the score, the last piece and its start, of the best split of the first n characters.
+        # best[n] describes the best split of the first n characters: its score, its last piece, and the start of that piece.
         best: list[tuple[float, int, int]] = [(0.0, 0, 0)]
         best += [(float("-inf"), 0, 0)] * len(word)
         for start in range(len(word)):
@@ -106,11 +106,11 @@ class Unigram:
 
 Floats = NDArray[np.float32]
 
-ORDERS = (2, 3, 5)  # widths n of the convolutions: each covers (n - 1) // 2 pieces before a piece and n // 2 after it
+ORDERS = (2, 3, 5)  # widths of the convolutions. Width n covers (n - 1) // 2 pieces before a piece and n // 2 after it.
 _WIDTH = 256  # output dimensions of a convolution
 _BEFORE, _AFTER = 2, 2
 _MOST_TOKENS = 400
-_BATCH_TOKENS = 512  # intermediate arrays stay below 4 MB
+_BATCH_TOKENS = 512  # keeps intermediate arrays below 4 MB
 _EPSILON = 1e-12
 
 
@@ -130,7 +130,7 @@ class UniversalEncoder:
 
     @single_thread()
     def embed(self, texts: Sequence[str], *, question: bool = False) -> Floats:  # noqa: ARG002 - the same for a question
-        """One unit vector per text, shape (texts, dimensions); only the first 400 tokens of a text count."""
+        """One unit vector per text, shape (texts, dimensions). Only the first 400 tokens of a text count."""
         numbers = [self._tokens.tokenize(text, _MOST_TOKENS) for text in texts]
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         start = tokens = 0
@@ -144,7 +144,7 @@ class UniversalEncoder:
         return vectors
 
     def _forward(self, sequences: Sequence[Sequence[int]]) -> Floats:
-        """The vectors of sequences of token numbers."""
+        """One unit vector per sequence of token numbers, shape (sequences, dimensions)."""
         lengths = np.array([len(item) for item in sequences])
         ids = np.concatenate([np.asarray(item, np.int64) for item in sequences])
         starts = np.cumsum(lengths) - lengths
@@ -198,9 +198,9 @@ class UniversalEncoder:
 
 
 def _windows(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The positions from two before each token to two after it, shape (tokens, 5).
+    """For each token, the five positions from two before it to two after it, shape (tokens, 5).
 
-    A position outside the token's sentence is replaced by that after the last token.
+    A position outside the token's sentence is replaced by the number of tokens, which is the position of the padding.
     """
     count = int(lengths.sum())
     places = np.arange(count)[:, None] + np.arange(-_BEFORE, _AFTER + 1)
@@ -210,7 +210,7 @@ def _windows(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[n
 
 
 def pack_six_bits(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Pack rows of numbers below 64: four numbers into three bytes."""
+    """Pack rows of numbers below 64. Four numbers take three bytes."""
     first, second, third, fourth = rows.reshape(len(rows), -1, 4).transpose(2, 0, 1)
     packed = np.stack([first | second << 6, second >> 2 | third << 4, third >> 4 | fourth << 2], axis=2)
     return packed.reshape(len(rows), -1)
@@ -227,7 +227,7 @@ _ENGLISH = 0.7  # weight of the English model's cosine for an English question
 
 
 class BlendedEmbedder:
-    """Both models together: a vector is the English model's vector followed by the multilingual one's."""
+    """Both models together. A vector consists of the English model's vector and the multilingual model's vector, in this order."""
 
     def __init__(self, english: MiniLM, many: UniversalEncoder) -> None:
         self._english = english
@@ -237,14 +237,16 @@ class BlendedEmbedder:
         self.dimensions = english.dimensions + many.dimensions
 
     def widen_weights(self) -> None:
-        """As :meth:`MiniLM.widen_weights`."""
+        """Call :meth:`MiniLM.widen_weights` of the English model."""
         self._english.widen_weights()
 
     def embed(self, texts: Sequence[str], *, question: bool = False) -> NDArray[np.float32]:
-        """One vector per text: two parts that are unit vectors, of which the English one is zero for a text in another language.
+        """One vector per text, shape (texts, dimensions).
 
-        With ``question``, the parts of an English text are weighted, so that its product with the vector of another English text is
-        a weighted mean of two cosines. With the vector of a text in another language, it is the weighted multilingual cosine alone.
+        Each of its two parts is a unit vector, except that the English part of a text in another language is zero. With
+        ``question``, the two parts of an English text are weighted. Its dot product with the vector of another English text is then
+        a weighted mean of two cosines. Its dot product with the vector of a text in another language is the multilingual cosine
+        times its weight.
         """
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         half = self.half

@@ -1,6 +1,6 @@
-"""Read the store file for search: find units by words, and load them. It writes nothing.
+"""Read the store file for search: find units by their words, and load them. Writes nothing.
 
-It knows the store's tables and the format of archive blocks, but not how results are ranked.
+This module knows the store's tables and the format of archive blocks. It does not know how results are ranked.
 """
 
 import json
@@ -64,9 +64,10 @@ class SearchLimits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchUnit:
-    """Something that can be found. ``item`` is its row. For a turn, ``directory`` and ``path`` are those of its session.
+    """Something that can be found. ``item`` is the number of its row.
 
-    Unknown fields are empty. ``needed_for`` is the JSON list of requests that should bring a memory.
+    A field that is unknown is empty. ``directory`` and ``path`` are those of the session that contains a turn or a note.
+    ``needed_for`` is a JSON list of the requests for which a memory is needed.
     """
 
     kind: UnitKind
@@ -88,7 +89,7 @@ class SearchUnit:
 
 
 class Index:
-    """An open index. Methods raise StoreError if the file cannot be read."""
+    """An open index. Its methods raise StoreError if the file cannot be read."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
@@ -97,18 +98,21 @@ class Index:
     def search_words(
         self, kind: UnitKind, words: Sequence[str], limits: SearchLimits, most: int
     ) -> tuple[tuple[int, float, bool], ...]:
-        """The rows of a kind with any of the words, best first: row, BM25 score (higher is better), whether it is a reply."""
+        """The units of a kind that contain any of the words, at most ``most``, best first.
+
+        Each has its row, its BM25 score (higher is better), and whether it is an assistant's reply.
+        """
         if not words:
             return ()
         values = limits.values() | {"words": _match_any_word(words), "limit": most}
         ranked = 3 * most
         rows = self._fetch_all(f"{_TABLES[kind]}_by_words", **values, ranked=ranked)
-        if len(rows) < most:  # few of the best rows are within the limits, or there are few
+        if len(rows) < most:  # the limits excluded many of the best rows, or few rows match
             rows = self._fetch_all(f"{_TABLES[kind]}_by_words", **values, ranked=-1)
         return tuple((row["item"], row["score"], row["author"] == AUTHORS["assistant"]) for row in rows)
 
     def count_matches(self, kind: UnitKind, phrases: Iterable[str], most: int) -> dict[str, int]:
-        """The number of units of a kind that contain each word or phrase, counted up to ``most`` (turns: up to twice that)."""
+        """Word or phrase → the number of units of a kind that contain it, at most ``most`` (for turns, at most twice that)."""
         wanted = tuple(dict.fromkeys(phrases))
         rows = self._fetch_all(
             f"{_TABLES[kind]}_counted", phrases=json.dumps([_match_any_word([item]) for item in wanted]), most=most
@@ -116,7 +120,7 @@ class Index:
         return {wanted[row["place"]]: row["found"] for row in rows}
 
     def complete_word(self, start: str) -> str:
-        """The most frequent word that begins with ``start``, in its indexed form; empty if there is none."""
+        """The most frequent indexed word that begins with ``start``, empty if there is none. Words in memories come first."""
         for table in ("memory", "turn"):
             self._fetch_all(f"{table}_terms_table")
             for row in self._fetch_all(f"{table}_terms", start=start, end=f"{start}\U0010ffff"):
@@ -129,12 +133,12 @@ class Index:
         return frozenset(row["item"] for row in rows)
 
     def latest_items(self, kind: UnitKind, limits: SearchLimits, most: int) -> tuple[int, ...]:
-        """The rows of a kind within the limits, the latest first, at most ``most``."""
+        """The ``most`` latest rows of a kind within the limits, the latest first."""
         rows = self._fetch_all(f"{_TABLES[kind]}_latest", **limits.values(), limit=most)
         return tuple(row["item"] for row in rows)
 
     def surrounding_turns(self, items: Iterable[int]) -> dict[int, tuple[tuple[int, bool], ...]]:
-        """The turns directly before and after each turn in its conversation: their row, and whether an assistant said it."""
+        """Turn → the turns directly before and after it in its conversation. Each has its row, and whether an assistant said it."""
         rows = self._fetch_all("around", items=json.dumps(list(items)), reach=_REACH)
         return {
             row["item"]: tuple((item // 2, bool(item % 2)) for item in (row["before"], row["after"]) if item is not None)
@@ -142,9 +146,9 @@ class Index:
         }
 
     def count_said_by_thread(self, word: str, most: int) -> dict[int, tuple[int, int]]:
-        """Thread → the number of its turns in which a person said a word, and the number of its events.
+        """Thread → two numbers: its turns in which a person said the word, and all its events.
 
-        Empty if more than ``most`` turns contain the word.
+        The result is empty if more than ``most`` turns contain the word.
         """
         items = [row["item"] for row in self._fetch_all("turns_with", word=_match_any_word([word]), most=most + 1)]
         if len(items) > most:
@@ -152,16 +156,16 @@ class Index:
         return {row["thread"]: (row["turns"], row["events"]) for row in self._fetch_all("told_in", items=json.dumps(items))}
 
     def count_conversations(self) -> tuple[int, int]:
-        """The approximate numbers of conversations and of events; forgotten ones may still be counted."""
+        """The approximate numbers of conversations and events. Forgotten ones may still be counted."""
         (row,) = self._fetch_all("conversations")
         return row["conversations"] or 0, row["events"] or 0
 
     def threads_of(self, items: Iterable[int]) -> dict[int, int]:
-        """The first thread of each turn."""
+        """Turn → its thread. A turn in several threads gets the one with the lowest number."""
         return {row["item"]: row["thread"] for row in self._fetch_all("threads_of", items=json.dumps(list(items)))}
 
     def load_units(self, kind: UnitKind, items: Iterable[int]) -> Mapping[int, SearchUnit]:
-        """The units in these rows; missing rows are left out. Raises StoreError for a damaged block or note."""
+        """Row → its unit. Missing rows are left out. Raises StoreError for a damaged block or note."""
         wanted = json.dumps(list(items))
         match kind:
             case UnitKind.MEMORY:
@@ -250,7 +254,7 @@ def _json_list(values: Sequence[Any] | None) -> str | None:
 
 
 def _match_any_word(words: Iterable[str]) -> str:
-    """A full-text query that matches any of the words. Each is quoted, so that it contains no operator."""
+    """A full-text query that matches any of the words. Each word is quoted, so that nothing in it is read as an operator."""
     return " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
 
 

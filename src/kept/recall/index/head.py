@@ -1,4 +1,7 @@
-"""The header of the vector file: the model that made the vectors, their dimensions and the number of rows. Needs no numpy."""
+"""The header of the vector file: the model that made the vectors, their dimensions, and the number of rows.
+
+This module does not import numpy, because that takes long.
+"""
 
 import json
 import mmap
@@ -16,7 +19,7 @@ def format_head(head: Mapping[str, Any]) -> bytes:
 
 
 def parse_head(raw: bytes) -> dict[str, Any] | None:
-    """Parse the header (``model``, ``dimensions``, ``count``) in the first bytes of a file; None if there is no valid one."""
+    """Parse the header in the first bytes of a file: ``model``, ``dimensions``, ``count``. None if there is no valid header."""
     if len(raw) < SIZE or not raw.startswith(MAGIC):
         return None
     try:
@@ -27,7 +30,7 @@ def parse_head(raw: bytes) -> dict[str, Any] | None:
 
 
 def vector_model(path: Path) -> str:
-    """The name of the model that made a file's vectors; empty if there is no valid file."""
+    """The name of the model that made a file's vectors. Empty if there is no valid file."""
     try:
         with path.open("rb") as file:
             head = parse_head(file.read(SIZE))
@@ -42,7 +45,7 @@ def row_size(dimensions: int) -> int:
 
 
 def count_units(path: Path, model: str) -> int:
-    """The number of units with a vector of this model."""
+    """The number of units that have a vector of this model. It is 0 if the file cannot be read."""
     try:
         with path.open("rb") as file:
             head = parse_head(file.read(SIZE))

@@ -1,5 +1,5 @@
 -- name: memories_by_words
--- Full-text results are cut to the best `ranked` rows (-1: all) before any other condition is checked.
+-- Only the best `ranked` rows of the full-text search are checked for the other conditions. All are checked if it is -1.
 SELECT m.rowid AS item, found.score, '' AS author
 FROM (
     SELECT rowid AS id, -bm25(memory_index) AS score FROM memory_index WHERE memory_index MATCH :words
@@ -119,7 +119,7 @@ SELECT s.row AS item, coalesce(json_extract(s.body, '$.events[0]'), s.id) AS id,
 FROM summaries AS s WHERE s.form <> 'point' AND s.row IN (SELECT value FROM json_each(:items));
 
 -- name: around
--- Each neighbour as its row times two, plus one if an assistant said it.
+-- A neighbour is returned as twice its row, plus one if an assistant said it.
 SELECT te.event AS item,
        (SELECT o.event * 2 + (e.voice LIKE '_a') FROM thread_events AS o JOIN events AS e ON e.id = o.event
         WHERE o.thread = te.thread AND o.ordinal < te.ordinal AND o.ordinal >= te.ordinal - :reach

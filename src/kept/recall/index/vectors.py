@@ -1,9 +1,9 @@
 """The vector file: one memory-mapped file beside the store that every search scans. It is derived data and can be deleted.
 
-A row contains the int8 vector of a unit, of one piece of a long unit, or of a request that should bring a memory (``need``), with
-its scale and its sign bits. Up to :data:`_EXACT` rows, all cosines are computed; above that, only the cosines of the rows whose
-sign bits are nearest to the question's. A file contains the vectors of one model. This module knows neither the content of a unit
-nor how a text becomes a vector.
+A row contains an int8 vector with its scale and its sign bits. It is the vector of a unit, of one piece of a long unit, or of a
+request for which a memory is needed (``need``). A search of at most :data:`_EXACT` rows computes all cosines. A search of more rows
+computes only the cosines of those whose sign bits are nearest to the question's. A file contains the vectors of one model. This
+module knows neither the content of a unit nor how a text becomes a vector.
 """
 
 import fcntl
@@ -26,19 +26,20 @@ from kept.recall.index.head import format_head, parse_head
 
 Floats = NDArray[np.float32]
 
-_EXACT = 50_000  # up to this many rows, reading every vector is faster than preselecting by signs
-_CHOSEN = 1_000  # minimum number of rows preselected by signs: rescoring as few as 200 loses almost nothing
+_EXACT = 50_000  # with at most this many rows, reading every vector is faster than preselecting by sign bits
+_CHOSEN = 1_000  # minimum number of rows preselected by sign bits. Even 200 would lose almost nothing.
 _CHUNK = 8_192
 _TOLD = 8  # if this many numbers at the start of a vector are zero, its first half is zero
 _PIECES = 4  # maximum number of rows per unit
-_KINDS = {UnitKind.MEMORY: 1, UnitKind.SUMMARY: 2, UnitKind.TURN: 3}  # 0 is a blanked row
+_KINDS = {UnitKind.MEMORY: 1, UnitKind.SUMMARY: 2, UnitKind.TURN: 3}  # 0 marks a deleted row
 _MARK = 2**64 - 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VectorEntry:
-    """A vector to store: the vector of the unit ``item`` of a kind or, with ``need``, of a request that should bring it. ``mark``
-    is the hash of the unit's whole text.
+    """A vector to store. It belongs to the unit ``item`` of a kind or, with ``need``, to a request for which that unit is needed.
+
+    ``mark`` is the hash of the unit's whole text.
     """
 
     kind: UnitKind
@@ -73,9 +74,9 @@ def _row_type(dimensions: int) -> np.dtype[Any]:
 
 
 class Vectors:
-    """The vectors in a file at this moment; empty if there is no file, or if another model made it.
+    """The vectors that a file contains when it is opened. There are none if the file is missing or another model made it.
 
-    The first ``half`` numbers of a vector come from a model for one language; they are zero for texts in other languages.
+    The first ``half`` numbers of a vector come from a model for one language. They are zero for a text in another language.
     """
 
     def __init__(self, path: Path, model: str, half: int = 0) -> None:
@@ -98,17 +99,21 @@ class Vectors:
     def find_nearest(
         self, kind: UnitKind, question: Floats, most: int, among: Iterable[int] | None = None, *, need: bool = False
     ) -> dict[int, NearUnit]:
-        """The ``most`` units of a kind nearest to a question (a vector of length one), with their cosines; as :meth:`of`."""
+        """The ``most`` units of a kind that are nearest to a question, a unit vector. ``need`` means the same as in :meth:`of`."""
         return self._rank_rows(self._select_rows(self._find_rows(kind, among, need=need), question, most), question, most)
 
     def of(self, kind: UnitKind, items: Iterable[int], question: Floats, *, need: bool = False) -> dict[int, NearUnit]:
-        """The cosines of the given units or, with ``need``, of the nearest request of each; those without a vector are left out."""
+        """Unit → its cosine with a question. With ``need``, the cosine is that of the unit's nearest request.
+
+        Units without a vector are left out.
+        """
         rows = self._find_rows(kind, items, need=need)
         return self._rank_rows(rows, question, len(rows))
 
     def of_texts(self, kind: UnitKind, marks: Mapping[int, int]) -> dict[int, Floats]:
-        """The vectors of units, given as unit → mark, that were made from the text with that mark; of a long text, the vector of
-        the first piece.
+        """Unit → its vector, for the units whose vector was made from the text with the given mark.
+
+        ``marks`` maps each wanted unit to the mark of its text. A long text gets the vector of its first piece.
         """
         found: dict[int, Floats] = {}
         for row in self.rows[self._find_rows(kind, marks)]:
@@ -140,7 +145,7 @@ class Vectors:
             some = rows[start : start + _CHUNK]
             cosines[start : start + _CHUNK] = self.rows["body"][some, : self.dimensions].astype(np.float32) @ question
         cosines *= self.rows["scale"][rows]
-        if question[: self._half].any():  # a text that the first model does not know is compared by the second alone
+        if question[: self._half].any():  # a text in another language is compared by the second model alone
             unknown = ~self.rows["body"][rows, :_TOLD].any(axis=1)
             cosines[unknown] /= np.linalg.norm(question[self._half :])
         few = _PIECES * most  # enough rows for ``most`` units
@@ -159,9 +164,10 @@ class Vectors:
 
 
 def update_vectors(path: Path, model: str, gone: Mapping[UnitKind, Sequence[int]], entries: Sequence[VectorEntry]) -> None:
-    """Drop the vectors of units and add others, durably. A damaged file, or one of another model, is started anew. Raises OSError.
+    """Delete the vectors of the units in ``gone``, add ``entries``, and flush both to the disk. Raises OSError.
 
-    After a crash the file may contain rows beyond its count, or lack entries; repeating the call repairs both.
+    A file that is damaged, or that has another model or other dimensions, is emptied first. After a crash the file may contain rows
+    beyond its count, or lack entries. Repeating the call repairs both.
     """
     with _lock_file(path) as file:
         head = parse_head(os.pread(file, HEAD_SIZE, 0))
