@@ -135,7 +135,7 @@ def write_section(figure: Figure, printed: str) -> str:
     told = "\n".join(line.rstrip() for line in printed.rstrip().splitlines()[-figure.lines :])
     return (
         f"## {figure.title}\n\n`{figure.command}` · commit {commit} · {datetime.now(UTC):%Y-%m-%d}\n\n```\n{told}\n```\n\n"
-        f"{TUNED if figure.tuned else ''}What this does not say: {figure.says_not}\n"
+        f"{TUNED if figure.tuned else ''}Limits: {figure.says_not}\n"
     )
 
 

@@ -28,7 +28,7 @@ def test_every_figure_stands_with_its_command_commit_day_and_limits_and_tuned_se
         figure = known[title]
         assert f"`{figure.command}` · commit " in section
         assert re.search(r"commit [0-9a-f]{7,} · \d{4}-\d\d-\d\d\n", section)
-        assert f"{FIGURES.TUNED if figure.tuned else ''}What this does not say: {figure.says_not}" in section
+        assert f"{FIGURES.TUNED if figure.tuned else ''}Limits: {figure.says_not}" in section
         assert FIGURES.TUNED in section or not figure.tuned
 
 

@@ -189,7 +189,7 @@ class Memory:
             return tuple(make_item(memory, now) for memory in filter_memories(workspace, own, which, now))
 
     def get(self, number: str) -> Item:
-        """Return the memory with an id. An id may be shortened to its first four or more characters. Raises MissingError if no
+        """Return the memory that has an id. An id may be shortened to its first four or more characters. Raises MissingError if no
         memory of this user and project matches, or if several match.
         """
         with self._locked_workspace() as workspace:

@@ -244,7 +244,7 @@ def size_in_bytes(lines: Sequence[str]) -> int:
 def fact_line(text: str, day: date | None) -> str:
     """A fact as a line: ``- text (2026-02-13)``.
 
-    If the day is unknown, the line ends without a day, or with ``(undated)`` if the text itself ends like a day.
+    If the day is unknown, the line ends without a day, or with ``(undated)`` if the text itself ends in something like a day.
     """
     if day is not None:
         return f"- {escape(text)} ({day.isoformat()})"
@@ -307,7 +307,7 @@ def end_line(facts: int) -> str:
 def parse_ids_line(line: str) -> tuple[str, str, tuple[str, ...]] | None:
     """The scope mark, category and ids in a line of :func:`ids_line`; None if the line is not a comment of ``kept``.
 
-    For a line of :func:`end_line` they are ``end``, the number of memory lines, and no ids.
+    For a line of :func:`end_line`, the mark is ``end``, the category is the number of memory lines, and there are no ids.
     """
     words = line.strip()
     if not (words.startswith(_COMMENT) and words.endswith(_COMMENT_END)):

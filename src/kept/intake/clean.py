@@ -471,7 +471,7 @@ def _may_hold_blobs(text: str) -> bool:
 
 
 def _is_dense(run: bytes) -> bool:
-    """True if a run is encoded data rather than a ruler, a path or one long word."""
+    """True if bytes without a space are encoded data rather than a line of dashes, a path or one long word."""
     sample = run[:512]
     return all(any(byte in letters for byte in sample) for letters in _MIXED) or all(
         byte in b"0123456789abcdef\n" for byte in sample

@@ -1,5 +1,5 @@
 """The warnings of ``kept status``: files that kept should have read but did not, files that their tool deletes soon, and faults
-that prevent agents from calling kept, or kept from reading.
+that prevent agents from calling ``kept``, or ``kept`` from reading files.
 
 The list of unread files contains paths and reasons, never the content of a file.
 """

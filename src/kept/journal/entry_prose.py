@@ -231,7 +231,7 @@ def _split_by_source(made: ContextItem, own: Sequence[ContextItem], others: Sequ
 
 
 def _find_other_source(sentence: str, today: str, others: Sequence[ContextItem]) -> ContextItem | None:
-    """The memory or external item that a sentence repeats; None if the sentence is about the day.
+    """The memory or external item that a sentence repeats; None if the sentence is about the day of the entry.
 
     There are three signs that it repeats an item. The item contains a name that the sentence has and the day does not. The sentence
     shares more content words with the item than with the day. Or it has most of the item's content words, including some that the

@@ -87,9 +87,9 @@ def leave_team(workspace: Workspace, project: str) -> tuple[ShareSettings, ...]:
 
 
 def update_teams(workspace: Workspace, run: RunNumber) -> tuple[str, ...]:
-    """Send this person's current lines to each team, and compare the lines of others with the memories here.
+    """Send this person's shared lines to each team, and compare the lines of teammates with the memories here.
 
-    Lines of others that may contradict a memory here are held. Those that are no longer shared are forgotten. Returns messages
+    Lines of teammates that may contradict a memory here are held. Lines that they share no longer are forgotten. Returns messages
     about teams that could not be updated.
     """
     problems, still_shared, unread = [], set[str](), set[str]()

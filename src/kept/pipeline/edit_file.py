@@ -185,7 +185,7 @@ def _own_bytes(known: _KnownFile, content: FileContent) -> bytes | None:
 
 
 def _normalize_newlines(text: str) -> str:
-    """The text with the line ends that an HTML form field submits."""
+    """The text with the line ends CRLF, as an HTML form submits them."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

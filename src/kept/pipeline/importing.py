@@ -1,7 +1,7 @@
 """Import files of ``kept export`` and, on a person's request, the memories of other tools.
 
-Memories of other tools are held for review, and name their file. Those of an export keep their status only if archived sessions
-prove them.
+Memories of other tools are held for review, and each names the file that it comes from. Memories of an export keep their status
+only if archived sessions prove them.
 """
 
 import json

@@ -156,7 +156,10 @@ class _NameHistory:
         return max(times, default=None)
 
     def _changes_after(self, since: datetime) -> Iterator[ThreadNote]:
-        """The thread notes since a moment, which name the changed files. They are loaded once, as far back as any caller asked."""
+        """The thread notes since a moment, which name the changed files.
+
+        They are loaded again only if a caller asks for an earlier moment.
+        """
         until = self.newest_event_time(USER_SCOPE) or since
         if self._changes_since is None:
             self._changes, self._changes_since = self._workspace.store.days.notes_between(since, until), since

@@ -1,4 +1,4 @@
-"""Language detection: choose which of a profile's lexicons applies to some events, from the person's own words."""
+"""Language detection: choose which of a profile's lexicons applies to some events, by the person's own words in them."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache

@@ -43,7 +43,7 @@ def context(
     as_text: Annotated[bool, typer.Option("--text", help="Print the block itself, as a session gets it.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print every line with score and reason as JSON.")] = False,
 ) -> None:
-    """Show what a hook would add to a session or to this message; it may add nothing."""
+    """Show what a hook would add to a session or, if you give one, to a message. It may add nothing."""
     words = " ".join(message or ())
     check_choice(client, CLIENTS, "--client")
     with command_workspace(context) as workspace:

@@ -108,7 +108,7 @@ def _search_server(context: typer.Context, url: str, words: str, limit: int, *, 
 
 
 def _waiting_by_turn(workspace: Workspace) -> dict[str, str]:
-    """The id of a held proposal by the key of each turn that it is based on."""
+    """Maps the key of each turn that a held proposal is based on to the proposal's id."""
     from kept.memories.waiting import list_pending_proposals  # noqa: PLC0415 - only if turns are found
 
     return {rests.event: item.memory.id for item in list_pending_proposals(workspace) for rests in item.memory.evidence}

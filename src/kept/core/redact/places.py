@@ -248,7 +248,7 @@ def _is_tight(match: Any) -> bool:
 
 
 def _is_variable(name: bytes) -> bool:
-    """True if a name may be an environment variable, also directly after the flag ``-e``."""
+    """True if a name may be an environment variable, with or without the flag ``-e`` directly before it."""
     return name.removeprefix(b"-e").isupper()
 
 

@@ -23,10 +23,10 @@ _PARALLEL = timedelta(hours=12)  # themes closer in time than this are parallel 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conflicts:
-    """Conflicts between plans, which are given by their places.
+    """Conflicts between plans. Each plan is given by its index.
 
     ``replaced`` maps a plan to its successor and the time. ``doubtful`` plans contradict an older plan that stays. ``paired`` maps
-    a plan to a later one that it may contradict, if no rule is sure. ``confirmed`` plans give an earlier rule a new value. They
+    a plan to a later one that it may contradict, if no check is certain. ``confirmed`` plans give an earlier rule a new value. They
     become active even if they may not be meant as rules by themselves.
     """
 
@@ -188,10 +188,10 @@ def _find_newer_values(
 def _find_newer_themes(
     dated: Sequence[tuple[datetime, int]], plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]]
 ) -> dict[int, tuple[int, datetime]]:
-    """The themes replaced by a later theme on the same subject. Maps each to its successor and the time.
+    """Maps each theme that a later theme on the same subject replaces to its successor and the time of the replacement.
 
-    Only themes that share two words are compared. Themes within 12 hours of each other count as parallel parts of the work, unless
-    the words of one include those of the other.
+    Only themes that share at least two words are compared. Themes within 12 hours of each other count as parallel parts of
+    the work, unless the words of one include those of the other.
     """
     filed: dict[str, list[int]] = {}
     found: dict[int, tuple[int, datetime]] = {}

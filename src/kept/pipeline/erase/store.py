@@ -1,4 +1,4 @@
-"""Holders for a store and for its backups: memories and their history, proposals, archived turns, days, reports.
+"""What holds words to be erased in a store and its backups: memories and their history, proposals, archived turns, days, reports.
 
 Each backup is a store and is rewritten like one. A backup that cannot be rewritten is deleted.
 """

@@ -210,7 +210,7 @@ def _front_entry(rows: Sequence[Row], front: FrontMatter) -> tuple[DocumentEntry
 
 
 def _split_stretches(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """Split the rows into stretches of bounded length. A stretch ends before a row that begins a turn, if one comes in time."""
+    """Split the rows into stretches of bounded length, which end before a row that begins a turn where there is one."""
     stretch: list[Row] = []
     size = 0
     for row in rows:
