@@ -170,6 +170,11 @@ def make_twin(event: Event) -> str:
     return twin_of(event.kind, format_instant(event.at) if event.at else "", event.tool.call if event.tool else "", event.text)
 
 
+def is_prompt(event: Event) -> bool:
+    """True if the event is a prompt that a person typed."""
+    return event.kind is EventKind.PROMPT and event.author is Author.HUMAN
+
+
 def is_note(event: Event) -> bool:
     """True if an event is an entry of a journal, a diary or a daily note."""
     return event.label_reason.removeprefix(UNCONFIRMED_MARK) in NOTED and event.kind in (EventKind.PROMPT, EventKind.RESPONSE)

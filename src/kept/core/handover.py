@@ -27,6 +27,7 @@ OPT_OUT = (IGNORE, "kept: ignore this conversation", OFF_THE_RECORD, "/kept:off"
 TOOL = "save_what_user_said"
 FORMER = "suggest"  # the tool's earlier name, which older transcripts contain
 _NAMES = tuple(f"kept{joint}{name}" for joint in ("__", "_", ".", "/") for name in (TOOL, FORMER))
+_PREFIXED = tuple(f"{joint}{name}" for joint in "_./" for name in _NAMES)
 
 
 def fence_text(text: str) -> str:
@@ -36,6 +37,4 @@ def fence_text(text: str) -> str:
 
 def is_suggestion_tool(name: str) -> bool:
     """True if ``name`` is kept's hand-over tool. Clients may prefix it with the name of an MCP server or a plugin's server."""
-    return name.endswith((TOOL, FORMER)) and any(
-        name.endswith(own) and name[: -len(own)][-1:] in ("", "_", ".", "/") for own in _NAMES
-    )
+    return name in _NAMES or name.endswith(_PREFIXED)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 
-from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind, is_unconfirmed
+from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind, is_prompt, is_unconfirmed
 from kept.core.memory import Memory
 from kept.core.pattern import Pattern
 from kept.core.spans import typed_text
@@ -13,7 +13,6 @@ from kept.core.summary import SummaryBullet, SummaryPart, WorkNote
 from kept.core.text import jaccard_similarity, number_tokens, one_line, tokenize
 from kept.days import gist
 from kept.extraction.rules.commands import is_shell
-from kept.extraction.rules.patterns import is_prompt
 from kept.profiles.lexicons import TellingPatterns
 
 MOST_LINES = 15  # maximum number of lines of a condensed day; uncondensed days often have 30 to 50

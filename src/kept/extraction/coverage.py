@@ -14,7 +14,7 @@ from enum import StrEnum
 from math import log
 
 from kept.core.artifact import find_artifacts
-from kept.core.event import Author, Event, EventKind
+from kept.core.event import Author, Event, EventKind, is_prompt
 from kept.core.memory import Memory, Status
 from kept.core.sentences import sentence_texts
 from kept.core.spans import typed_text
@@ -115,7 +115,7 @@ def mark_topics(topics: Sequence[Topic], coverage: MemoryCoverage) -> tuple[Topi
 
 
 def _split_exchanges(events: Sequence[Event]) -> list[_Exchange]:
-    starts = [place for place, event in enumerate(events) if event.kind is EventKind.PROMPT and event.author is Author.HUMAN]
+    starts = [place for place, event in enumerate(events) if is_prompt(event)]
     return [_build_exchange(events, start, stop) for start, stop in zip(starts, [*starts[1:], len(events)], strict=False)]
 
 

@@ -7,7 +7,7 @@ episodes stay the same when a session grows.
 
 from collections.abc import Sequence
 
-from kept.core.event import Author, Event, EventKind
+from kept.core.event import Event, EventKind, is_prompt
 from kept.core.value import dataclass
 from kept.profiles.profile import Buffer
 
@@ -46,7 +46,7 @@ def segment(events: Sequence[Event], buffer: Buffer) -> tuple[Episode, ...]:
 
 def _is_episode_start(events: Sequence[Event], start: int, index: int, buffer: Buffer) -> bool:
     event, size = events[index], index - start
-    if event.kind is EventKind.PROMPT and event.author is Author.HUMAN:
+    if is_prompt(event):
         return size >= max(1, buffer.most) or (size >= buffer.least and _has_pause(events[index - 1], event, buffer.seconds))
     limit = max(1, buffer.most) * TEAR
     return size >= limit + GRACE or (size >= limit and event.kind is not EventKind.TOOL_OUTPUT)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from zoneinfo import ZoneInfo
 
-from kept.core.event import Event, EventKind
+from kept.core.event import Event, EventKind, is_prompt
 from kept.core.fingerprint import is_known_statement
 from kept.core.invisible import strip_invisible
 from kept.core.memory import MOST_REQUESTS, WITHDRAWN, Accepted, Actor, Candidate, CandidateVerdict, Refused
@@ -17,7 +17,7 @@ from kept.extraction.expiry import add_end
 from kept.extraction.gate import is_grounded, judge
 from kept.extraction.rules.assertion import is_correction, is_denial, is_retraction
 from kept.extraction.rules.harms import is_harmful_command
-from kept.extraction.rules.patterns import has_match, is_prompt, list_texts
+from kept.extraction.rules.patterns import has_match, list_texts
 from kept.profiles.lexicons import Lexicon
 from kept.profiles.profile import Profile
 from kept.sources.base import ENTRY

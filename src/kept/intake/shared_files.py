@@ -12,7 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from kept.core.errors import KeptError
-from kept.core.event import UNCONFIRMED_MARK, Author, EventKind, Slice, is_note, is_unconfirmed
+from kept.core.event import UNCONFIRMED_MARK, Slice, is_note, is_prompt, is_unconfirmed
 from kept.local.files import read_file
 from kept.local.settings.tables import SourceRoot
 from kept.sources.base import Source
@@ -98,7 +98,7 @@ def label_shared(piece: Slice, *, shared: bool) -> Slice:
     noted = Counter(piece.account.noted)
     events = []
     for event in piece.events:
-        if event.kind is EventKind.PROMPT and event.author is Author.HUMAN and not is_note(event) and not is_unconfirmed(event):
+        if is_prompt(event) and not is_note(event) and not is_unconfirmed(event):
             noted["unconfirmed-prompt:repository"] += 1
             events.append(replace(event, label_reason=f"{UNCONFIRMED_MARK}{event.label_reason}"))
         else:

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kept.core.errors import BusyError, KeptError
-from kept.core.event import Author, Event, EventKind
+from kept.core.event import Author, Event, EventKind, is_prompt
 from kept.core.spans import typed_text
 from kept.core.text import one_line
 from kept.days.day_notes import summarize_threads
 from kept.extraction.rules.handover import find_suggestions
-from kept.extraction.rules.patterns import is_prompt
 from kept.intake import reminders
 from kept.intake.discovery import discover
 from kept.intake.projects import record_projects

@@ -338,7 +338,7 @@ class GroupTexts:
 
     def memories_based_on(self, candidates: Iterable[str]) -> Sequence[str]:
         """The memories that are based on any of these candidates, also those of other groups."""
-        return [row["memory"] for row in self._database.run("memories_resting_on", candidates=json_list(candidates))]
+        return [row["memory"] for row in self._database.run("memories_based_on", candidates=json_list(candidates))]
 
 
 def _split(items: Iterable[str]) -> tuple[Sequence[str], Sequence[str]]:

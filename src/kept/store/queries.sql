@@ -1170,7 +1170,7 @@ INSERT OR IGNORE INTO rests (candidate, memory) VALUES (:candidate, :memory);
 -- Delete what a memory rests on.
 DELETE FROM rests WHERE memory = :memory;
 
--- name: memories_resting_on
+-- name: memories_based_on
 -- The memories that rest on some candidates.
 SELECT DISTINCT memory FROM rests WHERE candidate IN (SELECT value FROM json_each(:candidates)) ORDER BY memory;
 

@@ -238,7 +238,7 @@ class StoreReader:
         at, thread, ordinal, session = rows[0]
         replies = self._fetch_all("reply", thread=thread, ordinal=ordinal)
         text = self._archived(event, texts_of)
-        resting = self._fetch_all("memories_resting_on", key=key)
+        resting = self._fetch_all("memories_based_on", key=key)
         # If a memory based on the prompt was edited, its content replaces the prompt's words.
         ended = [
             instead if status != "active" else content

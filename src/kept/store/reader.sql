@@ -128,7 +128,7 @@ SELECT id, body FROM blocks WHERE id <= :event ORDER BY id DESC LIMIT 1;
 -- The events with a mark.
 SELECT event FROM marks WHERE mark = :mark ORDER BY event;
 
--- name: memories_resting_on
+-- name: memories_based_on
 -- Memories that rest on a prompt, and the active memories that superseded them.
 SELECT old.status, coalesce(json_extract(old.body, '$.content'), '') AS content, coalesce(json_extract(new.body, '$.content'), '') AS instead
 FROM memories AS old LEFT JOIN memories AS new ON new.id = json_extract(old.body, '$.superseded_by') AND +new.status = 'active'

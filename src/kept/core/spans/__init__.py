@@ -7,7 +7,7 @@ person's.
 import unicodedata
 from functools import lru_cache
 
-from kept.core.event import Author, Event, EventKind, Origin, is_note, origin_of
+from kept.core.event import Author, Event, EventKind, Origin, is_note, is_prompt, origin_of
 from kept.core.spans.foreign import is_prompt_log, mark_command, mark_fences, mark_program, mark_quotes, mark_speech, mark_tags
 from kept.core.spans.marks import Span, SpanKind, SpanMarks
 from kept.core.spans.prose import mark_paragraphs
@@ -48,7 +48,7 @@ def find_spans(text: str, *, note: bool = False, repeated: tuple[int, ...] = ())
 
 def event_spans(event: Event) -> tuple[Span, ...]:
     """The spans of an event's text. Only a person's prompt has typed spans. Any other text is one foreign span."""
-    if event.kind is EventKind.PROMPT and event.author is Author.HUMAN:
+    if is_prompt(event):
         return find_spans(event.text, note=is_note(event), repeated=event.repeated)
     kind = SpanKind.HARNESS if event.author in (Author.INJECTED, Author.COMPACTION) else SpanKind.REPORTED
     return (Span(start=0, end=len(event.text), kind=kind),) if event.text else ()
@@ -56,7 +56,7 @@ def event_spans(event: Event) -> tuple[Span, ...]:
 
 def event_passages(event: Event) -> tuple[LongPassage, ...]:
     """The long passages of a person's prompt, by which their repetition is recognised. Empty for a journal entry."""
-    if event.kind is EventKind.PROMPT and event.author is Author.HUMAN and not is_note(event):
+    if is_prompt(event) and not is_note(event):
         return find_long_passages(event.text)
     return ()
 

@@ -7,7 +7,7 @@ stays the same when the conversation grows. A few turns before a chunk are repea
 from collections.abc import Iterator, Sequence
 
 from kept.core.error_fingerprint import find_error_lines
-from kept.core.event import Author, Event, EventKind, ToolUse, is_note
+from kept.core.event import Author, Event, EventKind, ToolUse, is_note, is_prompt
 from kept.core.pattern import compile_late
 from kept.core.spans import event_spans, typed_text
 from kept.core.statement import find_content
@@ -324,7 +324,7 @@ def _find_best_end(units: Sequence[_Unit], events: Sequence[Event], offset: int,
     for place in range(first, last + 1):
         event = events[units[place].turn.ordinal - offset]
         if place > first and size >= total * _EARLIEST:
-            if event.kind is EventKind.PROMPT and event.author is Author.HUMAN:
+            if is_prompt(event):
                 found.append((_measure_topic_shift(events, units[place].turn.ordinal - offset), place))
             elif event.kind is not EventKind.TOOL_OUTPUT:
                 fallback = place

@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 
 from kept.core.artifact import find_artifacts
 from kept.core.digest import digest
-from kept.core.event import Author, Event, EventKind, Origin, is_note
+from kept.core.event import Author, Event, EventKind, Origin, is_note, is_prompt
 from kept.core.memory import (
     COMMAND,
     DECIDED,
@@ -45,7 +45,6 @@ from kept.extraction.rules.patterns import (
     find_authorship_doubt,
     find_languages,
     has_match,
-    is_prompt,
     refers_outside,
 )
 from kept.extraction.rules.tellings import Telling, find_tellings, find_wishes, is_command, parse_memory_command

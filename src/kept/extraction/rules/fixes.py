@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from kept.core.digest import digest
 from kept.core.error_fingerprint import error_message, fingerprint_error, fingerprint_errors, linter_rule, score_error_line
-from kept.core.event import Author, Event, EventKind, least_trusted
+from kept.core.event import Event, is_prompt, least_trusted
 from kept.core.memory import DANGEROUS, OCCASIONAL, UNNAMED, Candidate, Evidence
 from kept.core.pattern import Pattern
 from kept.core.value import dataclass, replace
@@ -429,7 +429,7 @@ def _has_failed_again(failure: Failure, success: Command, after: Sequence[Comman
 
 def _is_rejected_next(ahead: Sequence[Event]) -> bool:
     """True if the person's next prompt rejects the step."""
-    prompt = next((event for event in ahead if event.kind is EventKind.PROMPT and event.author is Author.HUMAN), None)
+    prompt = next((event for event in ahead if is_prompt(event)), None)
     return prompt is not None and TAKEN_BACK.search(prompt.text[:200]) is not None
 
 

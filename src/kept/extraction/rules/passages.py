@@ -7,7 +7,7 @@ counts as rewording.
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from kept.core.event import Author, Event, EventKind
+from kept.core.event import Author, Event, EventKind, is_prompt
 from kept.core.pattern import Pattern
 from kept.core.sentences import split_sentences
 from kept.core.spans import event_spans
@@ -142,7 +142,7 @@ def _find_reply(events: Sequence[Event], first: int, place: int) -> tuple[int, E
     """The last reply before an answer and its index, if no prompt is between them."""
     for at in range(place - 1, first - 1, -1):
         event = events[at]
-        if event.session != events[place].session or (event.kind is EventKind.PROMPT and event.author is Author.HUMAN):
+        if event.session != events[place].session or is_prompt(event):
             break
         if event.kind is EventKind.RESPONSE and event.author is Author.ASSISTANT and event.text.strip():
             return at, event

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from kept.core.artifact import find_artifacts
-from kept.core.event import Author, Event, EventKind, is_choice, is_unconfirmed
+from kept.core.event import Author, Event, EventKind, is_choice, is_prompt, is_unconfirmed
 from kept.core.memory import CHOSEN, UNCONFIRMED, USER_SCOPE, Evidence
 from kept.core.pattern import LARGE, Pattern, PatternSet
 from kept.core.sentences import SentenceSpan, sentence_texts, split_sentences
@@ -16,7 +16,7 @@ from kept.profiles.profile import Category
 SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」，、：；。！"
 EDGE = r"[^\w\x{80}-\x{1FFF}]"  # includes the letters of every script with spaces between words
 # Neither a letter nor a digit of any script. In RE2, ``\W`` also matches every letter that is not ASCII.
-NO_LETTER = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{1FFF}\x{3005}-\x{3007}\x{3021}-\x{9FFF}\x{AC00}-\x{D7FF}\x{F900}-\x{FAFF}]"
+NO_LETTER = r"[^\w\pL]"
 _LEADING_WORDS = 5  # if one of this many first words refers outside a passage, the passage depends on the text before it
 _LEADS = 6  # maximum filler words at the beginning of a sentence
 
@@ -86,11 +86,6 @@ def count_mass(words: str) -> int:
 
 
 LOOKBACK = 300  # events before a prompt that the rules read
-
-
-def is_prompt(event: Event) -> bool:
-    """True if the event is a prompt that a person typed."""
-    return event.kind is EventKind.PROMPT and event.author is Author.HUMAN
 
 
 def find_authorship_doubt(event: Event) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kept.core.codec import to_canonical_json
 from kept.core.errors import DamagedError
-from kept.core.event import Author, Event, EventKind
+from kept.core.event import Author, Event, EventKind, is_prompt
 from kept.core.text import index_words
 from kept.core.times import format_instant, to_milliseconds
 from kept.store.columns import AUTHORS, KINDS, mark_of
@@ -264,6 +264,6 @@ def add_events(database: Database, blocks: Blocks, events: Sequence[Event]) -> t
     first = int(database.fetch_one("next_event")["id"])
     blocks.add_block(first, events)
     numbered = list(enumerate(events, first))
-    typed = (number for number, event in numbered if event.kind is EventKind.PROMPT and event.author is Author.HUMAN)
+    typed = (number for number, event in numbered if is_prompt(event))
     database.execute_many("queue_embedding", ({"kind": "turn", "item": number} for number in typed))
     return first, index(database, numbered)

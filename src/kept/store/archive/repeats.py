@@ -7,7 +7,7 @@ from typing import Any
 
 from kept.core.codec import to_canonical_json
 from kept.core.errors import DamagedError
-from kept.core.event import Author, Event, EventKind
+from kept.core.event import Event, is_prompt
 from kept.core.times import format_instant, parse_optional_instant
 from kept.store.archive.blocks import Blocks
 from kept.store.database import Database
@@ -15,8 +15,7 @@ from kept.store.database import Database
 
 def add_repeats(database: Database, numbers: Sequence[int], events: Sequence[Event]) -> tuple[Event, ...]:
     """The events with these numbers. To each, the hashes of its passages that occur in other sessions too are added."""
-    prompts = (event.kind is EventKind.PROMPT and event.author is Author.HUMAN for event in events)
-    wanted = list(compress(numbers, prompts))
+    wanted = list(compress(numbers, map(is_prompt, events)))
     if not wanted:
         return tuple(events)
     repeated: dict[int, set[int]] = {}

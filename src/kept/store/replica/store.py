@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kept.core.codec import dump_member, to_canonical_json
 from kept.core.errors import DamagedError, StoreError
-from kept.core.event import Author, EventKind
+from kept.core.event import is_prompt
 from kept.core.summary import PassageForm
 from kept.core.text import index_words
 from kept.store.archive.blocks import Blocks, index, unindex
@@ -213,7 +213,7 @@ class _Derived:
             events = list(enumerate(blocks.at(number), number))
             index(self._database, events)
             for row, event in events:
-                if event.kind is EventKind.PROMPT and event.author is Author.HUMAN:
+                if is_prompt(event):
                     self._database.run("queue_embedding", kind="turn", item=row)
 
 
