@@ -34,7 +34,7 @@ from kept.store.reader import RecallMemory, RecallNote, StoreReader
 
 PROMPTS = """
 SELECT e.at, t.session, t.project, f.path, (SELECT max(id) FROM blocks WHERE id <= e.id), e.id
-FROM events AS e JOIN thread_events AS te ON te.event = e.id
+FROM events AS e JOIN thread_events AS te ON te.event <= e.id AND te.event + te.events > e.id
 JOIN threads AS t ON t.id = te.thread JOIN files AS f ON f.id = t.file
 WHERE e.voice = 'ph' AND NOT te.abandoned AND e.at IS NOT NULL GROUP BY e.id ORDER BY e.at
 """

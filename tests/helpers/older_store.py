@@ -16,6 +16,7 @@ from kept.store.records import likeness_of
 SCHEMAS = Path(__file__).parents[1] / "store" / "schemas"
 _ARCHIVE = {"blocks", "events", "likenesses"}
 _PACKED = 5  # since this format, blocks are packed as today
+_RUNS = 7  # since this format, a row of a thread is a run of events
 
 
 def write_older_store(new: Path, old: Path, version: int) -> None:
@@ -29,6 +30,8 @@ def write_older_store(new: Path, old: Path, version: int) -> None:
         for name in sorted(tables & there - {"migrations"} - (set() if packed else _ARCHIVE)):
             columns = ", ".join(row[1] for row in store.execute(f"PRAGMA table_info({name})"))
             store.execute(f"INSERT OR REPLACE INTO {name} ({columns}) SELECT {columns} FROM new.{name}")
+        if version < _RUNS:
+            _write_members(store, summed=version > 2)
         blocks = [] if packed else store.execute("SELECT id, body FROM new.blocks ORDER BY id").fetchall()
         for number, (first, body) in enumerate(blocks, 1):
             _write_block(store, number, first, unpack(body), likenesses="likenesses" in tables)
@@ -38,6 +41,22 @@ def write_older_store(new: Path, old: Path, version: int) -> None:
             counted = "SELECT 'likenesses', count(*), coalesce(sum(checksum), 0) FROM likenesses"
             store.execute(f"INSERT OR REPLACE INTO tallies {counted}")
         store.execute(f"PRAGMA user_version = {version}")
+
+
+def _write_members(store: sqlite3.Connection, *, summed: bool) -> None:
+    """Write a row for each event of a thread, and the sums of these rows that a thread has since format 3."""
+    store.execute("DELETE FROM thread_events")
+    store.execute(
+        "INSERT INTO thread_events (thread, ordinal, event, abandoned)"
+        " SELECT r.thread, r.ordinal + e.id - r.event, e.id, r.abandoned"
+        " FROM new.thread_events AS r JOIN new.events AS e ON e.id >= r.event AND e.id < r.event + r.events"
+    )
+    if summed:
+        store.create_function("checksum", -1, checksum)
+        rows = "SELECT sum(checksum(ordinal, event, abandoned)) FROM thread_events WHERE thread = threads.id"
+        store.execute(f"UPDATE threads SET members = ({rows})")
+        columns = "id, file, session, project, events, extracted, seen, first_at, last_at, members"
+        store.execute(f"UPDATE threads SET checksum = checksum({columns})")
 
 
 def _write_block(store: sqlite3.Connection, number: int, first: int, events: tuple[Event, ...], *, likenesses: bool) -> None:

@@ -180,7 +180,8 @@ def old_store(path: Path, version: int) -> None:
     """A store as a program of that format made it, with a memory in it."""
     reply = replace(event("b", text="the answer"), kind=What.RESPONSE, author=Author.ASSISTANT)
     with SqliteStore(path.with_name("new.db")) as new:
-        archive(new, event("a"), reply)
+        archive(new, event("a"), event("c"), event("d"), reply)
+        new.archive.mark_abandoned(1, [(1, True)])
         commit(new, add("m1"), add("m2"))
         commit(new, Supersede(memory="m1", at=AT, reason="x", by="m2"))
     write_older_store(path.with_name("new.db"), path, version)

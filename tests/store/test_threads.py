@@ -4,7 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.store.threads import Tree, find_abandoned
+from kept.store.threads import Tree, find_abandoned, pack_runs, unpack_runs
+
+
+@given(st.lists(st.tuples(st.integers(505, 520), st.integers(0, 1))), st.integers(0, 3))
+def test_runs_hold_the_events_of_a_thread_in_order_and_none_goes_past_a_multiple_of_512(members, ordinal):
+    runs = pack_runs(1, ordinal, members)
+    assert list(unpack_runs(runs)) == members
+    assert [run["ordinal"] for run in runs] == [ordinal + sum(each["events"] for each in runs[:n]) for n in range(len(runs))]
+    assert all(run["event"] // 512 == (run["event"] + run["events"] - 1) // 512 for run in runs)
+
+
+def test_consecutive_events_of_a_thread_are_one_row():
+    assert len(pack_runs(1, 0, [(event, 0) for event in range(1, 500)])) == 1
 
 
 def tree(*rows):

@@ -88,7 +88,7 @@ PLANTED = {
     "an event with another time": "UPDATE events SET at = 1000 WHERE id = 2",
     "an event with another author": "UPDATE events SET voice = 'ph' WHERE id = (SELECT min(id) FROM events WHERE voice <> 'ph')",
     "an event that is gone": "DELETE FROM events WHERE id = 3",
-    "an event missing from its thread": "DELETE FROM thread_events WHERE ordinal = 1 AND thread = 1",
+    "an event missing from its thread": "UPDATE thread_events SET events = events - 1 WHERE ordinal = 0 AND thread = 1",
     "a thread of another length": "UPDATE threads SET events = events - 1 WHERE id = 1",
     "a run that is gone": "DELETE FROM runs WHERE id = 1",
     "words of an operation": "UPDATE sealed SET words = replace(words, 'e', 'i') WHERE owner = (SELECT max(owner) FROM sealed "

@@ -18,7 +18,7 @@ from kept.core.errors import DamagedError, StoreError
 from kept.store.reader import parse_queries
 from kept.store.redaction import Safe
 
-FORMAT = 6  # PRAGMA user_version of the newest schema
+FORMAT = 7  # PRAGMA user_version of the newest schema
 ERASING = "erasing"  # setting that exists from the erasure of words until the file was rewritten without them
 BINDING = "replica"  # setting with the id and version of the server's store of which this file is a replica
 AWAY = "away"  # setting that exists while the server lacks changes of this file; its value is the last pass on the server

@@ -5,6 +5,13 @@
 SELECT t.id, t.session, t.project, t.events, t.extracted, t.first_at, t.last_at, f.source, f.path
 FROM threads AS t JOIN files AS f ON f.id = t.file
 
+-- part: covers
+te.event BETWEEN e.id / 512 * 512 AND e.id AND te.event + te.events > e.id
+
+-- part: runs_of_events
+(SELECT value AS id FROM json_each(:events)) AS e CROSS JOIN thread_events AS te
+ON te.event BETWEEN e.id / 512 * 512 AND e.id AND te.event + te.events > e.id
+
 -- part: candidates
 SELECT c.row, c.pass AS pass_id, c.thread, c.ordinal, c.id, c.profile, c.scope, c.verdict, c.body, c.commitment, c.live, s.salt, s.words
 FROM candidates AS c LEFT JOIN sealed AS s ON s.owner = 'c' || c.row
@@ -140,12 +147,12 @@ SELECT coalesce(max(id), 0) AS id FROM blocks WHERE id <= :event;
 -- Queue the threads with some events for extraction, from the first of these events on, and compute their times again; returns them.
 UPDATE threads SET
     seen = 0,
-    extracted = min(extracted, (SELECT min(te.ordinal) FROM thread_events AS te WHERE te.thread = threads.id AND te.event IN (SELECT value FROM json_each(:events)))),
+    extracted = min(extracted, (SELECT min(te.ordinal + e.id - te.event) FROM {runs_of_events} WHERE te.thread = threads.id)),
     (first_at, last_at) = (
         SELECT strftime('%Y-%m-%dT%H:%M:%fZ', min(e.at) / 1000.0, 'unixepoch'), strftime('%Y-%m-%dT%H:%M:%fZ', max(e.at) / 1000.0, 'unixepoch')
-        FROM thread_events AS te JOIN events AS e ON e.id = te.event WHERE te.thread = threads.id
+        FROM thread_events AS te CROSS JOIN events AS e ON {covers} WHERE te.thread = threads.id
     )
-WHERE id IN (SELECT te.thread FROM thread_events AS te WHERE te.event IN (SELECT value FROM json_each(:events)))
+WHERE id IN (SELECT te.thread FROM {runs_of_events})
 RETURNING id;
 
 -- name: sum_threads
@@ -156,7 +163,7 @@ WHERE id IN (SELECT value FROM json_each(:ids));
 -- name: sum_members
 -- Compute the sum of a thread's events again.
 UPDATE threads SET members = (
-    SELECT coalesce(sum(checksum(te.ordinal, te.event, te.abandoned)), 0) FROM thread_events AS te WHERE te.thread = threads.id
+    SELECT coalesce(sum(checksum(te.ordinal, te.event, te.abandoned, te.events)), 0) FROM thread_events AS te WHERE te.thread = threads.id
 )
 WHERE id = :thread;
 
@@ -185,13 +192,13 @@ INSERT OR IGNORE INTO opted_out (session, path, checksum) VALUES (:session, :pat
 
 -- name: events_of_session_alone
 -- The events of a session that are in no session that may be remembered.
-SELECT DISTINCT te.event AS id
-FROM threads AS t JOIN thread_events AS te ON te.thread = t.id
+SELECT DISTINCT e.id
+FROM threads AS t JOIN thread_events AS te ON te.thread = t.id CROSS JOIN events AS e ON {covers}
 WHERE t.session = :session AND NOT EXISTS (
-    SELECT 1 FROM thread_events AS other JOIN threads AS o ON o.id = other.thread
-    WHERE other.event = te.event AND o.session NOT IN (SELECT session FROM opted_out)
+    SELECT 1 FROM thread_events AS te JOIN threads AS o ON o.id = te.thread
+    WHERE {covers} AND o.session NOT IN (SELECT session FROM opted_out)
 )
-ORDER BY id;
+ORDER BY e.id;
 
 -- name: add_block
 -- Store a new block.
@@ -230,7 +237,7 @@ INSERT INTO threads (file, session, project, events, extracted, seen) VALUES (:f
 -- To a file with the same name in another folder that has no thread of the session yet.
 UPDATE threads SET file = :file WHERE id = (
     SELECT t.id FROM files AS n JOIN thread_events AS te JOIN threads AS t ON t.id = te.thread JOIN files AS f ON f.id = t.file
-    WHERE n.id = :file AND te.event = :event AND t.session = :session AND f.source = n.source
+    WHERE n.id = :file AND te.event BETWEEN :event / 512 * 512 AND :event AND te.event + te.events > :event AND t.session = :session AND f.source = n.source
           AND substr(f.path, length(rtrim(f.path, replace(f.path, '/', '')))) = substr(n.path, length(rtrim(n.path, replace(n.path, '/', ''))))
     ORDER BY t.id LIMIT 1
 ) AND NOT EXISTS (SELECT 1 FROM threads WHERE file = :file AND session = :session);
@@ -246,11 +253,11 @@ UNION ALL SELECT DISTINCT project, '' FROM threads WHERE project > '' ORDER BY p
 
 -- name: in_thread
 -- A row if a thread contains an event.
-SELECT 1 FROM thread_events WHERE event = :event AND thread = :thread;
+SELECT 1 FROM thread_events WHERE event BETWEEN :event / 512 * 512 AND :event AND event + events > :event AND thread = :thread;
 
 -- name: add_to_thread
--- Append an event to a thread.
-INSERT INTO thread_events (thread, ordinal, event) VALUES (:thread, :ordinal, :event);
+-- Append a run of events to a thread.
+INSERT INTO thread_events (thread, ordinal, event, abandoned, events) VALUES (:thread, :ordinal, :event, :abandoned, :events);
 
 -- name: grow_thread
 -- Set a thread's number of events, its times and the sum of its events.
@@ -305,25 +312,27 @@ ON CONFLICT (thread) DO UPDATE SET closed = excluded.closed, seen = excluded.see
 -- name: reset_llm_progress
 -- Let a model read the threads with some events again from the start.
 UPDATE hearings SET closed = 0, seen = 0, checksum = checksum(thread, 0, 0)
-WHERE thread IN (SELECT te.thread FROM thread_events AS te WHERE te.event IN (SELECT value FROM json_each(:events)));
+WHERE thread IN (SELECT te.thread FROM {runs_of_events});
 
 -- name: reset_thread_llm_progress
 -- Let a model read a thread again from the start, if it has read the event with this ordinal.
 UPDATE hearings SET closed = 0, seen = 0, checksum = checksum(thread, 0, 0) WHERE thread = :thread AND seen > :ordinal;
 
--- name: mark_abandoned
--- Set or clear the abandoned mark of an event in a thread.
-UPDATE thread_events SET abandoned = :abandoned WHERE thread = :thread AND ordinal = :ordinal;
+-- name: clear_thread
+-- Take all events out of a thread.
+DELETE FROM thread_events WHERE thread = :thread;
 
 -- name: thread_slice
 -- The events of a thread in a span of ordinals.
-SELECT ordinal, abandoned, event AS id FROM thread_events
-WHERE thread = :thread AND ordinal >= :start AND ordinal < :stop
+SELECT event + max(:start - ordinal, 0) AS event, min(ordinal + events, :stop) - max(ordinal, :start) AS events, abandoned
+FROM thread_events
+WHERE thread = :thread AND ordinal > :start - 512 AND ordinal < :stop AND ordinal + events > :start
 ORDER BY ordinal;
 
 -- name: first_thread_of_event
 -- The first thread with an event, and the event's ordinal there.
-SELECT thread, ordinal FROM thread_events WHERE event = :event ORDER BY thread LIMIT 1;
+SELECT thread, ordinal + :event - event AS ordinal FROM thread_events
+WHERE event BETWEEN :event / 512 * 512 AND :event AND event + events > :event ORDER BY thread LIMIT 1;
 
 -- name: block
 -- The bytes of a block and their hash.
@@ -332,9 +341,9 @@ SELECT body, hash FROM blocks WHERE id = :id;
 -- name: events_between
 -- The events of each session in a span of time, counted; an event counts in the first thread with it.
 SELECT f.source, f.path, t.session, t.project, count(*) AS events, sum(e.voice = 'ph') AS prompts, min(e.at) AS first_at, max(e.at) AS last_at
-FROM threads AS t JOIN files AS f ON f.id = t.file JOIN thread_events AS te ON te.thread = t.id JOIN events AS e ON e.id = te.event
+FROM threads AS t JOIN files AS f ON f.id = t.file JOIN thread_events AS te ON te.thread = t.id CROSS JOIN events AS e ON {covers}
 WHERE t.first_at < :before AND t.last_at >= :since AND e.at >= :start AND e.at < :stop
-      AND NOT EXISTS (SELECT 1 FROM thread_events AS told WHERE told.event = te.event AND told.thread < te.thread)
+      AND t.id = (SELECT min(te.thread) FROM thread_events AS te WHERE {covers})
 GROUP BY t.id ORDER BY min(e.at), t.session;
 
 -- name: event_minutes
@@ -648,8 +657,8 @@ FROM (
     UNION ALL SELECT rowid FROM reply_index WHERE reply_index MATCH :query
 ) AS found
 JOIN events AS e ON e.id = found.id
-JOIN thread_events AS m ON m.event = e.id
-JOIN threads AS t ON t.id = m.thread
+CROSS JOIN thread_events AS te ON {covers}
+JOIN threads AS t ON t.id = te.thread
 JOIN files AS f ON f.id = t.file
 WHERE e.at > :since
 GROUP BY t.project, f.path ORDER BY t.project, f.path;
@@ -774,18 +783,18 @@ SELECT count(*) AS count FROM marks;
 -- name: archive_gaps
 -- The tables whose row numbers have gaps, with the last number and the number of rows.
 SELECT what, most, found FROM (
-    SELECT 'events' AS what, max(coalesce(max(id), 0), (SELECT coalesce(max(event), 0) FROM thread_events)) AS most, count(*) AS found FROM events
+    SELECT 'events' AS what, max(coalesce(max(id), 0), (SELECT coalesce(max(event + events - 1), 0) FROM thread_events)) AS most, count(*) AS found FROM events
     UNION ALL SELECT 'threads', coalesce(max(id), 0), count(*) FROM threads
     UNION ALL SELECT 'files', coalesce(max(id), 0), count(*) FROM files
     UNION ALL SELECT 'runs', coalesce(max(id), 0), count(*) FROM runs
-    UNION ALL SELECT 'places in thread ' || thread, max(ordinal) + 1, count(*) FROM thread_events GROUP BY thread
+    UNION ALL SELECT 'places in thread ' || thread, max(ordinal + events), sum(events) FROM thread_events GROUP BY thread
 )
 WHERE most <> found;
 
 -- name: wrong_threads
 -- The threads whose count or sum of events differs from their events.
-SELECT t.id, t.events, count(te.event) AS found, 
-       t.members <> coalesce(sum(checksum(te.ordinal, te.event, te.abandoned)) FILTER (WHERE te.event IS NOT NULL), 0) AS wrong
+SELECT t.id, t.events, coalesce(sum(te.events), 0) AS found,
+       t.members <> coalesce(sum(checksum(te.ordinal, te.event, te.abandoned, te.events)) FILTER (WHERE te.event IS NOT NULL), 0) AS wrong
 FROM threads AS t LEFT JOIN thread_events AS te ON te.thread = t.id
 GROUP BY t.id
 HAVING t.events <> found OR wrong;
@@ -831,7 +840,7 @@ FROM threads AS t JOIN files AS f ON f.id = t.file LEFT JOIN hearings AS h ON h.
 
 -- name: thread_events
 -- The events of a thread.
-SELECT ordinal, abandoned, event AS id FROM thread_events WHERE thread = :thread ORDER BY ordinal;
+SELECT event, events, abandoned FROM thread_events WHERE thread = :thread ORDER BY ordinal;
 
 -- name: put_thread
 -- Store a thread of an export.
@@ -997,7 +1006,7 @@ SELECT thread FROM noted;
 
 -- name: threads_with
 -- The threads with some events, or of some sessions.
-SELECT DISTINCT thread FROM thread_events WHERE event IN (SELECT value FROM json_each(:events))
+SELECT DISTINCT te.thread FROM {runs_of_events}
 UNION SELECT id FROM threads WHERE session IN (SELECT value FROM json_each(:sessions));
 
 -- name: all_notes

@@ -102,8 +102,8 @@ SELECT path, lines FROM outputs WHERE intended = 0;
 
 -- name: prompt
 -- The time, thread, ordinal and session of a prompt of the person, unless it was abandoned or its session opted out.
-SELECT strftime('%Y-%m-%dT%H:%M:%fZ', e.at / 1000.0, 'unixepoch'), te.thread, te.ordinal, t.session
-FROM events AS e JOIN thread_events AS te ON te.event = e.id JOIN threads AS t ON t.id = te.thread
+SELECT strftime('%Y-%m-%dT%H:%M:%fZ', e.at / 1000.0, 'unixepoch'), te.thread, te.ordinal + e.id - te.event, t.session
+FROM events AS e CROSS JOIN thread_events AS te ON te.event BETWEEN e.id / 512 * 512 AND e.id AND te.event + te.events > e.id JOIN threads AS t ON t.id = te.thread
 WHERE e.id = :event AND e.voice = 'ph' AND NOT te.abandoned AND e.at IS NOT NULL
       AND t.session NOT IN (SELECT session FROM opted_out) ORDER BY te.thread LIMIT 1;
 
@@ -114,11 +114,16 @@ SELECT hash FROM passage_hashes AS p WHERE p.event = :event
 
 -- name: reply
 -- The assistant's last reply before the next prompt.
-SELECT te.event FROM thread_events AS te JOIN events AS e ON e.id = te.event
-WHERE te.thread = :thread AND te.ordinal > :ordinal AND NOT te.abandoned AND e.voice = 'ra'
-      AND te.ordinal < coalesce((SELECT min(next.ordinal) FROM thread_events AS next JOIN events AS asked ON asked.id = next.event
-                                 WHERE next.thread = :thread AND next.ordinal > :ordinal AND asked.voice LIKE 'p_'), 9e18)
-ORDER BY te.ordinal DESC LIMIT 1;
+SELECT e.id FROM (
+    SELECT coalesce((
+        SELECT te.ordinal + e.id - te.event FROM thread_events AS te CROSS JOIN events AS e
+        ON e.id > te.event + max(-1, :ordinal - te.ordinal) AND e.id < te.event + te.events
+        WHERE te.thread = :thread AND te.ordinal > :ordinal - 512 AND e.voice LIKE 'p_' ORDER BY te.ordinal, e.id LIMIT 1
+    ), 1 << 62) AS stop
+) AS next CROSS JOIN thread_events AS te CROSS JOIN events AS e
+ON e.id > te.event + max(-1, :ordinal - te.ordinal) AND e.id < te.event + min(te.events, stop - te.ordinal)
+WHERE te.thread = :thread AND te.ordinal > :ordinal - 512 AND te.ordinal < stop AND NOT te.abandoned AND e.voice = 'ra'
+ORDER BY te.ordinal DESC, e.id DESC LIMIT 1;
 
 -- name: block
 -- The block that holds an event.

@@ -89,14 +89,17 @@ CREATE TABLE threads (
 CREATE INDEX threads_begun ON threads (project, first_at);
 CREATE INDEX threads_ended ON threads (project, last_at);
 
+-- A row is a run of `events` events with consecutive numbers, from the one with number `event` at `ordinal` on. A run never contains
+-- a multiple of 512 after its first event, so that the run with an event is found among the few that begin at most 511 before it.
 CREATE TABLE thread_events (
     thread    INTEGER NOT NULL REFERENCES threads (id),
     ordinal   INTEGER NOT NULL,
     event     INTEGER NOT NULL,
-    abandoned INTEGER NOT NULL DEFAULT 0,
+    abandoned INTEGER NOT NULL,
+    events    INTEGER NOT NULL,
     PRIMARY KEY (thread, ordinal)
 ) WITHOUT ROWID;
-CREATE INDEX thread_events_event ON thread_events (event, thread);
+CREATE INDEX thread_events_event ON thread_events (event, events, thread);
 
 -- How much of a thread a model has read: chunks before ordinal `closed` are closed, and the thread had `seen` events then. Without
 -- a row, or with a damaged one, the thread is read again, mostly from cached replies.

@@ -1,6 +1,6 @@
-"""The tree of a conversation, and the branches that the user abandoned by a rewind.
+"""The events of a conversation as runs of numbers; its tree, and the branches that the user abandoned by a rewind.
 
-It is built only from the links and the order of records, without texts or formats. It is stored in arrays of numbers, so a
+The tree is built only from the links and the order of records, without texts or formats. It is stored in arrays of numbers, so a
 conversation of a million events takes tens of megabytes.
 """
 
@@ -8,10 +8,29 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import Any
 
 from kept.core.value import dataclass, field
 
 _NONE = -1
+_RUN = 512  # a run of events ends before each multiple of this number; the queries know it
+
+
+def pack_runs(thread: int, ordinal: int, members: Iterable[tuple[int, int]]) -> list[dict[str, int]]:
+    """The runs of a thread's events from an ordinal on. ``members`` are the events' numbers, each with 1 if it is abandoned."""
+    runs: list[dict[str, int]] = []
+    for place, (event, abandoned) in enumerate(members, ordinal):
+        run = runs[-1] if runs else {}
+        if run and event % _RUN and event == run["event"] + run["events"] and abandoned == run["abandoned"]:
+            run["events"] += 1
+        else:
+            runs.append({"thread": thread, "ordinal": place, "event": event, "abandoned": abandoned, "events": 1})
+    return runs
+
+
+def unpack_runs(runs: Iterable[Any]) -> Iterator[tuple[int, int]]:
+    """The numbers of the events in runs, each with 1 if it is abandoned."""
+    return ((event, run["abandoned"]) for run in runs for event in range(run["event"], run["event"] + run["events"]))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

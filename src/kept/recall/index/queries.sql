@@ -68,6 +68,9 @@ SELECT n.id AS item, n.at FROM notes AS n LEFT JOIN summaries AS s ON false WHER
 UNION ALL SELECT s.row, s.at FROM summaries AS s LEFT JOIN notes AS n ON false WHERE s.form <> 'point' AND {summaries}
 ORDER BY 2 DESC, 1 DESC LIMIT :limit;
 
+-- part: covers
+te.event BETWEEN e.id / 512 * 512 AND e.id AND te.event + te.events > e.id
+
 -- part: memories
 m.status IN (SELECT value FROM json_each(:statuses))
 AND (json_extract(m.body, '$.valid_until') IS NULL OR json_extract(m.body, '$.valid_until') > :now)
@@ -86,7 +89,7 @@ AND (:since IS NULL OR e.at >= :since_ms)
 AND (:until IS NULL OR e.at < :until_ms)
 AND EXISTS (
     SELECT 1 FROM thread_events AS te
-    WHERE te.event = e.id AND NOT te.abandoned AND (:threads IS NULL OR te.thread IN (SELECT value FROM json_each(:threads)))
+    WHERE te.event BETWEEN e.id / 512 * 512 AND e.id AND te.event + te.events > e.id AND NOT te.abandoned AND (:threads IS NULL OR te.thread IN (SELECT value FROM json_each(:threads)))
 )
 
 -- name: memories
@@ -101,11 +104,11 @@ WHERE m.rowid IN (SELECT value FROM json_each(:items));
 SELECT e.id AS item, (SELECT max(id) FROM blocks WHERE id <= e.id) AS block, substr(e.voice, 2) AS author,
        coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', e.at / 1000.0, 'unixepoch'), '') AS at, t.session, t.project, f.path
 FROM events AS e
-JOIN thread_events AS te ON te.event = e.id
+CROSS JOIN thread_events AS te ON {covers}
 JOIN threads AS t ON t.id = te.thread
 JOIN files AS f ON f.id = t.file
 WHERE e.id IN (SELECT value FROM json_each(:items))
-      AND te.thread = (SELECT min(o.thread) FROM thread_events AS o WHERE o.event = e.id)
+      AND te.thread = (SELECT min(te.thread) FROM thread_events AS te WHERE {covers})
 ORDER BY e.id;
 
 -- name: summaries
@@ -120,18 +123,22 @@ FROM summaries AS s WHERE s.form <> 'point' AND s.row IN (SELECT value FROM json
 
 -- name: around
 -- A neighbour is returned as twice its row, plus one if an assistant said it.
-SELECT te.event AS item,
-       (SELECT o.event * 2 + (e.voice LIKE '_a') FROM thread_events AS o JOIN events AS e ON e.id = o.event
-        WHERE o.thread = te.thread AND o.ordinal < te.ordinal AND o.ordinal >= te.ordinal - :reach
+SELECT place.item,
+       (SELECT e.id * 2 + (e.voice LIKE '_a') FROM thread_events AS o CROSS JOIN events AS e
+        ON e.id >= o.event + max(0, place.ordinal - :reach - o.ordinal) AND e.id < o.event + min(o.events, place.ordinal - o.ordinal)
+        WHERE o.thread = place.thread AND o.ordinal < place.ordinal AND o.ordinal > place.ordinal - :reach - 512
               AND e.voice IN ('ph', 'pa', 'rh', 'ra') AND NOT o.abandoned
-        ORDER BY o.ordinal DESC LIMIT 1) AS before,
-       (SELECT o.event * 2 + (e.voice LIKE '_a') FROM thread_events AS o JOIN events AS e ON e.id = o.event
-        WHERE o.thread = te.thread AND o.ordinal > te.ordinal AND o.ordinal <= te.ordinal + :reach
+        ORDER BY o.ordinal DESC, e.id DESC LIMIT 1) AS before,
+       (SELECT e.id * 2 + (e.voice LIKE '_a') FROM thread_events AS o CROSS JOIN events AS e
+        ON e.id > o.event + max(-1, place.ordinal - o.ordinal) AND e.id < o.event + min(o.events, place.ordinal + :reach + 1 - o.ordinal)
+        WHERE o.thread = place.thread AND o.ordinal > place.ordinal - 512 AND o.ordinal <= place.ordinal + :reach
               AND e.voice IN ('ph', 'pa', 'rh', 'ra') AND NOT o.abandoned
-        ORDER BY o.ordinal LIMIT 1) AS after
-FROM thread_events AS te
-WHERE te.event IN (SELECT value FROM json_each(:items))
-      AND te.thread = (SELECT min(o.thread) FROM thread_events AS o WHERE o.event = te.event);
+        ORDER BY o.ordinal, e.id LIMIT 1) AS after
+FROM (
+    SELECT e.id AS item, te.thread, te.ordinal + e.id - te.event AS ordinal
+    FROM (SELECT value AS id FROM json_each(:items)) AS e CROSS JOIN thread_events AS te ON {covers}
+    WHERE te.thread = (SELECT min(te.thread) FROM thread_events AS te WHERE {covers})
+) AS place;
 
 -- name: turns_with
 SELECT rowid AS item FROM turn_index WHERE turn_index MATCH :word LIMIT :most;
@@ -141,7 +148,7 @@ SELECT rowid AS item FROM turn_index WHERE turn_index MATCH :word LIMIT :most;
 SELECT te.thread, count(*) AS turns, t.events
 FROM json_each(:items) AS hit
 CROSS JOIN events AS e ON e.id = hit.value AND e.voice LIKE '_h'
-CROSS JOIN thread_events AS te ON te.event = e.id AND NOT te.abandoned
+CROSS JOIN thread_events AS te ON {covers} AND NOT te.abandoned
 CROSS JOIN threads AS t ON t.id = te.thread
 GROUP BY te.thread;
 
@@ -149,8 +156,8 @@ GROUP BY te.thread;
 SELECT (SELECT max(id) FROM threads) AS conversations, (SELECT max(id) FROM events) AS events;
 
 -- name: threads_of
-SELECT event AS item, min(thread) AS thread FROM thread_events
-WHERE event IN (SELECT value FROM json_each(:items)) GROUP BY event;
+SELECT e.id AS item, min(te.thread) AS thread
+FROM (SELECT value AS id FROM json_each(:items)) AS e CROSS JOIN thread_events AS te ON {covers} GROUP BY e.id;
 
 -- name: block
 SELECT body FROM blocks WHERE id = :id;

@@ -18,6 +18,7 @@ from kept.store.check import check_quotes
 from kept.store.database import Database, match_all_words
 from kept.store.erasing import has_words
 from kept.store.packing import block_hash
+from kept.store.threads import unpack_runs
 from kept.store.values import EventRow, FileRow, Mention, Row, Thread, ThreadRow
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def archive_rows(database: Database, blocks: Blocks) -> Iterator[Row]:
     for block in blocks.numbers():
         yield from (EventRow(event=event, twin=event.twin) for event in blocks.at(block))
     for row in database.run("thread_rows").fetchall():
-        members = database.run("thread_events", thread=row["id"]).fetchall()
+        members = list(unpack_runs(database.run("thread_events", thread=row["id"]).fetchall()))
         yield ThreadRow(
             id=row["id"],
             source=row["source"],
@@ -165,8 +166,8 @@ def archive_rows(database: Database, blocks: Blocks) -> Iterator[Row]:
             project=row["project"],
             extracted=row["extracted"],
             seen=row["seen"],
-            events=tuple(blocks.key(member["id"]) for member in members),
-            abandoned=tuple(member["ordinal"] for member in members if member["abandoned"]),
+            events=tuple(blocks.key(event) for event, _ in members),
+            abandoned=tuple(ordinal for ordinal, (_, abandoned) in enumerate(members) if abandoned),
             closed=row["closed"],
             heard=row["heard"],
         )

@@ -19,7 +19,7 @@ from kept.store.erasing import erase_from_carry, erase_from_event
 from kept.store.records import merge_event_copy, replace_content
 from kept.store.redaction import redact_cursor, redact_value
 from kept.store.rows import named_fields
-from kept.store.threads import Tree, has_siblings
+from kept.store.threads import Tree, has_siblings, pack_runs, unpack_runs
 from kept.store.values import (
     ArchiveCounts,
     EventRow,
@@ -179,7 +179,7 @@ class Archive:
         If a session's file moved to another folder under the same name, its existing thread is continued.
         """
         grown: dict[str, list[Any]] = {}  # by session: thread, count, first and last time, sum of the events, project
-        joined: dict[tuple[int, int], int] = {}  # ordinals of the appended events, by thread and event
+        joined: dict[int, dict[int, int]] = {}  # the appended events of each thread
         for event, number, new in events:
             if event.session not in grown:
                 if not new and not is_note(event):
@@ -194,19 +194,19 @@ class Archive:
             if event.project and not state[5]:
                 self._database.run("name_project", thread=state[0], project=event.project)
                 state[5] = event.project
-            place = (state[0], number)
-            if place in joined or (not new and self._database.fetch_one("in_thread", event=number, thread=state[0])):
+            members = joined.setdefault(state[0], {})
+            if number in members or (not new and self._database.fetch_one("in_thread", event=number, thread=state[0])):
                 continue
-            joined[place] = state[1]
-            state[4] += checksum(state[1], number, 0)
-            state[1] += 1
+            members[number] = 0
             if event.at is not None:
                 at = format_instant(event.at)
                 state[2], state[3] = min(state[2] or at, at), max(state[3] or at, at)
-        rows = ({"thread": thread, "ordinal": ordinal, "event": number} for (thread, number), ordinal in joined.items())
-        self._database.execute_many("add_to_thread", rows)
-        for thread, count, first, last, members, *_ in grown.values():
-            self._database.run("grow_thread", id=thread, events=count, first_at=first, last_at=last, members=members)
+        for thread, count, first, last, total, _ in grown.values():
+            runs = pack_runs(thread, count, joined[thread].items())
+            self._database.execute_many("add_to_thread", runs)
+            added = sum(checksum(*(run[name] for name in ("ordinal", "event", "abandoned", "events"))) for run in runs)
+            values = {"events": count + len(joined[thread]), "first_at": first, "last_at": last, "members": total + added}
+            self._database.run("grow_thread", id=thread, **values)
         self._database.run("sum_threads", ids=to_canonical_json([thread for thread, *_ in grown.values()]))
 
     def threads(self, *, pending: bool = False, path: str = "") -> Iterator[Thread]:
@@ -241,11 +241,11 @@ class Archive:
         self._blocks.drop_outdated()
         tree = Tree()
         rows = self._database.run("thread_events", thread=thread).fetchall()
-        for places, place in self._blocks.places_of(row["id"] for row in rows):
+        for places, place in self._blocks.places_of(event for event, _ in unpack_runs(rows)):
             output = places.kinds[place] is EventKind.TOOL_OUTPUT
             human = is_user_prompt(places, place)
             tree.append(places.records[place], places.parents[place], places.turns[place], human=human, output=output)
-        return tree, bytearray(row["abandoned"] for row in rows)
+        return tree, bytearray(abandoned for _, abandoned in unpack_runs(rows))
 
     def has_rewinds(self, thread: int) -> bool:
         """True if a rewind may have replaced an event of a thread. Also true if an event is marked so and its records have links.
@@ -253,33 +253,36 @@ class Archive:
         Nothing was replaced unless a prompt of the user shares its parent with another record. Raises DamagedError.
         """
         self._blocks.drop_outdated()
-        # Read row by row, because a million rows take a hundred megabytes.
-        events = [row["id"] for row in self._database.run("thread_events", thread=thread)]
-        return has_siblings(lambda: self._blocks.links(events)) or (
-            any(row["abandoned"] for row in self._database.run("thread_events", thread=thread))
-            and any(parent for _, parent, _ in self._blocks.links(events))
-        )
+        runs = self._database.run("thread_events", thread=thread).fetchall()
+
+        def links() -> Iterator[tuple[str, str, bool]]:
+            return self._blocks.links(event for event, _ in unpack_runs(runs))
+
+        return has_siblings(links) or (any(run["abandoned"] for run in runs) and any(parent for _, parent, _ in links()))
 
     def mark_abandoned(self, thread: int, changes: Iterable[tuple[int, bool]]) -> None:
         """Set or clear the abandoned mark of events (by ordinal). It says that a later rewind replaced the event."""
-        rows = [{"thread": thread, "ordinal": ordinal, "abandoned": int(value)} for ordinal, value in changes]
-        if rows:
+        marks = dict(changes)
+        if marks:
             with self._database.transaction():
-                self._database.execute_many("mark_abandoned", rows)
-                self._update_thread_sums(thread)
-                for row in rows:
-                    self._database.run("reset_thread_llm_progress", thread=thread, ordinal=row["ordinal"])
+                members = enumerate(unpack_runs(self._database.run("thread_events", thread=thread).fetchall()))
+                self._save_members(thread, ((event, int(marks.get(ordinal, abandoned))) for ordinal, (event, abandoned) in members))
+                for ordinal in marks:
+                    self._database.run("reset_thread_llm_progress", thread=thread, ordinal=ordinal)
 
-    def _update_thread_sums(self, thread: int) -> None:
+    def _save_members(self, thread: int, members: Iterable[tuple[int, int]]) -> None:
+        """Replace the events of a thread."""
+        self._database.run("clear_thread", thread=thread)
+        self._database.execute_many("add_to_thread", pack_runs(thread, 0, members))
         self._database.run("sum_members", thread=thread)
         self._database.run("sum_threads", ids=to_canonical_json([thread]))
 
     def events(self, thread: int, start: int, stop: int) -> tuple[Event, ...]:
         """The events of a thread with ordinals in [start, stop). Abandoned ones are labelled so. Raises DamagedError."""
-        rows = self._database.run("thread_slice", thread=thread, start=start, stop=stop).fetchall()
+        members = list(unpack_runs(self._database.run("thread_slice", thread=thread, start=start, stop=stop).fetchall()))
         return tuple(
-            replace(event, author=Author.ABANDONED, label_reason="a later rewind replaced it") if row["abandoned"] else event
-            for row, event in zip(rows, self._add_repeats([row["id"] for row in rows]), strict=True)
+            replace(event, author=Author.ABANDONED, label_reason="a later rewind replaced it") if abandoned else event
+            for (_, abandoned), event in zip(members, self._add_repeats([number for number, _ in members]), strict=True)
         )
 
     def event(self, key: str) -> Event | None:
@@ -456,10 +459,7 @@ class Archive:
             last_at=max(times, default=None),
             **named_fields(row, "id", "session", "project", "extracted", "seen"),
         )
-        self._database.execute_many(
-            "add_to_thread", ({"thread": row.id, "ordinal": n, "event": numbers[key]} for n, key in enumerate(row.events))
-        )
-        self.mark_abandoned(row.id, ((ordinal, True) for ordinal in row.abandoned))
-        self._update_thread_sums(row.id)
+        abandoned = frozenset(row.abandoned)
+        self._save_members(row.id, ((numbers[key], int(ordinal in abandoned)) for ordinal, key in enumerate(row.events)))
         if row.heard:
             self.save_llm_progress(row.id, closed=row.closed, seen=row.heard)
