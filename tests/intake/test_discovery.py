@@ -9,6 +9,7 @@ from kept.core.erasure import ErasureWords
 from kept.core.errors import UsageError
 from kept.core.event import FORGOTTEN_MARK
 from kept.core.memory import Status
+from kept.intake.discovery import discover
 from kept.intake.survey import survey
 from kept.memories.backups import make_daily_backup
 from kept.memories.browse import load_conversation
@@ -50,6 +51,17 @@ def test_what_is_new_and_what_has_grown_is_told_before_and_after_a_run(desk_at, 
         assert tool(workspace).grown == 0
         path.unlink()
         assert (tool(workspace).files, tool(workspace).gone) == (0, 1)
+
+
+def test_only_the_new_part_of_a_grown_file_counts_as_new(desk_at, home):
+    say(home, "s1", f"{RULE} {'Why? ' * 1_000}")
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        before = say(home, "s1", RULE, start=1).stat().st_size
+        path = say(home, "s1", f"{OTHER} {'How? ' * 2_000}", start=2)
+        grown = discover(workspace, [])
+    assert grown.new >= path.stat().st_size - before
+    assert grown.new < path.stat().st_size - 5_000
 
 
 def test_files_that_a_tool_deletes_soon_are_named_until_they_are_archived(desk_at, home, clock):

@@ -3,7 +3,7 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from kept.core.project import matches_path
 from kept.core.redact import RedactionResult, redact
 from kept.core.redact.scanner import load_scanner
 from kept.core.spans import event_spans
-from kept.core.value import dataclass, replace
+from kept.core.value import dataclass, field, replace
 from kept.intake.clean import CleanedEvent, Limits, clean_all
 from kept.intake.shared_files import label_shared
 from kept.local.isolation import isolate_errors
@@ -23,6 +23,7 @@ from kept.sources.base import Source
 from kept.sources.json_lines import REWRITTEN
 
 Redact = Callable[[str], RedactionResult]
+SourcePlaces = tuple[tuple[Source, Path], ...]
 LIMITS = Limits()
 _LEAST_BYTES = 4096  # the minimum weight of a file, so that a batch has at most two thousand files
 _PROSE = 4  # weight of a byte of prose; a byte of records weighs 1, because most of it is names and tool output that is dropped
@@ -46,8 +47,9 @@ class FilesToRead:
     ``unchanged`` counts, by format, the files that are not opened, because they are unchanged since they were read to the
     end. ``skipped`` are paths that should have been read: a person named them or a folder above them, or they are in a tool's
     folder and cannot be opened. ``left`` are other files in a tool's folder, files that a person excluded, and files whose source
-    is switched off. ``named`` are the paths that a person gave, ``hooked`` the files that hooks named. ``before`` and ``after`` are
-    the weights of the files that the same run reads earlier and later.
+    is switched off. ``named`` are the paths that a person gave, ``hooked`` the files that hooks named. ``places`` are the existing
+    places of all sources. ``read`` has the size of each changed file when it was read to the end. ``before`` and ``after`` are the
+    weights of the files that the same run reads earlier and later.
     """
 
     files: Mapping[str, Source]
@@ -56,6 +58,8 @@ class FilesToRead:
     left: tuple[tuple[str, str], ...]
     named: tuple[Path, ...] = ()
     hooked: frozenset[str] = frozenset()
+    places: SourcePlaces = ()
+    read: Mapping[str, int] = field(default_factory=dict)
     before: int = 0
     after: int = 0
 
@@ -68,22 +72,28 @@ class FilesToRead:
         """The files to open, one at a time."""
         return (InputFile(path=Path(path), source=source) for path, source in self.files.items())
 
+    @property
+    def new(self) -> int:
+        """The total weight of the parts of files that were not read yet."""
+        return sum(weigh_file(path, self.read.get(path, 0)) for path in self.files)
+
     def split_newest(self, most: int) -> "tuple[FilesToRead, FilesToRead]":
         """Split the files in two: the most recently changed ones with a total weight of at most ``most``, and the rest. Files
         heavier than ``most`` are in the rest.
         """
         first: dict[str, Source] = {}
         size = 0
-        for _, path, each in sorted((_stat_file(path) for path in self.files), reverse=True):
+        files = sorted((_stat_file(path) for path in self.files), reverse=True) if most else []
+        for _, path, each in files:
             if each <= most:
-                size += each
-                if size > most:
+                if size + each > most:
                     break
+                size += each
                 first[path] = self.files[path]
         rest = {path: source for path, source in self.files.items() if path not in first}
         return (
-            replace(self, files=first, after=weigh_files(rest)),
-            replace(self, files=rest, before=weigh_files(first), skipped=() if first else self.skipped),
+            replace(self, files=first, after=sum(each for *_, each in files) - size),
+            replace(self, files=rest, before=size, skipped=() if first else self.skipped),
         )
 
     @property
@@ -133,11 +143,6 @@ class CleanedFile:
 
     slices: tuple[CleanedSlice, ...]
     failed: str
-
-
-def weigh_files(paths: Iterable[str]) -> int:
-    """The total weight of files."""
-    return sum(map(weigh_file, paths))
 
 
 def weigh_file(path: str, read: int = 0) -> int:

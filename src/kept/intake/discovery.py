@@ -12,7 +12,7 @@ from kept.core.errors import SourceError, UsageError
 from kept.core.event import Author
 from kept.core.project import matches_path
 from kept.core.value import dataclass, fields, replace
-from kept.intake.cleaned_files import FilesToRead
+from kept.intake.cleaned_files import FilesToRead, SourcePlaces
 from kept.local.files.walking import find_file_names
 from kept.local.isolation import isolate_errors
 from kept.local.settings.tables import SourceRoot, find_root_above
@@ -20,7 +20,7 @@ from kept.sources.base import ENTRY, Source
 from kept.sources.entries import find_entries
 from kept.sources.files import SkippedFile, SkipReason, identify_file, tool_folder_format
 from kept.sources.registry import SOURCES, with_zone
-from kept.sources.stat_cache import folder_settings_entry, is_unchanged, make_stat_entry
+from kept.sources.stat_cache import folder_settings_entry, is_unchanged, make_stat_entry, size_when_read
 from kept.workspace import Workspace
 
 _NOTES = (".md", ".markdown", ".mdx", ".txt")
@@ -57,8 +57,9 @@ def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False
         gone = [place for root in workspace.settings.root if not os.path.lexists(place := root.resolve(workspace.paths.user))]
         skipped += [(printable(place), "the folder does not exist; to stop reading it: kept sources remove") for place in gone]
     folder, noted = "", dict[str, tuple[str, str]]()
-    known = tuple((source.name, Path(os.path.realpath(place))) for source, place in list_source_places(workspace)) if paths else ()
-    for candidate in _paths_to_examine(workspace, paths):
+    places, read = list_source_places(workspace), dict[str, int]()
+    known = tuple((source.name, Path(os.path.realpath(place))) for source, place in places) if paths else ()
+    for candidate in _paths_to_examine(workspace, paths, places):
         plain = candidate.path
         if matches_path(plain, workspace.settings.exclude):
             left.append((printable(plain), "excluded by you"))
@@ -67,9 +68,11 @@ def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False
             if plain.rpartition("/")[0] != folder:
                 folder = plain.rpartition("/")[0]
                 noted = workspace.store.archive.stat_cache_below(folder) if printable(folder) == folder else {}
-            if name := _unchanged_format(workspace, plain, noted.get(plain)):
-                unchanged[plain] = name
-                continue
+            if entry := noted.get(plain):
+                if _is_unchanged(workspace, plain, *entry):
+                    unchanged[plain] = entry[0]
+                    continue
+                read[plain] = size_when_read(entry[1])
         path, shown = Path(plain), printable(plain)
         try:
             with isolate_errors("its format cannot be determined", str(path)):
@@ -88,7 +91,13 @@ def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False
             case _:
                 files[plain] = source
     return FilesToRead(
-        files=files, unchanged=Counter(unchanged.values()), skipped=tuple(skipped), left=tuple(left), named=tuple(paths)
+        files=files,
+        unchanged=Counter(unchanged.values()),
+        skipped=tuple(skipped),
+        left=tuple(left),
+        named=tuple(paths),
+        places=places,
+        read=read,
     )
 
 
@@ -115,10 +124,11 @@ def format_of(
 
 def is_own_output(workspace: Workspace, path: Path) -> bool:
     """True if the store records that kept wrote this whole file, whatever it contains now. Raises DamagedError."""
+    if path.suffix.lower() not in _NOTES:
+        return False
     root, real = workspace.paths.root, workspace.paths.root.resolve()
     known = root / path.relative_to(real) if path.is_relative_to(real) else path
-    states = workspace.store.output_states(str(known)) if path.suffix.lower() in _NOTES else ()
-    return any(written.key == END for output in states for written in output.lines)
+    return any(written.key == END for output in workspace.store.output_states(str(known)) for written in output.lines)
 
 
 def printable(path: Path | str) -> str:
@@ -135,13 +145,9 @@ def _is_missed(candidate: _PathCandidate, skipped: SkippedFile) -> bool:
     return candidate.asked or skipped.reason not in (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY)
 
 
-def _unchanged_format(workspace: Workspace, path: str, known: tuple[str, str] | None) -> str:
-    """The format of a file that is unchanged since it was read to the end. Empty if it changed or its source is switched off."""
-    if known is None and printable(path) == path:  # a path that is not valid UTF-8 is never cached
-        known = workspace.store.archive.stat_cache_entry(path)
-    if known is None or known[0] in workspace.settings.sources_off:
-        return ""
-    return known[0] if is_unchanged(known[1], make_stat_stamp(workspace, path, known[0])) else ""
+def _is_unchanged(workspace: Workspace, path: str, source: str, before: str) -> bool:
+    """True if a file is unchanged since it was read to the end (stat entry ``before``), and its source is not switched off."""
+    return source not in workspace.settings.sources_off and is_unchanged(before, make_stat_stamp(workspace, path, source))
 
 
 def make_stat_stamp(workspace: Workspace, path: str, source: str) -> str:
@@ -150,7 +156,7 @@ def make_stat_stamp(workspace: Workspace, path: str, source: str) -> str:
     return make_stat_entry(path, source, folder_settings_entry(root.author, root.project) if root else "")
 
 
-def list_source_places(workspace: Workspace) -> tuple[tuple[Source, Path], ...]:
+def list_source_places(workspace: Workspace) -> SourcePlaces:
     """The existing places of all sources, and kept's own: recorded messages of agents, and journal entries."""
     by_name = {source.name: source for source in SOURCES}
     found = [(source, place) for source in SOURCES for place in source_places(workspace, source)]
@@ -165,10 +171,10 @@ def source_places(workspace: Workspace, source: Source) -> list[Path]:
     return list(dict.fromkeys(place for home in homes for place in source.places(home, workspace.env)))
 
 
-def _paths_to_examine(workspace: Workspace, paths: Sequence[Path]) -> Iterator[_PathCandidate]:
-    """Yield the given files and those below the given folders. Without ``paths``, yield the files in all known places and roots."""
+def _paths_to_examine(workspace: Workspace, paths: Sequence[Path], places: SourcePlaces) -> Iterator[_PathCandidate]:
+    """Yield the given files and those below the given folders. Without ``paths``, yield the files in all places and roots."""
     if not paths:
-        for source, place in list_source_places(workspace):
+        for source, place in places:
             yield from (_PathCandidate(path=path, owner=source.name) for path in find_file_names(place))
         for root in workspace.settings.root:
             folder = root.resolve(workspace.paths.user)

@@ -33,9 +33,8 @@ from kept.intake.cleaned_files import (
     read_slices,
     read_whole,
     weigh_file,
-    weigh_files,
 )
-from kept.intake.discovery import list_source_places, make_stat_stamp
+from kept.intake.discovery import make_stat_stamp
 from kept.intake.project_evidence import Branches, Remotes, collect_branches, count_remotes
 from kept.intake.shared_files import is_in_repository, is_own, list_own_places
 from kept.local.batches import split_batches
@@ -111,7 +110,7 @@ def archive_files(
     result.left = found.left
     key = workspace.store.key("redaction")
     without_secrets = create_redaction(key)
-    done, whole = found.before, found.before + weigh_files(found.files) + found.after
+    done, whole = found.before, found.before + sum(map(weigh_file, found.files)) + found.after
     most = _WORKER_BATCH_BYTES if workers else BATCH_BYTES
     for batch, read in map_ahead(workers, read_whole, _prepare_batches(workspace, found, key, most, force=force)):
         if late():
@@ -140,13 +139,14 @@ def _prepare_batches(
     """
     if not found.files:
         return
-    own = list_own_places(workspace.settings.root, list_source_places(workspace), workspace.paths.user)
+    own, cursor = list_own_places(workspace.settings.root, found.places, workspace.paths.user), workspace.store.archive.cursor
     for batch in split_batches(found.inputs, lambda item: weigh_file(str(item.path)), most):
         files = [
             UnreadFile(
                 path=item.path,
                 source=item.source,
-                cursor=Cursor() if force or _is_followed_since(workspace, item) else _load_cursor(workspace, item),
+                cursor=(not (force or _is_followed_since(workspace, item)) and cursor(item.source.name, str(item.path)))
+                or Cursor(),
                 shared=is_in_repository(item.path, own, workspace.paths.user, found.named)
                 or (str(item.path) in found.hooked and not is_own(item.path, own)),  # anybody who runs a hook can name any file
                 project=_root_project(workspace, item.path),
@@ -160,10 +160,6 @@ def _prepare_batches(
         yield files, None if sum(weigh_file(str(item.path)) for item in batch) > BATCH_BYTES else files
 
 
-def _load_cursor(workspace: Workspace, item: InputFile) -> Cursor:
-    return workspace.store.archive.cursor(item.source.name, str(item.path)) or Cursor()
-
-
 def _is_followed_since(workspace: Workspace, item: InputFile) -> bool:
     """True if a file was last read before a root of the settings named it as the person's own, or named its project.
 
@@ -175,15 +171,6 @@ def _is_followed_since(workspace: Workspace, item: InputFile) -> bool:
     known = workspace.store.archive.stat_cache_entry(str(item.path))
     now = make_stat_stamp(workspace, str(item.path), item.source.name)
     return known is not None and bool(known[1]) and has_new_folder_settings(known[1], now)
-
-
-def weigh_new(workspace: Workspace, found: FilesToRead) -> int:
-    """The total weight of the parts of files that were not read yet."""
-    size, cursor = weigh_files(found.files), workspace.store.archive.cursor
-    if size <= BATCH_BYTES:
-        return size
-    known = ((path, cursor(source.name, path)) for path, source in found.files.items())
-    return sum(weigh_file(path, place.offset if place else 0) for path, place in known)
 
 
 def _replay(cleaned_file: CleanedFile) -> Iterator[CleanedSlice]:

@@ -39,13 +39,10 @@ def record_unread(workspace: Workspace, paths: Sequence[Path], found: "FilesToRe
 
     Raises KeptError if the list cannot be read or written.
     """
-    from kept.intake.discovery import list_source_places  # noqa: PLC0415 - loads every format, and `kept status` reads the list alone
-
     before = load_unread_reasons(workspace.paths)
     entries: list[tuple[str, str]] = []
     if before:
-        places = (place for _, place in list_source_places(workspace))
-        known = (*places, *(root.resolve(workspace.paths.user) for root in workspace.settings.root))
+        known = (*(place for _, place in found.places), *(root.resolve(workspace.paths.user) for root in workspace.settings.root))
         roots = tuple(Path(os.path.realpath(path)) for path in paths or known)
         entries += (
             item for item in before.items() if item[0] not in found.files and _is_still_unread(workspace, Path(item[0]), roots)

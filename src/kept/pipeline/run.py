@@ -25,7 +25,7 @@ from kept.extraction.revalidate import revalidate_threads
 from kept.intake.cleaned_files import FilesToRead
 from kept.intake.discovery import discover
 from kept.intake.projects import MoveReport, collect_pending_evidence, list_misplaced_directories, move_memories, record_projects
-from kept.intake.reading import archive_files, weigh_new
+from kept.intake.reading import archive_files
 from kept.intake.unread import record_unread
 from kept.llm.budget import Estimate
 from kept.llm.client import LlmClient
@@ -129,7 +129,7 @@ def _run_steps(
     late = _make_deadline(options.seconds)
     progress("discovering", 0, 0)
     files_to_read = _discover_files(workspace, paths, options)
-    new = weigh_new(workspace, files_to_read)
+    new = files_to_read.new
     if options.workers is None and options.processes > 1 and new >= _MUCH:
         options = replace(options, workers=at_end.enter_context(start_processes(options.processes)))
     report = RunReport(
@@ -372,7 +372,8 @@ def _add_queued(workspace: Workspace, found: FilesToRead, *, force: bool) -> Fil
     more = discover(workspace, named, force=force)
     skipped = tuple(dict.fromkeys((*more.skipped, *found.skipped)))
     # Files from hooks come first, because they may be outside the known folders.
-    return replace(found, files={**more.files, **found.files}, skipped=skipped, hooked=found.hooked | set(more.files))
+    files, read = {**more.files, **found.files}, {**more.read, **found.read}
+    return replace(found, files=files, read=read, skipped=skipped, hooked=found.hooked | set(more.files))
 
 
 def _update_vectors(workspace: Workspace, report: RunReport, progress: Progress, *, has_changes: bool) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from kept.core.event import Cursor, Slice
 
@@ -39,9 +39,8 @@ class Source(Protocol):
         """Yield the events after the cursor, in file order. Raises SourceError."""
 
 
-@runtime_checkable
 class FolderSource(Source, Protocol):
-    """A format whose tool has its own folders, in which the name of a file shows its kind."""
+    """A format whose tool has its own folders, in which the name of a file shows its kind. Recognized by its method ``owns``."""
 
     def owns(self, path: Path) -> bool:
         """True if a file in one of the tool's own folders is a transcript, whatever its first bytes are."""

@@ -12,7 +12,7 @@ from kept.core.codec import load_table
 from kept.core.errors import SourceError
 from kept.core.value import dataclass
 from kept.local.files.walking import MACHINERY
-from kept.sources.base import FolderSource, Source
+from kept.sources.base import Source
 from kept.sources.documents import is_own_document, sniff_rows
 from kept.sources.formats.journal import Journal
 from kept.sources.formats.vault import SUFFIXES
@@ -99,7 +99,7 @@ def identify_file(path: Path, *, sources: Sequence[Source] = SOURCES, named: boo
     if reason is not None:
         return SkippedFile(path=path, reason=reason)
     owning = next((source for source in sources if source.name == owner), None)
-    if isinstance(owning, FolderSource) and owning.owns(path) and os.access(path, os.R_OK):
+    if owning and hasattr(owning, "owns") and owning.owns(path) and os.access(path, os.R_OK):
         return owning
     try:
         with open_regular(path) as file:
@@ -168,7 +168,7 @@ _NOWHERE = Path("/nowhere")
 _FOLDERS = tuple(
     (source.name, place.relative_to(_NOWHERE).parts)
     for source in SOURCES
-    if isinstance(source, FolderSource)
+    if hasattr(source, "owns")
     for place in source.places(_NOWHERE, {})
     if not place.suffix
 )

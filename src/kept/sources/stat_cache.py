@@ -48,6 +48,11 @@ def make_stat_entry(path: Path | str, source: str, author: str = "") -> str:
     return f"{readers_version()}{author} {info.st_ino} {size} {mtime} {ctime} {time_ns()}"
 
 
+def size_when_read(entry: str) -> int:
+    """The size of a file in its stat entry; 0 if the entry has none."""
+    return int(entry.rsplit(" ", 4)[1]) if entry else 0
+
+
 def folder_settings_entry(author: str, project: str) -> str:
     """The part of an entry with the person's settings for a folder: the author of unsigned notes, and the project."""
     return f"{_FOLLOWED}{author}{_FILED}{digest(project, size=3)}" if project else f"{_FOLLOWED}{author}"
