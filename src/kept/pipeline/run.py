@@ -85,7 +85,7 @@ class RunOptions:
     workers: Workers | None = None
     processes: int = 1
     only: frozenset[str] | None = None
-    first: int = 96 * 2**20
+    first: int = 32 * 2**20
     tell: Tell = field(default=say_nothing, compare=False)
 
 
