@@ -398,6 +398,8 @@ TELLINGS = [
     "from now on charts carry the week, e.g. 2026-W37_tides_final.csv",
     "ab jetzt heißen Karten nach der Woche, z.B. 2026-W37_tides_final.csv",
     "これからはボタンに「保存」と書いてください。",
+    "याद रखो कि staging पोर्ट 9443 पर चलता है",
+    "จำไว้ว่าเซิร์ฟเวอร์ทดสอบอยู่ที่พอร์ต 9443",
     "here is my plan for the docs, keep it short:\n\nFrom now on we write docs first.",
 ]
 

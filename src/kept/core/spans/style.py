@@ -38,7 +38,7 @@ _CODE_WORDS = frozenset(
     {"for", "in", "if", "is", "not", "and", "or", "else", "as", "from", "import", "await", "new", "where", "do", "end", "then"}
 )
 # Characters that do not occur in prose.
-_MARKS = compile_late(r"[^\w\s.,:;!?'\"’“”()\-/`#@&%~…*、。，！？：；（）「」<>=¿¡«»]")
+_MARKS = compile_late(r"[^\w\s.,:;!?'\"’“”()\-/`#@&%~…*\u0300-\u036f\u0590-\u1fff、。，！？：；（）「」<>=¿¡«»]")
 _BULLET = Pattern(r"^\s*(?:[-*•]|\d{1,2}[.)]|[a-zA-Z][.)])\s")
 # Marks of an agent's screen.
 _SCREEN = Pattern(r"(?m)^[ \t]*[⏺●⎿✻]\s*\S|^[ \t]*⎿")
