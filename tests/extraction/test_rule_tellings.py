@@ -17,6 +17,7 @@ from kept.profiles.lexicons import load_lexicon
 from talk import PROFILE, agent, edit, found, talk, user
 
 ROWS = [line.split("\t") for line in (Path(__file__).parent / "tellings.tsv").read_text(encoding="utf-8").splitlines()[1:]]
+MORE = [line.split("\t") for line in (Path(__file__).parent / "more_tellings.tsv").read_text(encoding="utf-8").splitlines()[1:]]
 NAMES = {Accepted: "active", Held: "waiting", Refused: "none"}
 
 
@@ -39,8 +40,22 @@ def test_a_telling_counts_whatever_language_the_conversation_is_in(language, sen
     assert told(sentence, "en" if language == "de" else "de") == [("active", passage)]
 
 
+@each_case(("language", "expected", "sentence", "passage"), [row for row in MORE if row[1] != "none"])
+def test_a_memory_verb_of_a_language_that_was_not_measured_is_active_and_another_telling_is_held(
+    language, expected, sentence, passage
+):
+    ((state, content),) = told(sentence)
+    assert state == expected
+    assert passage in content
+
+
+@each_case(("language", "expected", "sentence", "passage"), [row for row in MORE if row[1] == "none"])
+def test_what_only_looks_like_a_telling_is_active_in_no_language(language, expected, sentence, passage):
+    assert "active" not in [state for state, _ in told(sentence)]
+
+
 def test_no_pattern_of_a_telling_runs_out_of_memory(capfd):
-    for language, sentence, _, _ in ROWS:
+    for language, sentence in [row[:2] for row in ROWS] + [("en", row[2]) for row in MORE]:
         told(f"{sentence} {sentence.upper()}", language)
     assert capfd.readouterr().err == ""
 

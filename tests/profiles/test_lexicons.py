@@ -9,14 +9,23 @@ import re2
 from cases import each_case
 from kept.core.errors import ConfigError
 from kept.profiles import lexicons
-from kept.profiles.lexicons import LANGUAGES, Lexicon, TellingPatterns, load_lexicon
+from kept.profiles.lexicons import (
+    LANGUAGES,
+    LOCAL_LANGUAGES,
+    Lexicon,
+    TellingPatterns,
+    build_telling_patterns,
+    find_local_patterns,
+    load_lexicon,
+)
 
 
 @each_case("languages", [(each,) for each in LANGUAGES] + list(combinations(LANGUAGES[:4], 2)) + [LANGUAGES])
 def test_every_cue_of_every_language_is_a_pattern(languages):
     words = load_lexicon(languages)
     values = [getattr(words, field.name) for field in fields(Lexicon)]
-    values += [getattr(each, field.name) for each in words.spoken for field in fields(TellingPatterns) if field.name != "language"]
+    spoken = (*words.spoken, *map(build_telling_patterns, LOCAL_LANGUAGES))
+    values += [getattr(each, field.name) for each in spoken for field in fields(TellingPatterns) if field.name != "language"]
     for source in values:
         if isinstance(source, str) and source:
             match = re2.compile(source).search("nothing to see")
@@ -39,7 +48,6 @@ def test_a_language_without_a_lexicon_is_an_error_that_names_it(name):
     [
         ("[telling]\nremember = ['onthoud']", "has no `spaced`"),
         ("spaced = true", "has no `telling`"),
-        ("spaced = true\n[telling]\n[polarity]\n[assertion]\n[change]", "has no `choice`"),
         ("spaced = true\n[telling\n", "line 2"),
     ],
 )
@@ -56,6 +64,20 @@ def test_words_match_between_word_borders_only_also_beside_accents():
     french = load_lexicon(("fr",)).spoken[0]
     assert re2.compile(french.lead).match("non, pas ça")
     assert not re2.compile(french.lead).match("nonante fichiers")
+
+
+@pytest.mark.parametrize("language", LOCAL_LANGUAGES)
+def test_every_local_lexicon_has_the_words_that_load_it(language):
+    patterns = build_telling_patterns(language)
+    for name in ("remember", "remember_this", "from_now_on", "always", "never", "here", "decided", "taken_back", "reported"):
+        assert getattr(patterns, name), name
+    assert not patterns.measured
+
+
+def test_a_text_without_words_of_a_local_lexicon_does_not_load_it(monkeypatch):
+    monkeypatch.setattr(lexicons, "build_telling_patterns", lambda language: language)
+    assert find_local_patterns("Remember that the staging server is on port 9443, and always run the tests.") == ()
+    assert find_local_patterns("zapamiętaj, że staging stoi na porcie 9443") == ("pl",)
 
 
 def test_every_language_tells_in_the_same_ways():

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import kept
 from kept.core.pattern import LARGE, LatePattern, Pattern, PatternSet
 from kept.extraction.rules.patterns import compile_pattern
-from kept.profiles.lexicons import LANGUAGES, load_lexicon
+from kept.profiles.lexicons import LANGUAGES, LOCAL_LANGUAGES, build_telling_patterns, load_lexicon
 
 # Instructions of an RE2 pattern; above some 20,000 the default memory of its automaton runs out, which costs a search its speed.
 PROGRAM, LARGE_PROGRAM = 18_000, 60_000
@@ -108,8 +108,8 @@ def is_compiled_late(value):
 
 def cues_of(language):
     """Every pattern of a language's lexicon, compiled, with its name."""
-    words = load_lexicon((language,))
-    holders = (words, *words.spoken)
+    words = load_lexicon((language,)) if language in LANGUAGES else None
+    holders = (words, *words.spoken) if words else (build_telling_patterns(language),)
     named = [(each.name, value) for held in holders for each in fields(held) if isinstance(value := getattr(held, each.name), str)]
     return [(name, compile_pattern(source)) for name, source in named]
 
@@ -155,14 +155,14 @@ def test_no_pattern_of_any_module_costs_a_tenth_of_a_second_on_any_string(every)
 
 
 @EVERY
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", [*LANGUAGES, *LOCAL_LANGUAGES])
 def test_no_cue_of_any_language_costs_a_tenth_of_a_second_on_any_string(language, every):
     assert too_dear(cues_of(language), every) == {}
 
 
 def test_no_pattern_is_so_large_that_its_automaton_does_not_fit_in_memory():
     named = [(name, each) for name, each in patterns_of_modules() if isinstance(each, Pattern)]
-    named += [(f"{language} {name}", each) for language in LANGUAGES for name, each in cues_of(language)]
+    named += [(f"{language} {name}", each) for language in (*LANGUAGES, *LOCAL_LANGUAGES) for name, each in cues_of(language)]
     limits = {0: PROGRAM, LARGE: LARGE_PROGRAM}
     assert {name: each.programsize for name, each in named if each.programsize > limits.get(each._memory, PROGRAM)} == {}
 

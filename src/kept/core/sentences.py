@@ -16,7 +16,7 @@ from kept.core.words import plain_words
 
 # A full stop ends a sentence if white space follows; in scripts without spaces it always does. An ellipsis also ends one, and so
 # does a semicolon before a capital letter.
-_STOP = Pattern(r"[.!?…]+[\"'”’“»«)\]]*(?:\s+|$)|[。！？]+[」』”]*|;\s+")
+_STOP = Pattern(r"[.!?…؟।]+[\"'”’“»«)\]]*(?:\s+|$)|[。！？]+[」』”]*|;\s+")
 _BULLET = Pattern(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)]|[a-zA-Z][.)])[ \t]+")
 _ASIDE = Pattern(r"\(([^()\n]{20,240})\)")
 # "2." at the start of a line numbers a list item and ends no sentence.

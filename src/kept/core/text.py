@@ -27,6 +27,7 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+QUESTION_MARKS = ("?", "？", "؟")
 NEGATIONS = word_set(
     "not no never don't dont doesn't cannot can't without avoid stop instead kein nicht nie ohne jamais pas nunca sin não 不 没 别"
 )

@@ -13,13 +13,12 @@ from math import log2
 from pathlib import Path
 
 from kept.core.memory import WISH
-from kept.core.text import NEGATIONS, tokenize
+from kept.core.text import NEGATIONS, QUESTION_MARKS, tokenize
 from kept.core.value import dataclass
 from kept.extraction.rules.patterns import count_mass
 from kept.profiles.lexicons import word_list
 
 _WE, _WE_UNSPACED = (word_list("assertion", "we", spaced=apart) for apart in (True, False))
-_QUESTION = ("?", "？")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,7 +45,7 @@ class ScoreModel:
 def compute_features(words: str, *, trigger: str) -> dict[str, float]:
     """The features of a passage. A question never counts as an explicit telling, whatever its words."""
     tokens = tokenize(words)
-    asks = words.rstrip().endswith(_QUESTION)
+    asks = words.rstrip().endswith(QUESTION_MARKS)
     return {
         "length": log2(1 + count_mass(words)),
         "question": float(asks),

@@ -11,7 +11,7 @@ from kept.core.pattern import Pattern
 from kept.core.redact import redact
 from kept.core.spans import typed_text
 from kept.core.statement import find_content
-from kept.core.text import normal_form, one_line
+from kept.core.text import QUESTION_MARKS, normal_form, one_line
 from kept.core.value import dataclass, replace
 from kept.extraction.expiry import add_end
 from kept.extraction.gate import is_grounded, judge
@@ -24,7 +24,6 @@ from kept.sources.base import ENTRY
 from kept.store.values import Draft, Proposal, Span, Thread
 from kept.workspace import Workspace
 
-_QUESTION = ("?", "？")
 _LONGEST_REQUEST = 160  # characters; an error line fits
 _MARKUP = Pattern(r"</?\w|<!|```|\[(?:forgotten\]|redacted:)")
 _SOON = 2  # number of prompts back to which a plain correction may refer
@@ -118,7 +117,7 @@ def _is_retracted(candidate: Candidate, events: Sequence[Event]) -> bool:
         if event.key in cited and event.kind is EventKind.PROMPT:
             following, asked = 1, False
         elif event.kind is EventKind.RESPONSE and event.text.strip():
-            asked = event.text.rstrip().endswith(_QUESTION)
+            asked = event.text.rstrip().endswith(QUESTION_MARKS)
         elif following and is_prompt(event):
             words = typed_text(event)
             retracts = is_retraction(words)

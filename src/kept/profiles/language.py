@@ -5,8 +5,9 @@ from functools import lru_cache
 from typing import Any, cast
 
 from kept.core.event import Event, EventKind, is_note
+from kept.core.pattern import Pattern
 from kept.core.spans import typed_text
-from kept.profiles.lexicons import Lexicon, detect_languages, load_lexicon, load_telling_patterns
+from kept.profiles.lexicons import LANGUAGES, Lexicon, TellingPatterns, detect_languages, load_lexicon, load_telling_patterns
 
 _RECENT_CHARS = 4_000  # characters of the latest prompts that are examined
 _PROMPT_CHARS = 1_500
@@ -50,6 +51,16 @@ def _recent_texts(events: Sequence[Event]) -> Iterator[str]:
             yield event.text[:_PROMPT_CHARS]
         elif event.kind is EventKind.PROMPT and (words := typed_text(event)):
             yield words[:_PROMPT_CHARS]
+
+
+def detect_spoken(text: str, local: Sequence[TellingPatterns]) -> tuple[tuple[TellingPatterns, ...], frozenset[str]]:
+    """Those of the ``local`` telling patterns that are in a language of the text, and all languages of the text."""
+    rest = text
+    for patterns in local:
+        rest = Pattern(patterns.words).sub(" ", rest)  # "not al" is Turkish
+    own = detect_languages(rest, (*LANGUAGES, *(patterns.language for patterns in local)))
+    local = tuple(patterns for patterns in local if not own or patterns.language in own)
+    return local, frozenset((*own, *(patterns.language for patterns in local)))
 
 
 @lru_cache(maxsize=256)

@@ -4,6 +4,9 @@ Each list of RE2 fragments becomes one case-insensitive pattern. The last group 
 never matches. In languages with spaces, a fragment must stand between word boundaries. In others it may occur anywhere. The tables
 polarity, assertion, choice, change and expiry are used for all languages together. The comments of ``en.toml`` name the modules
 that use them.
+
+The lexicons in ``lexicon/tellings`` have no such tables. ``words.toml`` beside them lists the words of each by which a text
+needs it. Other texts do not load it, so that it neither costs them time nor reads them wrongly.
 """
 
 import tomllib
@@ -16,22 +19,28 @@ from unicodedata import normalize
 
 from kept.core.codec import load_table
 from kept.core.errors import ConfigError
-from kept.core.pattern import compile_late
+from kept.core.pattern import LARGE, PatternSet, compile_late
 from kept.core.text import word_set
 from kept.core.value import dataclass
 
 _FOLDER = Path(__file__).with_name("lexicon")
-_REQUIRED = ("spaced", "telling", "polarity", "assertion", "choice", "change")
+_REQUIRED = ("spaced", "telling")
 # The languages that have a lexicon, English first. A new file adds a language.
 LANGUAGES = ("en", *sorted(path.stem for path in _FOLDER.glob("*.toml") if path.stem != "en"))
+_WORDS = _FOLDER / "tellings" / "words.toml"
+# The languages of which only the tellings are known. Their patterns apply only to a text in that language.
+LOCAL_LANGUAGES = tuple(sorted(path.stem for path in _WORDS.parent.glob("*.toml") if path != _WORDS))
 
 # The files write ’ for both kinds of apostrophe. \x27 is the straight one, which a TOML literal cannot contain.
 _APOSTROPHE = r"[\x27’]"
 # A word boundary: a character that is not a letter or digit of a script with spaces. Characters of other scripts count as
 # boundaries, so that a name between them is found. Character ranges instead of classes keep RE2's automata small.
-_EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}]"
+_EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{60B}\x{60D}-\x{61A}\x{620}-\x{963}\x{966}-\x{1FFF}]"
 _WORD = compile_late(r"[^\W\d_](?:[^\W\d_]|')*")
 _ACCENTED = compile_late(r"[^\W\d_]{5,}")
+# Fewer letters do not tell a language. In known languages, one of 20 letters or more begins a common word.
+_LEAST_LETTERS, _LEAST_SHARE = 200, 1 / 40
+_BARE = {"ł": "l", "đ": "d", "ı": "i"}  # letters that Unicode does not decompose
 _KANA = compile_late(r"[\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]")
 _HAN = compile_late(r"[\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]")
 
@@ -154,10 +163,23 @@ def load_telling_patterns() -> tuple[TellingPatterns, ...]:
     """Load the telling patterns of all languages, because a telling counts even in another language than the rest of the
     session.
     """
-    return tuple(_build_telling_patterns(item) for item in LANGUAGES)
+    return tuple(map(build_telling_patterns, LANGUAGES))
 
 
-def _build_telling_patterns(language: str) -> TellingPatterns:
+def find_local_patterns(text: str) -> tuple[TellingPatterns, ...]:
+    """The telling patterns in ``lexicon/tellings`` of each language that ``words.toml`` finds in the text."""
+    return tuple(build_telling_patterns(LOCAL_LANGUAGES[place]) for place in _local_words().find(text))
+
+
+@cache
+def _local_words() -> PatternSet:
+    table = load_table(_WORDS)
+    return PatternSet(["|".join(table[item].split()).replace("_", " ") for item in LOCAL_LANGUAGES], memory=LARGE)
+
+
+@cache
+def build_telling_patterns(language: str) -> TellingPatterns:
+    """Read the lexicon of a language and build its telling patterns. Raises ConfigError."""
     body = _read_lexicon(language)
     table: Mapping[str, list[str]] = body["telling"]
     spaced = bool(body["spaced"])
@@ -188,7 +210,7 @@ def _allow_bare_letters(source: str) -> str:
 
 
 def _with_bare_letter(char: str) -> str:
-    bare = normalize("NFD", char)[0]
+    bare = _BARE.get(char) or normalize("NFD", char)[0]
     return f"[{char}{bare}]" if bare != char and bare.isascii() else char
 
 
@@ -196,17 +218,36 @@ def detect_languages(text: str, languages: tuple[str, ...]) -> tuple[str, ...]:
     """Detect the languages of a text by counting the common words of each language.
 
     Returns the language with the highest count and those with at least two thirds of it, the highest first. Empty if no common word
-    occurs. Languages without spaces are recognized by their script.
+    occurs. Languages without spaces, and those whose lexicon names a ``script``, are recognized by their script.
     """
-    words = Counter(_WORD.findall(text.casefold().replace("’", "'")))
-    kana, han = (0, 0) if text.isascii() else (len(_KANA.findall(text)), len(_HAN.findall(text)))
-    counts = {item: sum(words[word] for word in words.keys() & _common_words(item)) for item in languages}
-    # In a script without spaces, about two characters are one word, and about every third word is a common one.
-    counts["ja"] = (kana + han) // 6 + 1 if kana > 1 else 0
-    counts["zh"] = han // 6 + 1 if han > 1 and kana <= 1 else 0
+    counts = _count_common_words(text, languages)
     ranked = sorted(((counts[each], -place, each) for place, each in enumerate(languages)), reverse=True)
     most = ranked[0][0] if ranked else 0
     return tuple(each for count, _, each in ranked if count and count * 3 >= most * 2)
+
+
+def _count_common_words(text: str, languages: tuple[str, ...]) -> dict[str, int]:
+    words = Counter(_WORD.findall(text.casefold().replace("’", "'")))
+    kana, han = (0, 0) if text.isascii() else (len(_KANA.findall(text)), len(_HAN.findall(text)))
+    counts = {item: sum(words[word] for word in words.keys() & _common_words(item)) for item in languages}
+    for item in languages if not text.isascii() else ():
+        if script := _read_lexicon(item).get("script"):
+            counts[item] = (sum(script[0] <= char <= script[1] for char in text) + 5) // 6
+    # In a script without spaces, about two characters are one word, and about every third word is a common one.
+    counts["ja"] = (kana + han) // 6 + 1 if kana > 1 else 0
+    counts["zh"] = han // 6 + 1 if han > 1 and kana <= 1 else 0
+    return counts
+
+
+def is_unknown_language(text: str) -> bool:
+    """True if a text is long enough to tell and in no language that has a lexicon. Few of its words are then common words of such a
+    language, or more are common words of another one.
+    """
+    letters = sum(map(str.isalpha, text))
+    words = Counter(_WORD.findall(text.casefold()))
+    most = max(_count_common_words(text, (*LANGUAGES, *LOCAL_LANGUAGES)).values())
+    others = (sum(words[word] for word in row.split()) for row in load_table(_WORDS)["unknown"].values())
+    return letters >= _LEAST_LETTERS and (most < letters * _LEAST_SHARE or most < max(others))
 
 
 @cache
@@ -235,7 +276,7 @@ def list_fragments(table: str, name: str, *, spaced: bool) -> tuple[str, ...]:
 def word_list(table: str, name: str, *, spaced: bool = True) -> frozenset[str]:
     """Return the plain words of a list, of all languages with (or without) spaces."""
     bodies = (body for body in map(_read_lexicon, LANGUAGES) if bool(body["spaced"]) is spaced)
-    return frozenset(word for body in bodies for word in body[table].get(name, "").split())
+    return frozenset(word for body in bodies for word in body.get(table, {}).get(name, "").split())
 
 
 @cache
@@ -254,8 +295,8 @@ def calendar_words(name: str) -> dict[str, int]:
 
 @cache
 def _read_lexicon(language: str) -> Mapping[str, Any]:
-    place = _FOLDER / f"{language}.toml"
-    if not language.isalnum() or not place.is_file():
+    place = next((path for path in _FOLDER.rglob("*.toml") if path.stem == language), None)
+    if place is None:
         raise ConfigError(f"no lexicon for the language {language[:40]!r}")
     try:
         body = load_table(place)

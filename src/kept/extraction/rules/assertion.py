@@ -11,7 +11,7 @@ from dataclasses import replace
 from kept.core.memory import ANOTHERS, ASKED, CONTENT, JEST, ONCE, SUPPOSED, WITHDRAWN
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan
-from kept.core.text import NEGATIONS, tokenize
+from kept.core.text import NEGATIONS, QUESTION_MARKS, tokenize
 from kept.extraction.rules.patterns import EDGE, NO_LETTER, compile_pattern, find_sentences, list_words, match_words
 from kept.profiles.lexicons import join_alternatives
 
@@ -93,20 +93,23 @@ _CONFIDES = Pattern(
     rf"(?i)^\W*(?:(?:{_spaced_words('opener')})\W+)?(?:{_spaced_words('confides')})\W*(?:$|[,.;:!–—-]\s)|{_unspaced_words('confides')}"
 )
 _TRAILS = Pattern(r"^\s*(?:\.{2,}|…)\s*\w")  # a new thought begins after an ellipsis
-_QUESTION = ("?", "？")
 _CLOSING = " \t\r\n\"'`”’)*_"
 _COLONS = (":", "：")
 
 
-def find_unasserted_reason(text: str, start: int, end: int) -> str:
-    """The reason why the author of a prompt may not assert the characters ``[start, end)``; empty if there is none."""
+def find_unasserted_reason(text: str, start: int, end: int, *, local: bool = False) -> str:
+    """The reason why the author of a prompt may not assert the characters ``[start, end)``; empty if there is none.
+
+    ``local``: a lexicon in ``lexicon/tellings`` found the passage, and no question. The words before it mean something else in the
+    languages of these lists.
+    """
     whole = find_sentences(text, start, end)
     first, last = (whole[0].start, whole[-1].end) if whole else (start, end)
     if whole and _TRAILS.search(text[end:last]):
         whole, last = [*whole[:-1], replace(whole[-1], end=end)], end
-    before, words, after = text[min(first, start) : start], text[start:end], text[end : max(last, end)]
+    before, words, after = "" if local else text[min(first, start) : start], text[start:end], text[end : max(last, end)]
     checks = (
-        (any(is_question(text[span.start : span.end]) for span in whole), ASKED),
+        (not local and any(is_question(text[span.start : span.end]) for span in whole), ASKED),
         (
             _AFTER.search(after)
             or _BEFORE.search(before)
@@ -163,7 +166,7 @@ def is_doubt(sentence: str) -> bool:
 
 def is_question(sentence: str) -> bool:
     """True if a sentence asks for an answer. A request in the form of a question does not count."""
-    asks = sentence.rstrip(_CLOSING).endswith(_QUESTION) or _ASKS.search(sentence) is not None
+    asks = sentence.rstrip(_CLOSING).endswith(QUESTION_MARKS) or _ASKS.search(sentence) is not None
     return asks and _REQUEST.search(sentence) is None
 
 

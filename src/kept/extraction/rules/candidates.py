@@ -48,7 +48,8 @@ from kept.extraction.rules.patterns import (
     refers_outside,
 )
 from kept.extraction.rules.tellings import Telling, find_tellings, find_wishes, is_command, parse_memory_command
-from kept.profiles.lexicons import LANGUAGES, Lexicon, TellingPatterns, detect_languages, join_alternatives, word_list
+from kept.profiles.language import detect_spoken
+from kept.profiles.lexicons import LANGUAGES, Lexicon, TellingPatterns, find_local_patterns, join_alternatives, word_list
 from kept.profiles.profile import Category, Profile, Shape
 
 CERTAIN = 0.95  # confidence of an explicit telling, which is not a guess
@@ -77,7 +78,8 @@ class _Prompt:
 
     def spoken_patterns(self, telling: Telling) -> list[TellingPatterns]:
         """The patterns of a telling's language. A command has no language, so it gets the patterns of all languages."""
-        return [patterns for patterns in self.lexicon.tellings if telling.language in ("", patterns.language)]
+        local = find_local_patterns(self.event.text) if telling.language else ()
+        return [patterns for patterns in (*self.lexicon.tellings, *local) if telling.language in ("", patterns.language)]
 
 
 def propose_prompt_tellings(
@@ -106,17 +108,19 @@ def _find_prompt_tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     given = parse_memory_command(text)
     if given is not None:
         return [given]
-    patterns, wished = find_languages("words", text), find_languages("wish", text)
-    if is_command(text) or not (patterns or wished):
+    patterns, wished, local = find_languages("words", text), find_languages("wish", text), find_local_patterns(text)
+    if is_command(text) or not (patterns or wished or local):
         return []  # the usual case, so the author of each span and the languages, which take long to find, are not needed
     spans = [
         span for typed in typed_spans(event) for span in split_sentences(text, typed.start, typed.end) if not span.parenthetical
     ][:_SENTENCES]
     if any(is_confidence(text[span.start : span.end]) for span in spans):
         return []
-    foreign = any(each.language != LANGUAGES[0] for each in patterns)
-    spoken = {LANGUAGES[0], *lexicon.languages, *detect_languages(text, LANGUAGES)} if foreign else {LANGUAGES[0]}
-    tellings = dict(find_tellings(text, spans, patterns, lexicon.tellings, spoken))
+    spoken = {LANGUAGES[0]}
+    if local or any(each.language != LANGUAGES[0] for each in patterns):
+        local, own = detect_spoken("\n".join(text[span.start : span.end] for span in spans), local)
+        spoken |= {*lexicon.languages, *own}
+    tellings = dict(find_tellings(text, spans, (*local, *patterns), (*lexicon.tellings, *local), spoken))
     rest = [(place, span) for place, span in enumerate(spans) if place not in tellings]
     tellings.update(find_wishes(text, rest, wished, lexicon))
     return [tellings[place] for place in sorted(tellings)]
@@ -155,7 +159,8 @@ def _build_candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
         or (Frame.LED if is_announced((*prompt.before, event), event) else "")
     )
     if not doubt and telling.trigger not in (COMMAND, WISH):
-        doubt = find_unasserted_reason(event.text, telling.start, telling.end)
+        local = telling.language not in LANGUAGES
+        doubt = find_unasserted_reason(event.text, telling.start, telling.end, local=local)
     doubt = SAID_ONCE if telling.trigger == WISH and not unsure else doubt
     where = choose_scope(content, category, prompt.scope, spoken, around=event.text)
     return Candidate(
@@ -218,7 +223,7 @@ def _choose_category(
         ("person", _is_about_person(lasting, every)),
         ("goal", any(has_match(patterns.goal, content) for patterns in spoken)),
         ("preference", any(has_match(patterns.preference, content) for patterns in spoken)),
-        ("identity", bool(find_languages("person", lasting))),
+        ("identity", bool(find_languages("person", lasting)) or any(has_match(patterns.person, lasting) for patterns in spoken)),
         ("convention", any(has_match(patterns.ours, content) for patterns in spoken)),
         ("constraint", any(has_match(patterns.rule, lasting) for patterns in spoken)),
         ("convention", any(has_match(patterns.convention, content) for patterns in spoken)),

@@ -10,7 +10,7 @@ from kept.core.event import Event
 from kept.core.memory import Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan, split_sentences
-from kept.core.text import NEGATIONS, tokenize
+from kept.core.text import NEGATIONS, QUESTION_MARKS, tokenize
 from kept.core.value import dataclass
 from kept.extraction.rules.assertion import (
     MARKS,
@@ -85,7 +85,6 @@ _MARK = 40  # maximum characters of a list marker, greeting or arrow
 _CUT, _LAST = 6, 400  # words up to which a prompt may be cut off; characters of the previous prompt that are read
 _SHORT = 8  # words; a longer sentence is not a remark about its neighbours
 _NEAR_SENTENCES, _ALL_SENTENCES = 6, 400  # sentences from a passage within which a sign counts: near, or any
-_QUESTION = ("?", "？")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,14 +106,16 @@ class _Sign:
     """A sign in a nearby sentence that a passage may not be meant. It counts in sentences ``first`` to ``last``, relative to the
     passage: -1 is the sentence before it, 0 its own, 1 the sentence after it.
 
-    ``unjudged``: counts only for passages that no model judged. ``below``: also counts after an empty line.
+    ``unjudged``: counts only for passages that no model judged. ``below``: also counts after an empty line. ``spoken``: ``says``
+    also takes the telling patterns.
     """
 
-    says: Callable[[str], bool]
+    says: Callable[..., bool]
     first: int
     last: int
     unjudged: bool = False
     below: bool = False
+    spoken: bool = False
 
 
 def find_frame(text: str, start: int, end: int, telling: TellingPosition | None = None) -> Frame | None:
@@ -133,12 +134,13 @@ def find_frame(text: str, start: int, end: int, telling: TellingPosition | None 
     else:
         spans = [span for span in split_sentences(text, 0, len(text)) if not span.parenthetical]
     signs = [sign for sign in _SIGNS if telling or not sign.unjudged]
+    spoken = _list_spoken(telling) if telling else ()
     around = _number_sentences(text, spans, start, end)
     against = {
         place
         for place, words, apart in around
         for sign in signs
-        if sign.first <= place <= sign.last and (sign.below or not apart) and sign.says(words)
+        if sign.first <= place <= sign.last and (sign.below or not apart) and sign.says(words, *([spoken] if sign.spoken else []))
     }
     if led or any(place <= 0 for place in against):
         return Frame.LED
@@ -210,7 +212,7 @@ def _is_free(text: str, telling: TellingPosition) -> bool:
     before = before[: len(before) - len(marker[0])] if marker else before
     before, after = before.rstrip(), before[len(before.rstrip()) :]
     return not (
-        not _can_begin_after(before, next_line=after.count("\n") == 1)
+        not _can_begin_after(before, _list_spoken(telling), next_line=after.count("\n") == 1)
         or _is_below_colon(text[: spans[opening].start], telling.spoken)
         or _POINTS_UP.match(text[spans[telling.last].end :][:_MARK])
         or _is_spoken_of(_sentence_text(text, spans[telling.place]), telling.spoken)
@@ -237,7 +239,7 @@ def _is_quotation(text: str, telling: TellingPosition) -> bool:
 def _is_asked_about(before: str) -> bool:
     """True if a question and, below it, a heading precede a passage. The question is then about the text below the heading."""
     headings = [match.start() for match in _HEADING.finditer(before)]
-    return bool(headings) and before[: headings[0]].rstrip().endswith(_QUESTION)
+    return bool(headings) and before[: headings[0]].rstrip().endswith(QUESTION_MARKS)
 
 
 def _brings(words: str) -> bool:
@@ -265,21 +267,25 @@ def _is_about_text(words: str) -> bool:
     )
 
 
-def _reports(words: str) -> bool:
-    return any(has_match(patterns.reported, words) for patterns in load_telling_patterns())
+def _list_spoken(telling: TellingPosition) -> tuple[TellingPatterns, ...]:
+    """All telling patterns that every text loads, and those of the telling's language."""
+    return tuple(dict.fromkeys((*load_telling_patterns(), telling.spoken)))
 
 
-def _takes_back(words: str) -> bool:
-    spoken = load_telling_patterns()
+def _reports(words: str, spoken: Sequence[TellingPatterns]) -> bool:
+    return any(has_match(patterns.reported, words) for patterns in spoken)
+
+
+def _takes_back(words: str, spoken: Sequence[TellingPatterns]) -> bool:
     return any(has_match(patterns.taken_back, words) for patterns in spoken) and not any(
         has_match(patterns.withdraws, words[skip_filler(words, patterns) :]) for patterns in spoken
     )
 
 
-def _asks_about(words: str) -> bool:
-    return words.rstrip().endswith(_QUESTION) and any(
+def _asks_about(words: str, spoken: Sequence[TellingPatterns]) -> bool:
+    return words.rstrip().endswith(QUESTION_MARKS) and any(
         has_match(patterns.outside, words) and not has_match(patterns.request, words[skip_filler(words, patterns) :])
-        for patterns in load_telling_patterns()
+        for patterns in spoken
     )
 
 
@@ -298,10 +304,10 @@ _SIGNS = (
     _Sign(says=_presents, first=-1, last=-1),
     _Sign(says=_dismisses, first=1, last=1, below=True),
     _Sign(says=_dismisses, first=2, last=3, unjudged=True, below=True),
-    _Sign(says=_reports, first=-1, last=-1, unjudged=True),
-    _Sign(says=_reports, first=1, last=1, unjudged=True),
-    _Sign(says=_takes_back, first=0, last=1, unjudged=True, below=True),
-    _Sign(says=_asks_about, first=1, last=1, unjudged=True, below=True),
+    _Sign(says=_reports, first=-1, last=-1, unjudged=True, spoken=True),
+    _Sign(says=_reports, first=1, last=1, unjudged=True, spoken=True),
+    _Sign(says=_takes_back, first=0, last=1, unjudged=True, below=True, spoken=True),
+    _Sign(says=_asks_about, first=1, last=1, unjudged=True, below=True, spoken=True),
     _Sign(says=_is_about_text, first=-_NEAR_SENTENCES, last=-1, unjudged=True),
     _Sign(says=_is_about_text, first=1, last=_NEAR_SENTENCES, unjudged=True),
 )
@@ -332,14 +338,14 @@ def _list_telling_sources(patterns: TellingPatterns) -> list[str]:
     return [getattr(patterns, name) for name in _TELLS]
 
 
-def _can_begin_after(before: str, *, next_line: bool) -> bool:
+def _can_begin_after(before: str, spoken: Sequence[TellingPatterns], *, next_line: bool) -> bool:
     """True if a telling may begin after this text: it is empty, ends a sentence, is a typed line, or is only a greeting."""
     if not before or _ENDED.search(before[-2:]):
         return True
     if next_line and _PASSING.match(before.rsplit("\n", 1)[-1]):
         return True
     line = before.rstrip(" ,;–—-")
-    return len(line) <= _MARK and "\n" not in line and any(_is_only_filler(line, patterns) for patterns in load_telling_patterns())
+    return len(line) <= _MARK and "\n" not in line and any(_is_only_filler(line, patterns) for patterns in spoken)
 
 
 def _is_only_filler(line: str, patterns: TellingPatterns) -> bool:

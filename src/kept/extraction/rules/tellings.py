@@ -25,6 +25,7 @@ from kept.core.memory import (
 )
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan
+from kept.core.text import QUESTION_MARKS
 from kept.core.value import dataclass, replace
 from kept.core.words import opens_with
 from kept.extraction.rules.assertion import find_unasserted_reason, is_limit, is_question
@@ -40,12 +41,12 @@ GOES_ON = "may go on in the next line"
 ERRAND = "it asks for a note but says nothing to remember"
 _LEAST_WISH, _MOST_WISH = 4, 40  # minimum and maximum content words of a standing wish
 LEAST, MOST = 3, 400  # minimum words and maximum characters of a passage that can stand alone
-_CLAUSE = Pattern(r"\n\s*|[,;:.–—-]\s+|\s(?i:and|so|but|und|aber|et|mais|y|pero|e|mas)\s+|[，；、。：]")
+_CLAUSE = Pattern(r"\n\s*|[,;:.–—-]\s+|\s(?i:and|so|but|und|aber|et|mais|y|pero|e|mas)\s+|[，；、。：،؛]\s*")
 _DENSE_CLAUSE = Pattern(r"\n\s*|[,;:.，；、。：]\s*")  # for languages without spaces between words
 # A few words before a colon or a dash, which announce the text after it.
 _LABEL = Pattern(r"^([^:：\n]{2,60}?)\s?(?:[:：]|\s[-–—])[\s\p{Lo}]")
 _LABEL_WORDS = 8
-_LINK = Pattern(r"^\s*(?:[:：,，、–—]|-\s)\s*")
+_LINK = Pattern(r"^\s*(?:[:：,，、،–—]|-\s)\s*")
 # The memory command of kept or another program. Other commands are not tellings. A command after a number sign has a single line.
 # If more text follows below it, it is a heading.
 _COMMAND = Pattern(
@@ -57,7 +58,6 @@ _OTHER_COMMAND = Pattern(r"^\s*/[A-Za-z][\w:-]*(?:\s|$)")
 _CONDITIONS = (match_words("change", "depends"), match_words("expiry", "until"))
 _SEMICOLON = Pattern(r"[;；]\s*")  # the text after a semicolon may refer to the text before it
 _NUMBER = Pattern(r"\d[.)]\s*$")
-_QUESTION = ("?", "？")
 _STOPS = ".!?…。！？"
 
 
@@ -252,7 +252,7 @@ def _find_passage_after(
     (at, doubt), span = found, spans[place]
     telling = Telling(start=span.start + at, end=span.end, trigger=REMEMBER, language=patterns.language, doubt=doubt)
     if text[telling.start : telling.end].strip(SPACE):
-        if text[telling.end - 1] in _QUESTION:
+        if text[telling.end - 1] in QUESTION_MARKS:
             telling = replace(telling, end=telling.end - 1)
         yield place, _check_telling(text, telling, patterns)
         return
@@ -290,8 +290,8 @@ def _find_order(words: str, start: int, patterns: TellingPatterns) -> tuple[int,
 def _asks(words: str, patterns: TellingPatterns) -> bool:
     """True if a sentence is a question. A question tag ("…, ok?") does not count."""
     sentence = words.rstrip()
-    _, comma, tag = sentence.rstrip("?？").rpartition(",")
-    return sentence.endswith(_QUESTION) and not (comma and _is_tail(tag, patterns))
+    _, comma, tag = sentence.rstrip("?？؟").rpartition(",")
+    return sentence.endswith(QUESTION_MARKS) and not (comma and _is_tail(tag, patterns))
 
 
 def _is_tail(rest: str, patterns: TellingPatterns) -> bool:
@@ -411,7 +411,7 @@ def _check_telling(text: str, telling: Telling, patterns: TellingPatterns) -> Te
     doubts = (
         (SHORT if telling.doubt == UNSURE and _count_rest(words, patterns) < LEAST else ""),
         telling.doubt,
-        ("" if patterns.measured else UNMEASURED),
+        ("" if patterns.measured or telling.trigger == REMEMBER else UNMEASURED),
         (ONCE if _is_one_time(telling.trigger, words, patterns) else ""),
         (SHORT if count_mass(words) < LEAST or words.endswith((":", "：")) else ""),
         (LONG if len(words) > MOST else ""),
