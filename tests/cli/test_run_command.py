@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from cases import each_case
 from cli_world import OTHER, RULE, contents, kept, memory_file, told, transcript
 from kept.cli.report import missed_lines
 from kept.days.coverage_report import CoverageReport
@@ -342,3 +343,31 @@ def test_a_run_counts_once_what_is_held_and_names_what_is_new_first(capsys, home
     assert f"\n2 proposals are held for your decision → kept review\n{listed}" in out
     assert "1 held" not in out
     assert "\n2 proposals are held for your decision" in kept(capsys, "status")[1]
+
+
+FINNISH = (
+    "muista että testipalvelin on portissa 9443, ja korjaa kirjautumissivun virhe kun salasana on tyhjä",
+    "miksi testit kaatuvat kun ajan ne toisen kerran peräkkäin",
+    "lisää vielä uusi kenttä lomakkeelle ja tarkista että se tallentuu tietokantaan oikein",
+)
+DANISH = (
+    "husk at testserveren kører på port 9443, og ret fejlen på login siden når adgangskoden er tom",
+    "hvorfor fejler testene når jeg kører dem anden gang",
+    "tilføj et nyt felt til formularen og tjek at det bliver gemt rigtigt i databasen, og at det er med i eksporten",
+)
+POLISH = (
+    "zapamiętaj, że serwer testowy jest na porcie 9443, i popraw błąd na stronie logowania gdy hasło jest puste",
+    "dlaczego testy nie przechodzą kiedy uruchamiam je drugi raz",
+    "dodaj nowe pole do formularza i sprawdź czy dobrze zapisuje się w bazie danych",
+)
+
+
+@each_case("prompts, warned", [(FINNISH, True), (DANISH, True), (POLISH, False)])
+def test_who_types_in_a_language_without_a_lexicon_is_told_that_nothing_was_found(home, capsys, prompts, warned):
+    path = home / f"{prompts[0][:5]}.jsonl"
+    root = ("--home", home / prompts[0][:5])
+    transcript(path, *prompts)
+    for command in (("run", path, "--no-llm"), ("status",), ("sources",)):
+        _, out, _ = kept(capsys, *command, *root)
+        assert ("what you asked it to remember was not found" in " ".join(out.split())) == warned
+        assert ("docs/how-to/languages.md" in out) == warned

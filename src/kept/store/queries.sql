@@ -103,6 +103,10 @@ SELECT hash, event, session, at FROM passage_hashes;
 -- The numbers of all prompts of the person.
 SELECT id FROM events WHERE voice = 'ph' ORDER BY id;
 
+-- name: latest_prompts
+-- The numbers of at most `most` prompts of the person among the latest 20,000 events.
+SELECT id FROM events WHERE voice = 'ph' AND id > (SELECT max(id) FROM events) - 20000 ORDER BY id DESC LIMIT :most;
+
 -- name: passages_elsewhere
 -- The passages of some events that other sessions contain too, each with the time of both events.
 SELECT p.event, p.hash, p.at, q.event AS other, q.at AS other_at

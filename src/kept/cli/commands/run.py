@@ -25,7 +25,7 @@ from kept.cli.command_support import (
     progress_if_shown,
 )
 from kept.cli.console import Line, format_count, format_path, hanging_line, line, write_json, write_line, write_lines
-from kept.cli.model_use import offer_model, searchable_line, without_model_line
+from kept.cli.model_use import offer_model, searchable_line, unknown_language_line, without_model_line
 from kept.cli.report import idle_line, is_idle, outdated_lines, pending_lines, problem_lines, report_lines
 from kept.core.codec import json_fields
 from kept.core.errors import BusyError, KeptError
@@ -207,7 +207,8 @@ def _print_report(workspace: Workspace, report: RunReport, options: RunOptions, 
         write_lines(report_lines(workspace, report, options, verbose=call.verbose))
         if not options.dry:
             write_lines(pending_lines(pool, {memory.id for memory in report.asked_about}))
-            write_lines(filter(None, [searchable_line(workspace), without_model_line(workspace, first=report.run == 1)]))
+            about = searchable_line(workspace), unknown_language_line(workspace)
+            write_lines(filter(None, [*about, without_model_line(workspace, first=report.run == 1)]))
     return int(report.partly)
 
 

@@ -22,6 +22,7 @@ from kept.cli.console import (
     write_lines,
 )
 from kept.cli.lists import show_session
+from kept.cli.model_use import unknown_language_line
 from kept.cli.report import format_account, unread_lines
 from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
@@ -177,6 +178,7 @@ def _format_survey(workspace: Workspace, surveyed: Survey, *, verbose: bool) -> 
         yield line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))
     if workspace.paths.store.exists():
         yield line((f"The archive is {format_path(workspace.paths.store)}", "dim"))
+    yield from filter(None, [unknown_language_line(workspace)])
     yield from _unread_tool_lines(workspace, surveyed, verbose=verbose)
     yield from _project_lines(surveyed, verbose=verbose)
     if verbose:

@@ -8,7 +8,7 @@ import typer
 from kept.cli.command_support import command_workspace
 from kept.cli.console import Line, format_count, format_path, line, write_json, write_lines
 from kept.cli.lists import pending_line
-from kept.cli.model_use import model_lines, searchable_line, trial_lines, without_model_line
+from kept.cli.model_use import model_lines, searchable_line, trial_lines, unknown_language_line, without_model_line
 from kept.core.codec import json_fields, to_json
 from kept.core.memory import Status
 from kept.core.times import format_day, format_instant, format_minute
@@ -79,7 +79,7 @@ def _state_lines(
             f"({', '.join(sorted(set(aside.values())))})"
         )
         yield line((text, "yellow"), (" → kept run --force", "dim"))
-    yield from filter(None, (searchable_line(workspace), without_model_line(workspace)))
+    yield from filter(None, (searchable_line(workspace), unknown_language_line(workspace), without_model_line(workspace)))
     for each in store_status.prompts:
         if each.overridden or workspace.llm is not None:
             from kept.cli.commands.prompt import origin_line  # noqa: PLC0415 - few people have their own prompt

@@ -287,8 +287,11 @@ class Archive:
 
     def event(self, key: str) -> Event | None:
         """The event with this key, or None. Raises DamagedError."""
-        number = self._blocks.find((key,)).get(key)
-        return self._add_repeats([number])[0] if number else None
+        return next(iter(self._add_repeats([*self._blocks.find((key,)).values()])), None)
+
+    def latest_prompts(self, most: int) -> tuple[Event, ...]:
+        """The latest prompts of the person, latest first. Raises DamagedError."""
+        return self._add_repeats([row["id"] for row in self._database.run("latest_prompts", most=most).fetchall()])
 
     def _add_repeats(self, numbers: Sequence[int]) -> tuple[Event, ...]:
         return add_repeats(self._database, numbers, tuple(self._blocks.events(numbers)))
