@@ -166,6 +166,8 @@ def bytes_below(home: Path) -> bytes:
 
 def _unpacked(data: bytes) -> Iterator[bytes]:
     """The content of bytes compressed by zlib or gzip, stream after stream."""
+    if data.startswith(b"ids\n"):  # a block, whose ids come first
+        data = data[8 + 16 * int.from_bytes(data[4:8], "big") :]
     with suppress(zlib.error):
         while data:
             stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)

@@ -9,14 +9,16 @@ from pathlib import Path
 
 from kept.core.event import Event
 from kept.core.times import format_instant
+from kept.store.columns import decompress
 from kept.store.database import checksum
-from kept.store.packing import unpack
+from kept.store.packing import block_hash, unpack
 from kept.store.records import likeness_of
 
 SCHEMAS = Path(__file__).parents[1] / "store" / "schemas"
 _ARCHIVE = {"blocks", "events", "likenesses"}
 _PACKED = 5  # since this format, blocks are packed as today
 _RUNS = 7  # since this format, a row of a thread is a run of events
+_SHORT = 8  # since this format, ids in blocks are bytes, and a passage has a hash of its session
 
 
 def write_older_store(new: Path, old: Path, version: int) -> None:
@@ -27,11 +29,19 @@ def write_older_store(new: Path, old: Path, version: int) -> None:
         listed = "SELECT name FROM {}.sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%' AND name NOT LIKE 'sqlite%'"
         tables, there = ({row[0] for row in store.execute(listed.format(place))} for place in ("main", "new"))
         packed = version >= _PACKED
-        for name in sorted(tables & there - {"migrations"} - (set() if packed else _ARCHIVE)):
+        other = {"migrations"} | (set() if packed else _ARCHIVE) | ({"passage_hashes"} if version < _SHORT else set())
+        for name in sorted(tables & there - other):
             columns = ", ".join(row[1] for row in store.execute(f"PRAGMA table_info({name})"))
             store.execute(f"INSERT OR REPLACE INTO {name} ({columns}) SELECT {columns} FROM new.{name}")
         if version < _RUNS:
             _write_members(store, summed=version > 2)
+        if packed and version < _SHORT:
+            _lengthen_ids(store)
+            run = "r.event <= p.event AND r.event + r.events > p.event"
+            told = f"new.passage_hashes AS p JOIN new.thread_events AS r ON {run} JOIN new.threads AS t ON t.id = r.thread"
+            store.execute(
+                f"INSERT OR IGNORE INTO passage_hashes (hash, event, session) SELECT p.hash, p.event, t.session FROM {told}"
+            )
         blocks = [] if packed else store.execute("SELECT id, body FROM new.blocks ORDER BY id").fetchall()
         for number, (first, body) in enumerate(blocks, 1):
             _write_block(store, number, first, unpack(body), likenesses="likenesses" in tables)
@@ -57,6 +67,12 @@ def _write_members(store: sqlite3.Connection, *, summed: bool) -> None:
         store.execute(f"UPDATE threads SET members = ({rows})")
         columns = "id, file, session, project, events, extracted, seen, first_at, last_at, members"
         store.execute(f"UPDATE threads SET checksum = checksum({columns})")
+
+
+def _lengthen_ids(store: sqlite3.Connection) -> None:
+    for number, body in store.execute("SELECT id, body FROM blocks").fetchall():
+        longer = b"".join(map(zlib.compress, decompress(body)))
+        store.execute("UPDATE blocks SET body = ?, hash = ? WHERE id = ?", (longer, block_hash(longer), number))
 
 
 def _write_block(store: sqlite3.Connection, number: int, first: int, events: tuple[Event, ...], *, likenesses: bool) -> None:

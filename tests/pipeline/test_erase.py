@@ -7,7 +7,6 @@ import json
 import re
 import sqlite3
 import textwrap
-import zlib
 from base64 import b64encode, encodebytes
 from collections import Counter
 from contextlib import closing
@@ -87,8 +86,8 @@ def decoded(path):
             for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
                 for row in database.execute(f'SELECT * FROM "{table}"'):
                     for cell in row:
-                        if isinstance(cell, bytes) and cell[:1] == b"x":
-                            yield zlib.decompress(cell).decode()
+                        if isinstance(cell, bytes) and cell[:1] in (b"x", b"i"):
+                            yield unpack_text(cell)
                         elif isinstance(cell, str):
                             yield cell
 

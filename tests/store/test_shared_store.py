@@ -18,6 +18,7 @@ from kept.memories.history import undo
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.safety import move_to_file, move_to_server, restore_store
+from kept.store.packing import unpack_text
 from kept.store.sqlite import SqliteStore
 from postgres_server import with_role
 from talking import OTHER, RULE, forget_ids, say
@@ -265,9 +266,7 @@ def test_what_is_forgotten_on_one_machine_is_nowhere_on_the_server_nor_on_the_ot
 
 
 def unpacked(cell) -> str:
-    import zlib  # noqa: PLC0415
-
-    return zlib.decompress(cell).decode() if isinstance(cell, bytes) else str(cell)
+    return unpack_text(cell) if isinstance(cell, bytes) else str(cell)
 
 
 def test_rows_that_somebody_changed_on_the_server_are_named(desk_at, machine, postgres):

@@ -111,7 +111,7 @@ PLANTED = {
     "words missing from the index of memories": "INSERT INTO memory_index (memory_index) VALUES ('delete-all')",
     "words missing from the index of turns": "INSERT INTO turn_index (turn_index) VALUES ('delete-all')",
     "words missing from the index of replies": "INSERT INTO reply_index (reply_index) VALUES ('delete-all')",
-    "a passage noted that nobody said": "INSERT INTO passage_hashes (hash, event, session, at) VALUES (1, 1, 's', NULL)",
+    "a passage noted that nobody said": "INSERT INTO passage_hashes (hash, event, session) VALUES (1, 1, 1)",
     "a forgotten statement that may come back": "DELETE FROM forgotten",
     "another key of forgetting": (
         "UPDATE settings SET value = iif(value LIKE '0%', '1', '0') || substr(value, 2) WHERE name = 'key:forget'"

@@ -1,9 +1,11 @@
 """The column encoding of a block's bytes, and the marks by which events are found. Hooks import it, so it imports little."""
 
 import json
+import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from io import BytesIO
 from typing import Any
 
 from kept.core.digest import digest
@@ -12,17 +14,48 @@ DAMAGE = (ValueError, LookupError, TypeError, StopIteration, zlib.error)  # erro
 # The letters for an event's kind and author in the database column `voice`.
 KINDS = {"prompt": "p", "response": "r", "tool_call": "c", "tool_output": "o"}
 AUTHORS = {"human": "h", "assistant": "a", "tool": "t", "injected": "i", "subagent": "s", "compaction": "c", "abandoned": "x"}
+_IDS = b"ids\n"  # begins a block whose ids are bytes; older blocks begin with a part
+_UUID, _DIGEST = b"\xff", b"\xfe"  # stand for ids in a part, a digest after the mark of a UUID; UTF-8 has neither of these bytes
+_ID = b'"(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})"'
 _TEXT = 2  # index of the column with the texts in the second part of a block (kept.store.packing)
+
+
+def compress(parts: Iterable[bytes]) -> bytes:
+    """The bytes of a block with these parts of JSON. Ids of 32 hexadecimal digits become 16 bytes, as digits compress badly."""
+    ids: list[bytes] = []
+
+    def shorten(match: re.Match[bytes]) -> bytes:
+        ids.append(bytes.fromhex(match[0][1:-1].replace(b"-", b"").decode()))
+        return _UUID if b"-" in match[0] else _UUID + _DIGEST
+
+    compressed = b"".join(zlib.compress(re.sub(_ID, shorten, part), 6) for part in parts)
+    return _IDS + len(ids).to_bytes(4, "big") + b"".join(ids) + compressed
 
 
 def decompress(body: bytes) -> Iterator[bytes]:
     """The parts of a block: places, then words. Each is decompressed when it is needed. Raises zlib.error for damaged bytes."""
+    ids = BytesIO()
+    if body.startswith(_IDS):
+        start = len(_IDS) + 4
+        stop = start + 16 * int.from_bytes(body[len(_IDS) : start], "big")
+        ids, body = BytesIO(body[start:stop]), body[stop:]
+        if not body:
+            raise zlib.error("the parts are missing")
+
     while body:
         state = zlib.decompressobj()
-        yield state.decompress(body)
+        first, *others = state.decompress(body).split(_UUID)
+        yield first + b"".join(_restore_id(ids.read(16).hex(), rest) for rest in others)
         if not state.eof:
             raise zlib.error("the end is missing")
         body = state.unused_data
+
+
+def _restore_id(digits: str, rest: bytes) -> bytes:
+    """An id and what follows it in a part."""
+    if rest.startswith(_DIGEST):
+        return f'"{digits}"'.encode() + rest[1:]
+    return f'"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"'.encode() + rest
 
 
 def refer_up(values: Sequence[Any], named: Sequence[Any] | None = None) -> list[Any]:
@@ -64,5 +97,5 @@ def texts_of(body: bytes) -> list[str]:
 
 @lru_cache(maxsize=8192)  # each value is hashed when it is searched and when it is stored; a slice has up to two thousand events
 def mark_of(kind: str, value: str) -> int:
-    """A 32-bit hash of a value that identifies an event. ``kind`` is ``key``, ``twin`` or ``likeness``."""
+    """A 32-bit hash of a value that identifies an event, or of a ``session``. ``kind`` is ``key``, ``twin``, ``likeness`` or so."""
     return int(digest(kind, value, size=4), 16) - 2**31

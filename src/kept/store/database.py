@@ -18,7 +18,7 @@ from kept.core.errors import DamagedError, StoreError
 from kept.store.reader import parse_queries
 from kept.store.redaction import Safe
 
-FORMAT = 7  # PRAGMA user_version of the newest schema
+FORMAT = 8  # PRAGMA user_version of the newest schema
 ERASING = "erasing"  # setting that exists from the erasure of words until the file was rewritten without them
 BINDING = "replica"  # setting with the id and version of the server's store of which this file is a replica
 AWAY = "away"  # setting that exists while the server lacks changes of this file; its value is the last pass on the server
@@ -140,8 +140,11 @@ class Database:
             self._migrate_to(FORMAT, schema_statements())
 
     def _migrate(self) -> None:
-        from kept.store.packing import block_hash, repack  # noqa: PLC0415 - only a migration needs them
+        from kept.store.columns import mark_of  # noqa: PLC0415 - only a migration needs them
+        from kept.store.packing import block_hash, repack, shorten_ids  # noqa: PLC0415 - as above
 
+        self._connection.create_function("mark_of", 2, mark_of, deterministic=True)
+        self._connection.create_function("shorten_ids", 1, shorten_ids, deterministic=True)
         self._connection.create_function("repack", 2, repack, deterministic=True)
         self._connection.create_function("block_hash", 1, lambda body: body and block_hash(body), deterministic=True)
         for version in range(2, FORMAT + 1):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from kept.core.codec import to_canonical_json
 from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind, Pointer, Precision, ToolUse, leave_twin_open, make_twin
 from kept.core.times import from_milliseconds, parse_optional_instant, to_milliseconds
-from kept.store.columns import decompress, follow_up, join_keys, refer_up
+from kept.store.columns import compress, decompress, follow_up, join_keys, refer_up
 
 # Tables of enum members by value, because calling the enum class takes longer than decoding the rest of a row.
 _KINDS = {each.value: each for each in EventKind}
@@ -40,10 +40,8 @@ def pack(events: Sequence[Event]) -> tuple[bytes, str]:
     keys = [[e.key.removeprefix(e.record)] if e.record and e.key.startswith(e.record) else e.key for e in events]
     turns, kinds, authors = ([getattr(event, name) for event in events] for name in ("turn", "kind", "author"))
     parents = refer_up([event.parent for event in events], records)
-    body = b"".join(
-        zlib.compress(to_canonical_json(columns).encode(), 6)
-        for columns in ([keys, refer_up(records), parents, *map(refer_up, (turns, kinds, authors))], _pack_words(events))
-    )
+    parts = [keys, refer_up(records), parents, *map(refer_up, (turns, kinds, authors))], _pack_words(events)
+    body = compress(to_canonical_json(columns).encode() for columns in parts)
     return body, block_hash(body)
 
 
@@ -154,6 +152,13 @@ def repack(body: bytes, known: str) -> bytes | None:
     with suppress(ValueError, LookupError, TypeError, zlib.error):
         return pack(list(_unpack_rows(json.loads(zlib.decompress(body)), json.loads(known))))[0]
     return None
+
+
+def shorten_ids(body: bytes) -> bytes:
+    """Convert a block of store format 7 to the format of :func:`pack`. Damaged bytes stay as they are."""
+    with suppress(zlib.error):
+        return compress(decompress(body))
+    return body
 
 
 def _unpack_rows(rows: Sequence[Any], known: Sequence[Any]) -> Iterator[Event]:

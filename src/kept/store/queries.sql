@@ -85,7 +85,7 @@ UPDATE files SET checksum = checksum(id, source, path, inode, offset, prefix, li
 
 -- name: add_passage_hash
 -- Store the hash of a long passage of an event.
-INSERT OR IGNORE INTO passage_hashes (hash, event, session, at) VALUES (:hash, :event, :session, :at);
+INSERT OR IGNORE INTO passage_hashes (hash, event, session) VALUES (:hash, :event, :session);
 
 -- name: drop_passage_hashes
 -- Delete the passage hashes of an event.
@@ -97,7 +97,7 @@ DELETE FROM passage_hashes;
 
 -- name: all_passage_hashes
 -- All passage hashes.
-SELECT hash, event, session, at FROM passage_hashes;
+SELECT hash, event, session FROM passage_hashes;
 
 -- name: user_prompts
 -- The numbers of all prompts of the person.
@@ -108,15 +108,17 @@ SELECT id FROM events WHERE voice = 'ph' ORDER BY id;
 SELECT id FROM events WHERE voice = 'ph' AND id > (SELECT max(id) FROM events) - 20000 ORDER BY id DESC LIMIT :most;
 
 -- name: passages_elsewhere
--- The passages of some events that other sessions contain too, each with the time of both events.
-SELECT p.event, p.hash, p.at, q.event AS other, q.at AS other_at
+-- The passages of some events that other sessions contain too, each with the time of both events in milliseconds.
+SELECT p.event, p.hash, e.at, q.event AS other, o.at AS other_at
 FROM passage_hashes AS p JOIN passage_hashes AS q ON q.hash = p.hash AND q.session <> p.session
+JOIN events AS e ON e.id = p.event JOIN events AS o ON o.id = q.event
 WHERE p.event IN (SELECT value FROM json_each(:events));
 
 -- name: all_passages_elsewhere
 -- The passages of all events that other sessions contain too.
-SELECT p.event, p.hash, p.at, q.event AS other, q.at AS other_at
-FROM passage_hashes AS p JOIN passage_hashes AS q ON q.hash = p.hash AND q.session <> p.session;
+SELECT p.event, p.hash, e.at, q.event AS other, o.at AS other_at
+FROM passage_hashes AS p JOIN passage_hashes AS q ON q.hash = p.hash AND q.session <> p.session
+JOIN events AS e ON e.id = p.event JOIN events AS o ON o.id = q.event;
 
 -- name: put_event
 -- Store the row of an event.

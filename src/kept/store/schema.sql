@@ -127,13 +127,12 @@ CREATE TABLE opted_out (
     checksum INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 
--- Hashes of long passages in prompts: a passage that occurs in several sessions was pasted, not typed. Derived; verified by `kept
--- check`.
+-- Hashes of long passages in prompts: a passage that occurs in several sessions was pasted, not typed. `session` is a 32-bit hash.
+-- Derived; verified by `kept check`.
 CREATE TABLE passage_hashes (
     hash    INTEGER NOT NULL,
     event   INTEGER NOT NULL,
-    session TEXT NOT NULL,
-    at      TEXT,
+    session INTEGER NOT NULL,
     PRIMARY KEY (hash, event)
 ) WITHOUT ROWID;
 CREATE INDEX passage_hashes_event ON passage_hashes (event);

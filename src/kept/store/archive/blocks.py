@@ -9,7 +9,7 @@ from kept.core.codec import to_canonical_json
 from kept.core.errors import DamagedError
 from kept.core.event import Author, Event, EventKind, is_prompt
 from kept.core.text import index_words
-from kept.core.times import format_instant, to_milliseconds
+from kept.core.times import to_milliseconds
 from kept.store.columns import AUTHORS, KINDS, mark_of
 from kept.store.database import Database
 from kept.store.packing import Places, block_hash, pack, unpack, unpack_places, unpack_text
@@ -206,7 +206,7 @@ def index(database: Database, events: Sequence[tuple[int, Event]]) -> list[int]:
     database.execute_many("put_event", (row_of(number, event) for number, event in events))
     database.execute_many("add_mark", _mark_rows(events))
     passages: list[dict[str, Any]] = [
-        {"hash": passage.hash, "event": number, "session": event.session, "at": format_instant(event.at) if event.at else None}
+        {"hash": passage.hash, "event": number, "session": mark_of("session", event.session)}
         for number, event in events
         for passage in event_passages(event)
     ]

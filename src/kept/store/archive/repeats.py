@@ -8,8 +8,9 @@ from typing import Any
 from kept.core.codec import to_canonical_json
 from kept.core.errors import DamagedError
 from kept.core.event import Event, is_prompt
-from kept.core.times import format_instant, parse_optional_instant
+from kept.core.times import from_milliseconds
 from kept.store.archive.blocks import Blocks
+from kept.store.columns import mark_of
 from kept.store.database import Database
 
 
@@ -46,14 +47,13 @@ def check_passage_hashes(database: Database, blocks: Blocks) -> Iterator[str]:
     """A message for each event whose stored passage hashes contradict the archive, and one for surplus hashes."""
     from kept.core.spans import event_passages  # noqa: PLC0415 - listing memories checks no passages
 
-    noted = {(row["hash"], row["event"], row["session"], row["at"]) for row in database.run("all_passage_hashes")}
+    noted = {tuple(row) for row in database.run("all_passage_hashes")}
     for row in database.run("user_prompts").fetchall():
         try:
             event = blocks.event(row["id"])
         except DamagedError:
             continue  # the damaged block is reported elsewhere
-        at = format_instant(event.at) if event.at else None
-        made = {(passage.hash, row["id"], event.session, at) for passage in event_passages(event)}
+        made = {(passage.hash, row["id"], mark_of("session", event.session)) for passage in event_passages(event)}
         if not made <= noted:
             yield f"event {event.key}: its long passages are not noted"
         noted -= made
@@ -65,4 +65,5 @@ def _is_repeat_elsewhere(row: Any) -> bool:
     """True if the passage also occurs at another moment. In a copy of the session it would occur at the same moment."""
     from kept.core.spans.repeats import is_copy  # noqa: PLC0415 - as above
 
-    return not is_copy(parse_optional_instant(row["at"]), parse_optional_instant(row["other_at"]))
+    at, other = (None if time is None else from_milliseconds(time) for time in (row["at"], row["other_at"]))
+    return not is_copy(at, other)

@@ -1,0 +1,43 @@
+"""The bytes of blocks."""
+
+import zlib
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kept.store.columns import compress, decompress
+
+DIGEST = "b42d8ccedd81ca6e95b955cf9c72ffa6"
+IDS = st.uuids().flatmap(lambda made: st.sampled_from([f'"{made}"', f'"{made.hex}"', f'"{made}', f'\\"{made}"', str(made).upper()]))
+PARTS = st.lists(st.lists(IDS | st.text(max_size=5), max_size=8).map(lambda pieces: "".join(pieces).encode("utf-8", "ignore")))
+
+
+@given(PARTS.filter(bool))
+def test_the_parts_of_a_block_come_back_whatever_they_hold(parts):
+    assert list(decompress(compress(parts))) == parts
+
+
+def test_an_id_of_32_hexadecimal_digits_takes_sixteen_bytes():
+    parts = [f'["{UUID(DIGEST)}","{DIGEST}"]'.encode()]
+    assert compress(parts).count(bytes.fromhex(DIGEST)) == 2
+
+
+def test_a_block_without_short_ids_as_older_programs_wrote_it_is_read():
+    assert list(decompress(zlib.compress(b"one") + zlib.compress(b"two"))) == [b"one", b"two"]
+
+
+def test_a_block_that_is_cut_off_anywhere_is_damaged():
+    whole = compress([f'["{DIGEST}"]'.encode(), b"words"])
+    for length in range(1, len(whole)):
+        try:
+            assert len(list(decompress(whole[:length]))) == 1, "the first part alone"
+        except zlib.error:
+            continue
+
+
+@pytest.mark.parametrize("body", [b"ids", b"ids\n", b"ids\n\x00\x00\x00\x00"])
+def test_bytes_that_only_begin_like_a_block_are_no_block(body):
+    with pytest.raises(zlib.error):
+        list(decompress(body))
