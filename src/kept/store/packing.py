@@ -9,6 +9,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from kept.core.codec import to_canonical_json
+from kept.core.digest import digest
 from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind, Pointer, Precision, ToolUse, leave_twin_open, make_twin
 from kept.core.times import from_milliseconds, parse_optional_instant, to_milliseconds
 from kept.store.columns import compress, decompress, follow_up, join_keys, refer_up
@@ -16,6 +17,7 @@ from kept.store.columns import compress, decompress, follow_up, join_keys, refer
 # Tables of enum members by value, because calling the enum class takes longer than decoding the rest of a row.
 _KINDS = {each.value: each for each in EventKind}
 _AUTHORS = {each.value: each for each in Author}
+_TURN = 8  # longest turn that is stored as it is, which is the length of a hash
 _PRECISIONS = {each.value: each for each in Precision}
 
 
@@ -34,13 +36,14 @@ def pack(events: Sequence[Event]) -> tuple[bytes, str]:
     """Encode events as a block. Returns its bytes and their hash.
 
     The columns of :class:`Places` come first and are compressed separately. Values that follow from other columns or earlier rows
-    are left out.
+    are left out. A long turn becomes a hash, because turns are only compared with each other.
     """
     records = [event.record for event in events]
     keys = [[e.key.removeprefix(e.record)] if e.record and e.key.startswith(e.record) else e.key for e in events]
-    turns, kinds, authors = ([getattr(event, name) for event in events] for name in ("turn", "kind", "author"))
+    turns, kinds, authors = (refer_up([getattr(event, name) for event in events]) for name in ("turn", "kind", "author"))
+    turns = [digest("turn", turn, size=4) if type(turn) is str and len(turn) > _TURN else turn for turn in turns]
     parents = refer_up([event.parent for event in events], records)
-    parts = [keys, refer_up(records), parents, *map(refer_up, (turns, kinds, authors))], _pack_words(events)
+    parts = [keys, refer_up(records), parents, turns, kinds, authors], _pack_words(events)
     body = compress(to_canonical_json(columns).encode() for columns in parts)
     return body, block_hash(body)
 
@@ -84,16 +87,20 @@ def _pack_words(events: Sequence[Event]) -> list[list[Any]]:
     """The columns of a block that are not in :class:`Places`."""
     no_tool, rows = ToolUse(name=""), []
     at, line, end = 0, 0, 0
-    for event in events:
+    targets: dict[str, tuple[int, str]] = {}  # the last row with a call's id, and its target, which the call's output shares
+    for row, event in enumerate(events):
         tool, pointer = event.tool or no_tool, event.pointer
         now = to_milliseconds(event.at) if event.at else None
+        above, same = targets.get(tool.call, (0, None))
+        targets[tool.call] = row, tool.target
         rows.append(
             (
                 None if event.twin == make_twin(event) else event.twin,
                 event.likeness,
                 event.text,
                 None if now is None else now - at,
-                *(None if tool.target == event.text else tool.target, tool.detail, tool.ok, tool.exit_code),
+                *(None if tool.target == event.text else row - above if tool.target == same else tool.target, tool.detail),
+                *(tool.ok, tool.exit_code),
                 *(pointer.line - line, pointer.start - end, pointer.end - pointer.start),
                 *(event.session, event.label_reason, event.precision.value, event.project, event.branch),
                 *(event.tool and tool.name, tool.call, pointer.path),
@@ -107,6 +114,7 @@ def _pack_words(events: Sequence[Event]) -> list[list[Any]]:
 def _unpack_words(places: Places, columns: list[list[Any]]) -> Iterator[Event]:
     shared = map(follow_up, columns[11:])
     at, line, end = 0, 0, 0
+    targets: list[str] = []
     for key, record, parent, turn, kind, author, row in zip(*places, zip(*columns[:11], *shared, strict=True), strict=True):
         twin, likeness, text, later, target, detail, ok, code, lines, gap, length, session, reason, precise, project, branch = row[
             :16
@@ -114,6 +122,7 @@ def _unpack_words(places: Places, columns: list[list[Any]]) -> Iterator[Event]:
         name, call, path = row[16:]
         at, line, end = at + (later or 0), line + lines, end + gap + length
         when = None if later is None else from_milliseconds(at)
+        targets.append(text if target is None else targets[-target] if type(target) is int else target)
         event = Event(
             key=key,
             twin=twin or "",
@@ -129,9 +138,7 @@ def _unpack_words(places: Places, columns: list[list[Any]]) -> Iterator[Event]:
             precision=_PRECISIONS[precise],
             project=project,
             branch=branch,
-            tool=None
-            if name is None
-            else ToolUse(name=name, call=call, target=text if target is None else target, detail=detail, ok=ok, exit_code=code),
+            tool=None if name is None else ToolUse(name=name, call=call, target=targets[-1], detail=detail, ok=ok, exit_code=code),
             pointer=Pointer(path=path, line=line, start=end - length, end=end),
             likeness=likeness,
         )
