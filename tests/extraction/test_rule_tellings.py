@@ -188,6 +188,10 @@ def test_a_telling_is_for_its_project_unless_it_says_everywhere_or_is_about_the_
     assert [each.scope for each in found(user(sentence)) if each.trigger != "wish"] == [scope]
 
 
+def test_what_holds_from_now_on_is_a_convention_unless_it_says_more():
+    assert [each.category for each in found(user("ab jetzt bitte Tickets auf Englisch"))] == ["convention"]
+
+
 def test_a_wish_that_may_be_about_the_thing_being_built_stays_in_its_project():
     (wish,) = found(user("for explain, the prompts we show should be scoped to that checkpoint."))
     assert (wish.category, wish.trigger, wish.scope) == ("preference", "wish", "project:shop")

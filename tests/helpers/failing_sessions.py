@@ -12,7 +12,68 @@ REFUSED = "Error: connect ECONNREFUSED 127.0.0.1:5432"
 NO_TABLE = "sqlite3.OperationalError: no such table: orders"
 ASSERTION = "AssertionError: expected 3 to equal 4"
 
+WRAPPER = "gradle/wrapper/gradle-wrapper.properties"
+ZIP = "distributionUrl=https\\://services.gradle.org/distributions/gradle-{}-bin.zip"
+FAILED = "FAILURE: Build failed with an exception."
+FLAGS = "go: inconsistent vendoring in /srv/shop (GOFLAGS=-mod=vendor)"
+
 FIXES: dict[str, tuple[str, tuple[Turn, ...]]] = {
+    "service after an attempt that fails with another error": (
+        "run `docker compose up -d db` first",
+        (
+            (R, "rake db:seed", "PG::ConnectionBad: could not connect to server: Connection refused", 1),
+            (R, "DB_HOST=db rake db:seed", 'PG::ConnectionBad: could not translate host name "db" to address', 1),
+            (R, "docker compose up -d db", "Container shop-db-1  Started", 0),
+            (R, "rake db:seed", "seeded", 0),
+        ),
+    ),
+    "second value of a variable": (
+        "`node app.js`: use `API_URL=http://localhost:3000 node app.js` instead",
+        (
+            (R, "node app.js", "Error: API_URL is not set", 1),
+            (R, "API_URL=localhost node app.js", "TypeError: Invalid URL: localhost", 1),
+            (R, "API_URL=http://localhost:3000 node app.js", "listening", 0),
+        ),
+    ),
+    "variable that the error names": (
+        "go env -w GOFLAGS=-mod=mod",
+        (
+            (R, "go build ./...", FLAGS, 1),
+            (R, "go clean -cache", "", 0),
+            (R, "go build ./...", FLAGS, 1),
+            (R, "go env -w GOFLAGS=-mod=mod", "", 0),
+            (R, "go build ./...", "", 0),
+        ),
+    ),
+    "version in a long line": (
+        "change `gradle-7.6-bin.zip` to `gradle-8.9-bin.zip` in `gradle-wrapper.properties`",
+        (
+            (R, "./gradlew jar", f"{FAILED}\nCould not compile script 'a.gradle'.\n> Unsupported class file major version 64", 1),
+            (E, WRAPPER, ZIP.format("7.6"), ZIP.format("8.9")),
+            (R, "./gradlew jar", "BUILD SUCCESSFUL in 9s", 0),
+        ),
+    ),
+    "operation that never ended": (
+        "helm rollback shop 3",
+        (
+            (
+                R,
+                "helm upgrade shop ./chart",
+                "Error: UPGRADE FAILED: another operation (install/upgrade/rollback) is in progress",
+                1,
+            ),
+            (R, "helm rollback shop 3", "Rollback was a success! Happy Helming!", 0),
+            (R, "helm upgrade shop ./chart", 'Release "shop" has been upgraded.', 0),
+        ),
+    ),
+    "certificates of tests": (
+        "make dev-certs",
+        (
+            (R, "./shop serve", "Error: x509: certificate has expired or is not yet valid", 1),
+            (R, "make dev-certs", "wrote certs/server.pem", 0),
+            (R, "./shop serve", "listening on :8443", 0),
+        ),
+    ),
     "service": (
         "brew services start postgresql",
         (
@@ -263,6 +324,21 @@ FIXES: dict[str, tuple[str, tuple[Turn, ...]]] = {
 }
 
 DECOYS: dict[str, tuple[Turn, ...]] = {
+    "variant that failed before": (
+        (R, "python manage.py migrate", "psycopg.OperationalError: connection refused: 127.0.0.1", 1),
+        (R, "DB_HOST=db python manage.py migrate", "psycopg.OperationalError: connection refused: db", 1),
+        (R, "DB_HOST=db python manage.py migrate", "OK", 0),
+    ),
+    "tests that gradle ran": (
+        (
+            R,
+            "./gradlew test",
+            f"{FAILED}\nExecution failed for task ':app:test'. Incompatible totals",
+            1,
+        ),
+        (E, WRAPPER, ZIP.format("7.6"), ZIP.format("8.9")),
+        (R, "./gradlew test", "BUILD SUCCESSFUL in 9s", 0),
+    ),
     "passed by itself": (
         (R, "make e2e", "Error: page crashed unexpectedly", 2),
         (R, "git log -1", "x", 0),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kept.core.redact import redact
 from kept.intake.clean import Limits, clean
-from kept.sources.drafts import TARGET_LIMIT, TEXT_LIMIT, format_change, shorten_text, truncate_text
+from kept.sources.drafts import TARGET_LIMIT, TEXT_LIMIT, call_detail, format_change, shorten_text, truncate_text
 from kept.sources.files import identify_file
 from reading import lines, read_bytes
 
@@ -88,3 +88,8 @@ def test_a_secret_at_any_place_of_a_command_leaves_no_piece_of_itself(tmp_path, 
         stored = done.text + (done.tool.target if done.tool else "")
         assert not any(TOKEN[i : i + 8] in stored for i in range(len(TOKEN) - 7))
         assert len(done.tool.target) <= 2_000
+
+
+@pytest.mark.parametrize("old", ["old_string", "oldString", "oldText", "old_str"])
+def test_every_client_that_replaces_a_text_tells_what_it_replaced(old):
+    assert call_detail({"path": "a.toml", old: "20", old.replace("old", "new"): "22"}) == format_change("20", "22")

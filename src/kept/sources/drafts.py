@@ -199,8 +199,8 @@ def call_detail(arguments: Mapping[str, Any], names: Iterable[str] = ("content",
     for edit in (arguments, *(edits if isinstance(edits, list) else ())):
         if not isinstance(edit, dict):
             continue
-        for before, after in (("old_string", "new_string"), ("oldText", "newText")):
-            old, new = edit.get(before), edit.get(after)
+        for before in ("old_string", "oldString", "oldText", "old_str"):
+            old, new = edit.get(before), edit.get(before.replace("old", "new"))
             if isinstance(old, str) and isinstance(new, str):
                 return format_change(old, new)
     return next((truncate_text(text) for name in names if isinstance(text := arguments.get(name), str)), "")

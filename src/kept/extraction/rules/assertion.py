@@ -39,7 +39,8 @@ _AFTER = Pattern(
     rf"|^{NO_LETTER}*(?:{_unspaced_words('condition_after')})"
 )
 _LIMITS = Pattern(rf"(?i)^\W*(?:(?:{_spaced_words('but')})\s+)+(?:{_CONDITION}){_SHUT}|{_OPEN}(?:{_spaced_words('limits')})")
-_RESTRICTS = Pattern(
+# An exception to the text before it ("Unless …", "Except …", "Only …").
+RESTRICTS = Pattern(
     rf"(?i)^{NO_LETTER}*(?:{join_alternatives('polarity', 'restricts', spaced=True)}){_SHUT}"
     rf"|^{NO_LETTER}*(?:{join_alternatives('polarity', 'restricts', spaced=False)})"
 )
@@ -89,7 +90,8 @@ _CORRECTS = _opens_with(_INTERJECTIONS, "corrects")
 _JESTS = Pattern(
     rf"(?i)(?:^|\W)(?:{_spaced_words('jests')})(?:\W|$)|(?:^|\s)/s(?:\W|$)|[🙃😂🤣😜😏🙄🤡]|{_unspaced_words('jests')}|ㅋㅋ"
 )
-_CONFIDES = Pattern(
+# The start of a sentence that asks for secrecy ("This is off the record.", "Between us: …").
+CONFIDES = Pattern(
     rf"(?i)^\W*(?:(?:{_spaced_words('opener')})\W+)?(?:{_spaced_words('confides')})\W*(?:$|[,.;:!–—-]\s)|{_unspaced_words('confides')}"
 )
 _TRAILS = Pattern(r"^\s*(?:\.{2,}|…)\s*\w")  # a new thought begins after an ellipsis
@@ -129,11 +131,6 @@ def find_unasserted_reason(text: str, start: int, end: int, *, local: bool = Fal
     return next((reason for sign, reason in checks if sign), "")
 
 
-def is_confidence(sentence: str) -> bool:
-    """True if a sentence begins by asking for secrecy ("This is off the record.", "Between us: …")."""
-    return _CONFIDES.search(sentence) is not None
-
-
 def is_retraction(prompt: str) -> bool:
     """True if a prompt begins by retracting what the person said before."""
     return _RETRACTS.search(prompt.lstrip().split("\n", 1)[0]) is not None
@@ -152,11 +149,6 @@ def is_correction(sentence: str) -> bool:
 def is_limit(sentence: str) -> bool:
     """True if a sentence limits the text before or after it to a period or a condition."""
     return _LIMITS.search(sentence) is not None
-
-
-def is_restriction(sentence: str) -> bool:
-    """True if a sentence begins with an exception to the text before it ("Unless …", "Except …", "Only …")."""
-    return _RESTRICTS.search(sentence) is not None
 
 
 def is_doubt(sentence: str) -> bool:

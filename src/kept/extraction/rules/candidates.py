@@ -7,9 +7,7 @@ markup and have the trust of the note's author; the rest of a note is ignored. T
 and judges nothing.
 """
 
-import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 from pathlib import PurePosixPath
 
 from kept.core.artifact import find_artifacts
@@ -18,6 +16,7 @@ from kept.core.event import Author, Event, EventKind, Origin, is_note, is_prompt
 from kept.core.memory import (
     COMMAND,
     DECIDED,
+    FROM_NOW_ON,
     SAID_ONCE,
     TAKES_BACK,
     UNCONFIRMED,
@@ -28,13 +27,13 @@ from kept.core.memory import (
     Candidate,
     Frame,
 )
-from kept.core.pattern import Pattern
+from kept.core.pattern import Pattern, compile_late
 from kept.core.sentences import split_sentences
 from kept.core.spans import typed_spans, typed_text
 from kept.core.statement import find_content
 from kept.core.text import one_line
 from kept.core.value import dataclass, replace
-from kept.extraction.rules.assertion import find_unasserted_reason, is_confidence
+from kept.extraction.rules.assertion import CONFIDES, find_unasserted_reason
 from kept.extraction.rules.framing import is_announced
 from kept.extraction.rules.handover import propose_handed_over
 from kept.extraction.rules.patterns import (
@@ -62,6 +61,7 @@ _ABOUT = 160  # characters of the line before a passage that are stored as its s
 _SENTENCE = Pattern(r"[^.!?\n。！？]*$")
 _NAME = Pattern(r"\s*(\p{Lu}[\p{Ll}\p{M}]+)(?:\P{L}|$)")
 _WORD = Pattern(r"\p{L}+")
+_GONE = compile_late(rf"(?i)\b(?:{join_alternatives('change', 'gone', spaced=True)})\b")
 _NO_ONE = word_list("assertion", "no_one")
 _CHANGES = ("edit", "write", "create", "patch", "replace", "update", "insert")
 
@@ -114,7 +114,7 @@ def _find_prompt_tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     spans = [
         span for typed in typed_spans(event) for span in split_sentences(text, typed.start, typed.end) if not span.parenthetical
     ][:_SENTENCES]
-    if any(is_confidence(text[span.start : span.end]) for span in spans):
+    if any(CONFIDES.search(text[span.start : span.end]) for span in spans):
         return []
     spoken = {LANGUAGES[0]}
     if local or any(each.language != LANGUAGES[0] for each in patterns):
@@ -226,7 +226,7 @@ def _choose_category(
         ("identity", bool(find_languages("person", lasting)) or any(has_match(patterns.person, lasting) for patterns in spoken)),
         ("convention", any(has_match(patterns.ours, content) for patterns in spoken)),
         ("constraint", any(has_match(patterns.rule, lasting) for patterns in spoken)),
-        ("convention", any(has_match(patterns.convention, content) for patterns in spoken)),
+        ("convention", telling.trigger == FROM_NOW_ON or any(has_match(patterns.convention, content) for patterns in spoken)),
         ("project_fact", True),
     ]
     likely = [kind for kind, holds in kinds if holds]
@@ -238,14 +238,9 @@ def _choose_category(
     return "", None
 
 
-@cache
-def _change_pattern() -> re.Pattern[str]:
-    return re.compile(rf"(?i)\b(?:{join_alternatives('change', 'gone', spaced=True)})\b")
-
-
 def _without_change(content: str) -> str:
     """A passage without its words about things that no longer hold. Such words do not forbid anything."""
-    return " ".join(_change_pattern().sub(" ", content).split())
+    return " ".join(_GONE.sub(" ", content).split())
 
 
 def _resolve_reference(prompt: _Prompt, content: str, telling: Telling, spoken: Sequence[TellingPatterns]) -> str | None:
@@ -301,6 +296,7 @@ _TITLE = Pattern(r"^\s{0,3}(?:#{1,6}\s+(.+?)\s*#*|(?:\*\*|__)([^*_]+?)(?:\*\*|__
 _BARE = Pattern(r"^\s{0,3}([^\s#>|*+-][^.!?]{1,40}?)\s*[:：]\s*$")
 _ITEM = Pattern(r"^(\s*)(?:[-*+•]|\d{1,3}[.)])\s+(\S.*)$")
 _LABELLED = Pattern(r"^(?:\*\*|__)?([^\s*_:：|`][^*_:：|`]{1,38}?)(?:(?::|：)(?:\*\*|__)?|(?:\*\*|__)(?::|：))\s+(\S.*)$")
+# The bold name at the beginning of an item, which is the person it is about.
 _BOLD_NAME = Pattern(r"^(?:\*\*|__)([^*_]{1,38}?)(?:\*\*|__)")
 _CHECKBOX = Pattern(r"^\[[ xX]\]\s")
 _EDGE = Pattern(r"^[^\pL]+|[^\pL\pN)]+$")
@@ -346,7 +342,7 @@ def propose_heading_items(events: Sequence[Event], start: int, stop: int, *, pro
                 origin=event.origin,
                 artifacts=find_artifacts(content),
                 evidence=(build_evidence(event, content),),
-                subject=_find_bold_name(content) if category.shape is Shape.DOSSIER else "",
+                subject=name[1].strip(" @:") if category.shape is Shape.DOSSIER and (name := _BOLD_NAME.match(content)) else "",
                 reasoning=f"under the heading “{item.under}”",
                 doubt=doubt,
             )
@@ -365,12 +361,6 @@ def _find_item_doubt(event: Event, content: str) -> str:
     if event.origin is not Origin.USER:
         return UNCONFIRMED
     return Frame.QUOTED if _QUOTATION.match(content) or _ASKING.search(content) else ""
-
-
-def _find_bold_name(content: str) -> str:
-    """The bold name at the beginning of an item, which is the person it is about; empty if there is none."""
-    name = _BOLD_NAME.match(content)
-    return name[1].strip(" @:") if name else ""
 
 
 def find_list_items(text: str, names: frozenset[str]) -> Iterator[ListItem]:

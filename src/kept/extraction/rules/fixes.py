@@ -238,7 +238,7 @@ def has_open_failure(commands: Sequence[Command], start: int = 0) -> bool:
 
 
 def _find_fixes(events: Sequence[Event], done: Actions, *, border: int | None = None) -> Iterator[Fix]:
-    """Yield the fixes of failed commands in the order of the failures, one for each error and success.
+    """Yield the fixes of failed commands in the order of the failures, at most one for each error, remedy and success.
 
     Without ``border``, failure and success are in one session. Events before index ``border`` are from earlier sessions; if it is
     given, only failures before it with a success after it count.
@@ -257,17 +257,17 @@ def _find_fixes(events: Sequence[Event], done: Actions, *, border: int | None = 
         fix = _find_fix(failure, later, done, apart=border is not None)
         if fix is None or (border is not None and fix.success.place < border):
             continue
-        key = fix.success.place, fingerprint_error(fix.failure.error)
+        keys = {(fix.success.place, fingerprint_error(fix.failure.error)), (fix.success.place, fix.remedy.clause)}
         after = [command for command in commands if fix.success.place < command.place <= fix.success.place + AHEAD]
         undone = _is_reversed_later(fix.remedy, after, [edit for edit in edits if edit.place <= fix.success.place + AHEAD])
         ahead = events[fix.success.place + 1 : fix.success.place + 1 + AHEAD]
         if (
-            key not in seen
+            seen.isdisjoint(keys)
             and not undone
             and not _has_failed_again(fix.failure, fix.success, after)
             and not _is_rejected_next(ahead)
         ):
-            seen.add(key)
+            seen |= keys
             yield fix
 
 
@@ -302,6 +302,7 @@ def _find_fix(failure: Failure, later: Sequence[Command], done: Actions, *, apar
     mark = fingerprint_error(failure.error)
     other: Fix | None = None
     last = failure.command.place  # event of the last failed attempt
+    tried: list[Step] = []  # variants that failed; if one passes later, something else has changed
     for distance, command in enumerate(later, 1):
         if any(
             is_muffled(command, step)
@@ -324,12 +325,13 @@ def _find_fix(failure: Failure, later: Sequence[Command], done: Actions, *, apar
             return Fix(failure=failure, remedy=found, success=command) if found else other
         step = next((step for step in command.steps if is_variant(failure.step, step)), None)
         if step is not None and not passed:
-            if mark not in fingerprint_errors(command.output.text):
-                return other
-            last = command.place
+            tried.append(step)
+            if mark in fingerprint_errors(command.output.text):
+                last = command.place
         elif other is None:
             changed = any(last < edit.place < command.place for edit in done[1])
-            found = find_variant_remedy(failure, command, step) if step and not changed else None
+            retried = step is not None and any(is_same_step(each, step) for each in tried)
+            found = find_variant_remedy(failure, command, step) if step and not (changed or retried) else None
             if found is None and step is None and passed and distance <= _REPLACED:
                 found = find_replacement(failure, command)
             other = Fix(failure=failure, remedy=found, success=command) if found else None

@@ -15,12 +15,12 @@ from kept.core.value import dataclass
 from kept.extraction.rules.assertion import (
     MARKS,
     QUOTES,
+    RESTRICTS,
     is_contrasting,
     is_correction,
     is_disowned,
     is_doubt,
     is_limit,
-    is_restriction,
 )
 from kept.extraction.rules.patterns import (
     EDGE,
@@ -110,7 +110,7 @@ class _Sign:
     also takes the telling patterns.
     """
 
-    says: Callable[..., bool]
+    says: Callable[..., bool] | Pattern
     first: int
     last: int
     unjudged: bool = False
@@ -140,7 +140,8 @@ def find_frame(text: str, start: int, end: int, telling: TellingPosition | None 
         place
         for place, words, apart in around
         for sign in signs
-        if sign.first <= place <= sign.last and (sign.below or not apart) and sign.says(words, *([spoken] if sign.spoken else []))
+        if sign.first <= place <= sign.last and (sign.below or not apart)
+        if (sign.says.search(words) if isinstance(sign.says, Pattern) else sign.says(words, *([spoken] if sign.spoken else [])))
     }
     if led or any(place <= 0 for place in against):
         return Frame.LED
@@ -242,14 +243,6 @@ def _is_asked_about(before: str) -> bool:
     return bool(headings) and before[: headings[0]].rstrip().endswith(QUESTION_MARKS)
 
 
-def _brings(words: str) -> bool:
-    return _BRINGS.search(words) is not None
-
-
-def _composes(words: str) -> bool:
-    return _COMPOSES.search(words) is not None
-
-
 def _presents(words: str) -> bool:
     return not _OWN.search(words) and (any(shape.search(words) for shape in _PRESENTS) or _EXPLAINS.search(words) is not None)
 
@@ -289,21 +282,17 @@ def _asks_about(words: str, spoken: Sequence[TellingPatterns]) -> bool:
     )
 
 
-def _dismisses(words: str) -> bool:
-    return _DISMISSES.search(words) is not None
-
-
 _SIGNS = (
     _Sign(says=is_limit, first=-1, last=-1),
     _Sign(says=is_limit, first=1, last=1),
-    _Sign(says=is_restriction, first=1, last=1),
+    _Sign(says=RESTRICTS, first=1, last=1),
     _Sign(says=is_doubt, first=1, last=1),
     _Sign(says=is_correction, first=1, last=1, below=True),
-    _Sign(says=_brings, first=-_ALL_SENTENCES, last=-1),
-    _Sign(says=_composes, first=-_ALL_SENTENCES, last=-1),
+    _Sign(says=_BRINGS, first=-_ALL_SENTENCES, last=-1),
+    _Sign(says=_COMPOSES, first=-_ALL_SENTENCES, last=-1),
     _Sign(says=_presents, first=-1, last=-1),
-    _Sign(says=_dismisses, first=1, last=1, below=True),
-    _Sign(says=_dismisses, first=2, last=3, unjudged=True, below=True),
+    _Sign(says=_DISMISSES, first=1, last=1, below=True),
+    _Sign(says=_DISMISSES, first=2, last=3, unjudged=True, below=True),
     _Sign(says=_reports, first=-1, last=-1, unjudged=True, spoken=True),
     _Sign(says=_reports, first=1, last=1, unjudged=True, spoken=True),
     _Sign(says=_takes_back, first=0, last=1, unjudged=True, below=True, spoken=True),

@@ -25,6 +25,7 @@ from kept.extraction.rules.commands import (
     Command,
     Edit,
     Step,
+    is_setting,
     unquote_word,
 )
 
@@ -43,6 +44,7 @@ _LOOP = Pattern(r"(?:for|while|until|if|case|do|then)\b")
 _CODED = Pattern(
     r"\b[A-Z]{1,5}-?\d{3,5}\b|\[[a-z]+-[\w-]+\]$|site-packages|dist-packages|/lib/python|node_modules|module '\w+' has no attribute"
 )
+_VERSION = Pattern(r"\d+(?:\.\d+)*")
 _TELLING = 4  # letters from which a name is also searched within words
 _SHORTEST = 3  # minimum letters of a name
 
@@ -202,7 +204,8 @@ def _rate_relevance(failure: Failure, step: Step) -> int:
     fits = any(verb.fullmatch(word) for verb in kinds for word in verbs)
     names = _find_telling_names(failure) if fits else frozenset(name for name in _find_telling_names(failure) if _NAME.search(name))
     named = bool(names & _find_words(step.text)) or any(len(name) > _TELLING and name in step.text.casefold() for name in names)
-    if named and (fits or not kinds or step.trivial or step.settings):
+    sets = any(is_setting(word) and word.partition("=")[0].casefold() in _find_telling_names(failure) for word in step.words)
+    if sets or (named and (fits or not kinds or step.trivial or step.settings)):
         return _NAMED
     if step.program == failure.step.program and not GENERAL.fullmatch(step.program) and step.family != failure.step.family:
         return _NAMED if any(verb.fullmatch(word) for _, verb in KINDS for word in verbs) else 0
@@ -249,7 +252,7 @@ def _find_edit_remedy(failure: Failure, edits: Sequence[Edit], *, alone: bool) -
         clause = _describe_edit(edit)
         name = file_name(edit.path).casefold()
         named = _is_edit_named(failure, edit) or (len(name) >= _TELLING and name in failure.error.casefold())
-        if clause and named:
+        if clause and (named or (len(edits) == 1 and _is_bump(failure, edit))):
             return _build_edit_remedy(edit, clause, _NAMED)
     if settings or not alone or len(edits) != 1:
         return None
@@ -258,6 +261,15 @@ def _find_edit_remedy(failure: Failure, edits: Sequence[Edit], *, alone: bool) -
     pointed = file_name(error_location(failure.error)) in ("", file_name(edit.path)) or _is_edit_named(failure, edit)
     clause = _describe_edit(edit) if pointed and edit.old and _CODED.search(lines) and PRESCRIBES.search(lines) else None
     return _build_edit_remedy(edit, clause, _KIND) if clause else None
+
+
+def _is_bump(failure: Failure, edit: Edit) -> bool:
+    """True if the output complains about a version, and an edit only changes a version."""
+    before, after = changed_lines(edit)
+    output = failure.command.output.text
+    return _VERSION.sub("", "".join(before)) == _VERSION.sub("", "".join(after)) and any(
+        symptom.search(output) for symptom, verb in KINDS if verb.fullmatch("bump")
+    )
 
 
 def _build_edit_remedy(edit: Edit, clause: tuple[str, tuple[str, ...]], rank: int) -> Remedy:
@@ -276,6 +288,10 @@ def _describe_edit(edit: Edit) -> tuple[str, tuple[str, ...]] | None:
     if not name or len(come) > 1 or len(gone) > 1 or not (come or gone):
         return None
     before, after = (lines[0] if lines else "" for lines in (gone, come))
+    if max(len(before), len(after)) > _LINE_CHARS:
+        end = next((at for at, (left, right) in enumerate(zip(before, after, strict=False)) if left != right), len(before))
+        start = max(before.rfind(" ", 0, end), before.rfind("/", 0, end)) + 1  # a long line is shown from its first changed word
+        before, after = before[start:], after[start:]
     if max(len(before), len(after)) > _LINE_CHARS:
         return None
     if before and after:

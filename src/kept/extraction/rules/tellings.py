@@ -348,7 +348,7 @@ def _find_rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, s
         (has_match(patterns.correction, words), CORRECTION, UNSURE),
         (has_match(patterns.later, rest) and not describes, FROM_NOW_ON, UNSURE),
         (_has_label(rest, patterns), NOTE, ""),
-        (_is_reminder(words, head, patterns), NOTE, "" if _is_lasting(rest, patterns) else UNSURE),
+        (count_mass(rest) >= LEAST and _is_reminder(words, head, patterns), NOTE, "" if _is_lasting(rest, patterns) else UNSURE),
         (has_match(patterns.lasting, rest) and not describes, NOTE, UNSURE),
         (has_match(patterns.errand, rest), NOTE, ERRAND),
     )
