@@ -11,13 +11,15 @@ from kept.core.event import Event
 from kept.core.times import format_instant
 from kept.store.columns import decompress
 from kept.store.database import checksum
-from kept.store.packing import block_hash, unpack
+from kept.store.packing import block_hash, unpack, unpack_text
 from kept.store.records import likeness_of
 
 SCHEMAS = Path(__file__).parents[1] / "store" / "schemas"
 _ARCHIVE = {"blocks", "events", "likenesses"}
 _PACKED = 5  # since this format, blocks are packed as today
+_UNSUMMED = 2  # since the next format, rows have checksums
 _RUNS = 7  # since this format, a row of a thread is a run of events
+_CARRY = 9  # since this format, the state of a reader is compressed
 _SHORT = 8  # since this format, ids in blocks are bytes, and a passage has a hash of its session
 
 
@@ -33,8 +35,11 @@ def write_older_store(new: Path, old: Path, version: int) -> None:
         for name in sorted(tables & there - other):
             columns = ", ".join(row[1] for row in store.execute(f"PRAGMA table_info({name})"))
             store.execute(f"INSERT OR REPLACE INTO {name} ({columns}) SELECT {columns} FROM new.{name}")
+        store.create_function("checksum", -1, checksum)
+        if version < _CARRY:
+            _write_carries(store, summed=version > _UNSUMMED)
         if version < _RUNS:
-            _write_members(store, summed=version > 2)
+            _write_members(store, summed=version > _UNSUMMED)
         if packed and version < _SHORT:
             _lengthen_ids(store)
             run = "r.event <= p.event AND r.event + r.events > p.event"
@@ -46,11 +51,18 @@ def write_older_store(new: Path, old: Path, version: int) -> None:
         for number, (first, body) in enumerate(blocks, 1):
             _write_block(store, number, first, unpack(body), likenesses="likenesses" in tables)
         if "likenesses" in tables and "tallies" in tables:
-            store.create_function("checksum", -1, checksum)
             store.execute("UPDATE likenesses SET checksum = checksum(mark, event, path)")
             counted = "SELECT 'likenesses', count(*), coalesce(sum(checksum), 0) FROM likenesses"
             store.execute(f"INSERT OR REPLACE INTO tallies {counted}")
         store.execute(f"PRAGMA user_version = {version}")
+
+
+def _write_carries(store: sqlite3.Connection, *, summed: bool) -> None:
+    for number, carry in store.execute("SELECT id, carry FROM files").fetchall():
+        store.execute("UPDATE files SET carry = ? WHERE id = ?", (unpack_text(carry), number))
+    if summed:
+        store.execute("UPDATE files SET checksum = checksum(id, source, path, inode, offset, prefix, line, carry, account)")
+        store.execute("UPDATE tallies SET total = (SELECT coalesce(sum(checksum), 0) FROM files) WHERE name = 'files'")
 
 
 def _write_members(store: sqlite3.Connection, *, summed: bool) -> None:
@@ -62,7 +74,6 @@ def _write_members(store: sqlite3.Connection, *, summed: bool) -> None:
         " FROM new.thread_events AS r JOIN new.events AS e ON e.id >= r.event AND e.id < r.event + r.events"
     )
     if summed:
-        store.create_function("checksum", -1, checksum)
         rows = "SELECT sum(checksum(ordinal, event, abandoned)) FROM thread_events WHERE thread = threads.id"
         store.execute(f"UPDATE threads SET members = ({rows})")
         columns = "id, file, session, project, events, extracted, seen, first_at, last_at, members"

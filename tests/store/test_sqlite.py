@@ -14,7 +14,7 @@ import pytest
 
 from kept.core.erasure import ErasureWords
 from kept.core.errors import DamagedError, StoreError
-from kept.core.event import Author, Cursor, Origin
+from kept.core.event import Author, Cursor, Origin, RecordAccount
 from kept.core.event import EventKind as What
 from kept.core.memory import Evidence
 from kept.core.operation import Add, Forget, Retire, Supersede
@@ -182,6 +182,7 @@ def old_store(path: Path, version: int) -> None:
     with SqliteStore(path.with_name("new.db")) as new:
         archive(new, event("a"), event("c"), event("d"), reply)
         new.archive.mark_abandoned(1, [(1, True)])
+        new.archive.add_slice("s", "g", (), RecordAccount(), Cursor(carry='{"open":{"c1":"žluť"}}'), anew=True)
         commit(new, add("m1"), add("m2"))
         commit(new, Supersede(memory="m1", at=AT, reason="x", by="m2"))
     write_older_store(path.with_name("new.db"), path, version)

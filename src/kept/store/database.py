@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.errors import DamagedError, StoreError
+from kept.store.columns import compress, decompress, mark_of
 from kept.store.reader import parse_queries
 from kept.store.redaction import Safe
 
-FORMAT = 8  # PRAGMA user_version of the newest schema
+FORMAT = 9  # PRAGMA user_version of the newest schema
 ERASING = "erasing"  # setting that exists from the erasure of words until the file was rewritten without them
 BINDING = "replica"  # setting with the id and version of the server's store of which this file is a replica
 AWAY = "away"  # setting that exists while the server lacks changes of this file; its value is the last pass on the server
@@ -104,6 +105,8 @@ class Database:
         pragma("PRAGMA temp_store = MEMORY")
         pragma("PRAGMA cache_size = -16384")
         self._connection.create_function("checksum", -1, checksum, deterministic=True)
+        self._connection.create_function("packed", 1, lambda text: compress([text.encode()]), deterministic=True)
+        self._connection.create_function("unpacked", 1, _unpack_value, deterministic=True)
         version = self._version()
         if programs := tuple(foreign_programs(self._connection)):
             raise DamagedError(
@@ -140,8 +143,7 @@ class Database:
             self._migrate_to(FORMAT, schema_statements())
 
     def _migrate(self) -> None:
-        from kept.store.columns import mark_of  # noqa: PLC0415 - only a migration needs them
-        from kept.store.packing import block_hash, repack, shorten_ids  # noqa: PLC0415 - as above
+        from kept.store.packing import block_hash, repack, shorten_ids  # noqa: PLC0415 - only a migration needs them
 
         self._connection.create_function("mark_of", 2, mark_of, deterministic=True)
         self._connection.create_function("shorten_ids", 1, shorten_ids, deterministic=True)
@@ -353,7 +355,15 @@ def create_file(path: Path) -> Iterator[None]:
         raise
 
 
-def checksum(*values: str | int | None) -> int:
+def _unpack_value(body: bytes) -> str:
+    """The text of a compressed value; empty if its bytes are damaged, which the checksum of the row shows."""
+    try:
+        return b"".join(decompress(body)).decode()
+    except (ValueError, zlib.error):
+        return ""
+
+
+def checksum(*values: str | bytes | int | None) -> int:
     """The CRC-32 of the columns of a row. It detects accidental damage, not tampering."""
     text = "\x1f".join(["\x00" if value is None else str(value) for value in values])
     return zlib.crc32(text.encode("utf-8", "surrogatepass"))

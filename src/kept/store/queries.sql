@@ -48,7 +48,7 @@ INSERT OR IGNORE INTO settings (name, value, checksum) VALUES (:name, :value, ch
 
 -- name: file
 -- How far a file was read, with the account of its records, and whether the row's checksum is wrong.
-SELECT id, inode, offset, prefix, line, carry, account,
+SELECT id, inode, offset, prefix, line, unpacked(carry) AS carry, account,
        checksum <> checksum(id, source, path, inode, offset, prefix, line, carry, account) AS wrong
 FROM files WHERE source = :source AND path = :path;
 
@@ -73,7 +73,7 @@ DELETE FROM looks WHERE path = :path;
 -- name: put_file
 -- Store how far a file was read; returns its number. `sum_file` must follow.
 INSERT INTO files (source, path, inode, offset, prefix, line, carry, account)
-VALUES (:source, :path, :inode, :offset, :prefix, :line, :carry, :account)
+VALUES (:source, :path, :inode, :offset, :prefix, :line, packed(:carry), :account)
 ON CONFLICT (source, path) DO UPDATE SET
     inode = excluded.inode, offset = excluded.offset, prefix = excluded.prefix,
     line = excluded.line, carry = excluded.carry, account = excluded.account
@@ -820,7 +820,7 @@ SELECT 1 FROM reply_index WHERE reply_index MATCH :query AND rowid = :id;
 
 -- name: files
 -- How far each file was read, with the account of its records.
-SELECT source, path, inode, offset, prefix, line, carry, account FROM files ORDER BY source, path;
+SELECT source, path, inode, offset, prefix, line, unpacked(carry) AS carry, account FROM files ORDER BY source, path;
 
 -- name: file_ends
 -- Where the files of a source end, as far as they were seen: what was read and an unfinished last record.
@@ -836,7 +836,7 @@ FROM threads AS t LEFT JOIN hearings AS h ON h.thread = t.id AND h.checksum = ch
 
 -- name: put_carry
 -- Replace the reader's carried state of a file.
-UPDATE files SET carry = :carry, checksum = checksum(id, source, path, inode, offset, prefix, line, :carry, account)
+UPDATE files SET carry = packed(:carry), checksum = checksum(id, source, path, inode, offset, prefix, line, packed(:carry), account)
 WHERE source = :source AND path = :path;
 
 -- name: thread_rows

@@ -23,7 +23,7 @@ CREATE TABLE migrations (
     at      TEXT NOT NULL
 );
 
--- One row per transcript file: how far it was read, and the account of its records.
+-- One row per transcript file: how far it was read, and the account of its records. `carry`, the state of the reader, is compressed.
 CREATE TABLE files (
     id      INTEGER PRIMARY KEY,
     source  TEXT NOT NULL,
@@ -32,7 +32,7 @@ CREATE TABLE files (
     offset  INTEGER NOT NULL,
     prefix  TEXT NOT NULL,
     line    INTEGER NOT NULL,
-    carry   TEXT NOT NULL,
+    carry   BLOB NOT NULL,
     account TEXT NOT NULL,
     checksum INTEGER NOT NULL DEFAULT 0,
     UNIQUE (source, path)

@@ -20,7 +20,7 @@ from kept.store.database import FORMAT
 from kept.store.postgres.values import Found, Head, Key, Row, SharedLine, Table
 
 _FILES = files("kept.store.postgres")
-_NEWEST = 5  # number of the last migration
+_NEWEST = 6  # number of the last migration
 _LOCK = 7_225_608_014  # id of the advisory lock, under which one process at a time creates or migrates the schema
 _ROWS, _BYTES = 2_000, 8 * 2**20  # maximum rows, and approximate maximum bytes, of a statement
 _KINDS = {"INTEGER": "bigint", "TEXT": "text", "BLOB": "bytea"}
