@@ -51,6 +51,14 @@ def decompress(body: bytes) -> Iterator[bytes]:
         body = state.unused_data
 
 
+def unpack_value(body: bytes) -> str:
+    """The text of a compressed value; empty if its bytes are damaged, which the checksum of the row shows."""
+    try:
+        return b"".join(decompress(body)).decode()
+    except (ValueError, zlib.error):
+        return ""
+
+
 def _restore_id(digits: str, rest: bytes) -> bytes:
     """An id and what follows it in a part."""
     if rest.startswith(_DIGEST):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.errors import DamagedError, StoreError
-from kept.store.columns import compress, decompress, mark_of
+from kept.store.columns import compress, mark_of, unpack_value
 from kept.store.reader import parse_queries
 from kept.store.redaction import Safe
 
@@ -106,7 +106,7 @@ class Database:
         pragma("PRAGMA cache_size = -16384")
         self._connection.create_function("checksum", -1, checksum, deterministic=True)
         self._connection.create_function("packed", 1, lambda text: compress([text.encode()]), deterministic=True)
-        self._connection.create_function("unpacked", 1, _unpack_value, deterministic=True)
+        self._connection.create_function("unpacked", 1, unpack_value, deterministic=True)
         version = self._version()
         if programs := tuple(foreign_programs(self._connection)):
             raise DamagedError(
@@ -353,14 +353,6 @@ def create_file(path: Path) -> Iterator[None]:
             with suppress(OSError):
                 item.unlink()
         raise
-
-
-def _unpack_value(body: bytes) -> str:
-    """The text of a compressed value; empty if its bytes are damaged, which the checksum of the row shows."""
-    try:
-        return b"".join(decompress(body)).decode()
-    except (ValueError, zlib.error):
-        return ""
 
 
 def checksum(*values: str | bytes | int | None) -> int:
