@@ -188,6 +188,25 @@ def test_a_telling_is_for_its_project_unless_it_says_everywhere_or_is_about_the_
     assert [each.scope for each in found(user(sentence)) if each.trigger != "wish"] == [scope]
 
 
+@each_case(
+    ("language", "report", "wish"),
+    [
+        ("en", "i never understood why there are two caches in core", "do not build anything if the linter doesn't pass"),
+        ("de", "die Exporte laufen schon wieder nicht auf dem Server", "die Exporte laufen nicht, also nie direkt deployen"),
+        ("es", "la lista de precios no carga en el móvil", "no uses abreviaturas en los nombres de columnas"),
+        ("fr", "la liste des prix ne s’affiche toujours pas", "n’affiche pas les mots de passe dans les logs"),
+        ("it", "la lista dei prezzi non carica sul telefono", "non usare abbreviazioni nei nomi delle colonne"),
+        ("pt", "a lista de preços não abre mais no celular", "não roda os testes de carga no servidor"),
+        ("ru", "список цен опять не загружается на телефоне", "не запускай миграции на рабочей базе"),
+        ("ja", "スマホで価格リストが表示しない", "ログにパスワードを表示しない、伏せ字にする"),
+        ("zh", "价格列表在手机上不能打开了", "日志里不能显示密码，要打码"),
+    ],
+)
+def test_a_report_that_something_does_not_work_is_no_wish(language, report, wish):
+    spoken = load_lexicon((language,))
+    assert [[each.trigger for each in found(user(words), lexicon=spoken)] for words in (report, wish)] == [[], ["wish"]]
+
+
 def test_what_holds_from_now_on_is_a_convention_unless_it_says_more():
     assert [each.category for each in found(user("ab jetzt bitte Tickets auf Englisch"))] == ["convention"]
 

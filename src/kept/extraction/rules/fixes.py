@@ -330,7 +330,7 @@ def _find_fix(failure: Failure, later: Sequence[Command], done: Actions, *, apar
                 last = command.place
         elif other is None:
             changed = any(last < edit.place < command.place for edit in done[1])
-            retried = step is not None and any(is_same_step(each, step) for each in tried)
+            retried = any(is_same_step(each, step) for each in tried if step)
             found = find_variant_remedy(failure, command, step) if step and not (changed or retried) else None
             if found is None and step is None and passed and distance <= _REPLACED:
                 found = find_replacement(failure, command)
@@ -401,10 +401,8 @@ def _installs_unnamed(fix: Fix, done: Sequence[str]) -> bool:
 def _shorten_passage(text: str, limit: int, *, whole: bool) -> str:
     """Shorten a passage to ``limit`` characters at a word boundary. An ellipsis marks a passage that is not the ``whole`` text."""
     line = text.strip().splitlines()[0]
-    if len(line) <= limit - 2:
+    if len(line) <= (limit if whole else limit - 2):
         return line if whole else f"{line} …"
-    if whole and len(line) <= limit:
-        return line
     return f"{line[: limit - 2].rsplit(' ', 1)[0].rstrip(' ,;:')} …"
 
 

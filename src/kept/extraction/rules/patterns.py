@@ -41,8 +41,9 @@ def match_words(table: str, *names: str) -> Pattern:
     return compile_pattern(rf"(?i)(?:^|{EDGE})(?:{spaced})(?:$|{EDGE})" + (f"|{dense}" if dense else ""))
 
 
-def has_match(source: str, text: str) -> bool:
-    """True if a pattern occurs in the text. An empty pattern never occurs."""
+def has_match(source: str, text: str, *, without: str = "") -> bool:
+    """True if a pattern occurs in the text after the matches of the pattern ``without`` are cut. An empty pattern never occurs."""
+    text = compile_pattern(without).sub(" ", text) if without else text
     return bool(source) and compile_pattern(source).search(text) is not None
 
 

@@ -266,9 +266,8 @@ def _find_edit_remedy(failure: Failure, edits: Sequence[Edit], *, alone: bool) -
 def _is_bump(failure: Failure, edit: Edit) -> bool:
     """True if the output complains about a version, and an edit only changes a version."""
     before, after = changed_lines(edit)
-    output = failure.command.output.text
     return _VERSION.sub("", "".join(before)) == _VERSION.sub("", "".join(after)) and any(
-        symptom.search(output) for symptom, verb in KINDS if verb.fullmatch("bump")
+        symptom.search(failure.command.output.text) for symptom, verb in KINDS if verb.fullmatch("bump")
     )
 
 

@@ -209,7 +209,7 @@ def _find_label(words: str) -> str:
 
 def _points_outside(words: str, patterns: TellingPatterns) -> bool:
     """True if a word refers outside the sentence. "Here" does not count if it means the project."""
-    return has_match(patterns.outside, compile_pattern(patterns.here).sub(" ", words) if patterns.here else words)
+    return has_match(patterns.outside, words, without=patterns.here)
 
 
 def _is_memory_refusal(words: str, patterns: TellingPatterns) -> bool:
@@ -458,7 +458,7 @@ def find_wishes(
             continue
         for pattern in patterns:
             if (
-                has_match(pattern.wish, words)
+                has_match(pattern.wish, words, without=pattern.failure)
                 and not has_match(pattern.occasion, words)
                 and not has_match(pattern.reported, words)
                 and pattern.language in lexicon.languages
