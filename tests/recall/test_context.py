@@ -14,8 +14,11 @@ from kept.memories import person
 from kept.pipeline.erase.forget import forget, make_erasure_request
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.recall.context import assemble_context, failure_marks
+from kept.recall.embed_server import query
+from kept.recall.index import UnitKind
 from kept.recall.indexing import count_uses
 from kept.recall.nearby import ContextRequest, RecallEnvironment
+from kept.recall.search import Hit
 from kept.store.reader import StoreReader
 from kept.store.values import Draft
 
@@ -245,6 +248,55 @@ def test_what_was_forgotten_does_not_come_back(workspace):
     key, thread = said_before(workspace, "Please hang the lanterns on the quay side.")
     forget(workspace, make_erasure_request(workspace, said=["Please hang the lanterns on the quay side."]))
     assert lines_said(workspace, key, thread) == []
+
+
+def turn_hit(key, text, *, score, similarity, words=""):
+    told = (f"its words: {words}",) if words else ()
+    return Hit(
+        kind=UnitKind.TURN,
+        id=key,
+        text=text,
+        score=score,
+        similarity=similarity,
+        reasons=told,
+        first_at=None,
+        last_at=None,
+        scope="",
+        project="",
+        author="human",
+        session="earlier",
+    )
+
+
+HUNG = turn_hit("hung", "Please hang the lanterns on the quay side.", score=0.5, similarity=0.6)
+PAINTED = turn_hit("painted", "Paint the harbour office green.", score=0.9, similarity=0.2, words="harbour")
+
+
+@pytest.fixture
+def searched(monkeypatch):
+    """Search that finds two turns, and a doubt that can be set."""
+    doubts = [0.0]
+    monkeypatch.setattr(query, "search", lambda *_, **__: (PAINTED, HUNG))
+    monkeypatch.setattr(query, "find_doubt", lambda *_: doubts[0])
+    return doubts
+
+
+def test_a_turn_that_means_what_the_message_means_comes_before_one_that_shares_a_word(searched):
+    turns = query.rank_past_turns(None, "where should the lights of the harbour be?", "project:harbour", most=5)
+    assert [turn.key for turn in turns] == ["hung", "painted"]
+
+
+def test_a_turn_comes_back_unasked_only_if_the_message_asks_for_something_remembered(searched):
+    asked = (None, "where should the lights of the harbour be?", "project:harbour", "another")
+    assert list(query.find_near_turns(*asked)) == ["hung"]
+    searched[0] = 3.0
+    assert query.find_near_turns(*asked) == {}
+
+
+def test_no_turn_comes_back_unasked_if_several_are_equally_near(searched, monkeypatch):
+    others = [turn_hit(name, f"Hang the {name} lanterns.", score=0.5, similarity=0.58) for name in ("red", "blue")]
+    monkeypatch.setattr(query, "search", lambda *_, **__: (HUNG, *others))
+    assert query.find_near_turns(None, "where should the lights of the harbour be?", "project:harbour", "another") == {}
 
 
 @pytest.fixture

@@ -178,6 +178,12 @@ def find_near_memories(workspace: "Workspace | QueryContext", message: str, scop
     return above | {DOUBT: doubt} if above else {}
 
 
+def find_doubt(workspace: "Workspace | QueryContext", message: str) -> float:
+    """How unlikely it is that a message asks for anything remembered, in log odds. 0 if it does, or if nothing can tell."""
+    asked = _embed_query(workspace, message)
+    return find_asked(asked.model, asked.question)[0] if asked else 0.0
+
+
 class _IndexSearch:
     """One search in an index. It has the words, the meaning, the time and the limits of a question, and does the lookups."""
 

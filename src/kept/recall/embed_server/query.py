@@ -4,8 +4,9 @@ Search ranks the turns, and this module decides which of them are near enough to
 Callers read the texts from the store. A hook may run this in its own process, so it does not import the workspace.
 """
 
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Mapping
+from math import inf
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
@@ -16,13 +17,11 @@ from kept.local.recall_settings import RecallSettings
 from kept.recall.context import TurnLookup
 from kept.recall.index import UnitKind
 from kept.recall.nearby import NearnessLookup, NearnessReader
-from kept.recall.question import is_telling
-from kept.recall.search import Filters, Hit, QueryContext, QueryPaths, QuerySettings, find_near_memories, search
+from kept.recall.question import is_telling, telling_words
+from kept.recall.search import Filters, Hit, QueryContext, QueryPaths, QuerySettings, find_doubt, find_near_memories, search
 
 if TYPE_CHECKING:
     from kept.workspace import Workspace
-
-_SAID = 4  # maximum number of turns that are returned; a context shows two
 
 
 def make_query_context(state: Path | str, recall: RecallSettings, env: Mapping[str, str]) -> QueryContext:
@@ -70,27 +69,26 @@ def find_near_turns(place: "Workspace | QueryContext", message: str, scope: str,
 
     Raises the errors of :func:`kept.recall.search.search`.
     """
-    return {turn.key: turn.near for turn in rank_past_turns(place, message, scope, session=session, most=_SAID) if turn.near}
+    return {turn.key: turn.near for turn in rank_past_turns(place, message, scope, session=session) if turn.near}
 
 
+# docs/log.md says how these weights were chosen. A turn's score is its cosine plus two weighted terms.
 _POOL = 80
-_SHARED_WORDS = 2  # minimum number of telling words shared with the message if the cosine is below _NEAR
-_ALONE = 0.65  # minimum cosine of any turn
-_NEAR = 0.5  # minimum cosine of a turn that stands out
-_BESIDE = 0.3  # minimum cosine of a turn that stands out and shares telling words with the message
-_STANDS_OUT = 0.88  # the best turn stands out if the second has at most this share of its score
-_TWO_STAND_OUT = 0.7  # otherwise the best two stand out if the third has at most this share of the second's score
+_SEARCHED = 0.1  # weight of the score of search, which includes words, replies and neighbours
+_WORDED = 0.2  # weight of the squared share of the message's telling words that the turn contains
+_NEAR = 0.5  # minimum score of a turn that is shown unasked
+_APART = 0.06  # minimum difference between the score of a turn that is shown unasked and the best one that is not
+_DOUBTED = 0.1  # taken off the score for each unit of doubt that the message asks for anything remembered
+_DOUBTFUL = 2.5  # if the doubt is larger, no turn is shown unasked
 
 
 class PastTurn(NamedTuple):
-    """A turn that the person typed. ``near`` is its nearness to the message, or 0 if that is too little to show it unasked."""
+    """A turn that the person typed. ``near`` is its score, or 0 if the turn should not be shown unasked."""
 
     key: str
     text: str
     score: float
     near: float
-    at: str
-    session: str
 
 
 def rank_past_turns(
@@ -100,26 +98,23 @@ def rank_past_turns(
     if not is_telling(message):
         return ()
     hits = search(place, message, where=(UnitKind.TURN,), limit=_POOL, filters=Filters(scopes=(scope,)), meaning=meaning)
-    own = (hit for hit in hits if hit.author == "human" and hit.session != session)
-    best = tuple(islice(_without_repeats(own), max(most, 3)))
-    scores = [*(hit.score for hit in best[:3]), 0.0, 0.0, 0.0]
-    apart = 1 if scores[1] <= _STANDS_OUT * scores[0] else 2 if scores[2] <= _TWO_STAND_OUT * scores[1] else 0
-    return tuple(_turn_of_hit(hit, stands_out=place < apart) for place, hit in enumerate(best[:most]))
+    words = len(telling_words(message))
+    scored = ((_score_turn(hit, words), hit) for hit in hits if hit.author == "human" and hit.session != session)
+    unique = {" ".join(each[1].text.split()).casefold(): each for each in sorted(scored, key=itemgetter(0))}
+    best = sorted(unique.values(), key=itemgetter(0), reverse=True)[: max(most, 3)]
+    first, second, third, *_ = [*(score for score, _ in best), 0.0, 0.0, 0.0]
+    apart = 1 if first - second >= _APART else 2 if second - third >= _APART else 0
+    doubt = find_doubt(place, message) if apart and first >= _NEAR else 0.0
+    floor = _NEAR + _DOUBTED * doubt if doubt <= _DOUBTFUL else inf
+    return tuple(
+        PastTurn(hit.id, hit.text, score, score if rank < apart and score >= floor else 0.0)
+        for rank, (score, hit) in enumerate(best[:most])
+    )
 
 
-def _turn_of_hit(hit: Hit, *, stands_out: bool) -> PastTurn:
-    """A hit as a turn. If it does not stand out among the hits, only a high cosine makes it near."""
-    similarity = hit.similarity or 0.0
+def _score_turn(hit: Hit, words: int) -> float:
+    """The score of a turn for a message with this number of telling words. Without a cosine, only search decides."""
+    if hit.similarity is None:
+        return _SEARCHED * hit.score
     shared = next((reason.count(",") + 1 for reason in hit.reasons if reason.startswith("its words: ")), 0)
-    close = similarity >= _NEAR or (shared >= _SHARED_WORDS and similarity >= _BESIDE)
-    near = max(similarity, _BESIDE) if similarity >= _ALONE or (stands_out and close) else 0.0
-    return PastTurn(hit.id, hit.text, hit.score, near, hit.last_at.isoformat() if hit.last_at else "", hit.session)
-
-
-def _without_repeats(hits: Iterator[Hit]) -> Iterator[Hit]:
-    seen: set[str] = set()
-    for hit in hits:
-        text = " ".join(hit.text.split()).casefold()
-        if text not in seen:
-            seen.add(text)
-            yield hit
+    return hit.similarity + _WORDED * (shared / words) ** 2 + _SEARCHED * hit.score
