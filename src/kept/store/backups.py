@@ -113,12 +113,8 @@ def _swap_in(staged: Path, place: Path, aside: Path) -> Path | None:
 
 def is_copy(path: Path, store: SqliteStore) -> bool:
     """True if a file is a copy of this store of any age, because it has the same key."""
-    query, key = "SELECT EXISTS (SELECT 1 FROM settings WHERE name = 'key:redaction' AND value = ?)", store.key("redaction").hex()
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as other:
-            return bool(other.execute(query, (key,)).fetchone()[0])
-    except (sqlite3.Error, OSError):
-        return False
+    query = "SELECT EXISTS (SELECT 1 FROM settings WHERE name = 'key:redaction' AND value = ?)"
+    return _ask_file(path, query, store.key("redaction").hex(), unreadable=False)
 
 
 def may_hold_turns(path: Path, keys: Collection[str], sessions: Collection[str]) -> bool:
@@ -127,15 +123,16 @@ def may_hold_turns(path: Path, keys: Collection[str], sessions: Collection[str])
         "SELECT EXISTS (SELECT 1 FROM marks WHERE mark IN (SELECT value FROM json_each(?)))"
         " OR EXISTS (SELECT 1 FROM threads WHERE session IN (SELECT value FROM json_each(?)))"
     )
+    marks = to_canonical_json([mark_of("key", key) for key in keys])
+    return _ask_file(path, query, marks, to_canonical_json(sorted(sessions)), unreadable=True)
+
+
+def _ask_file(path: Path, query: str, *values: str, unreadable: bool) -> bool:
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as store:
-            return bool(
-                store.execute(
-                    query, (to_canonical_json([mark_of("key", key) for key in keys]), to_canonical_json(sorted(sessions)))
-                ).fetchone()[0]
-            )
+            return bool(store.execute(query, values).fetchone()[0])
     except (sqlite3.Error, OSError):
-        return True
+        return unreadable
 
 
 def make_working_copy(path: Path, folder: Path) -> Path:

@@ -53,7 +53,9 @@ def check_log(
         for candidate in told:
             yield from _check_numbering("candidate", candidate_number, candidate.row)
             candidate_number = candidate.row + 1
-            yield from _check_candidate(candidate, explained)
+            if candidate.words is None and candidate.id not in explained:
+                yield f"candidate {candidate.id}: its words are missing, although they were not forgotten"
+            yield from _check_words(f"candidate {candidate.id}", candidate)
         if not heads:
             yield f"pass {number}: missing from the log, but some of its rows are there"
             continue
@@ -72,7 +74,7 @@ def _check_operation(row: OperationRow, forgets: frozenset[str]) -> Iterator[str
     name = f"operation {row.id} of pass {row.pass_id}"
     if row.words is None and row.kind in _SPEAKING and row.memory not in forgets:
         yield f"{name}: its words are missing, although they were not forgotten"
-    yield from _check_words(name, row.salt, row.words, row.commitment)
+    yield from _check_words(name, row)
     try:
         body = json.loads(row.body)
         if (body["memory"], body["is"]) != (row.memory, row.kind):
@@ -81,14 +83,8 @@ def _check_operation(row: OperationRow, forgets: frozenset[str]) -> Iterator[str
         yield f"{name}: it cannot be read"
 
 
-def _check_candidate(row: CandidateRow, explained: frozenset[str]) -> Iterator[str]:
-    if row.words is None and row.id not in explained:
-        yield f"candidate {row.id}: its words are missing, although they were not forgotten"
-    yield from _check_words(f"candidate {row.id}", row.salt, row.words, row.commitment)
-
-
-def _check_words(name: str, salt: str | None, words: str | None, commitment: str) -> Iterator[str]:
-    if words is not None and commitment_of(words, salt or "") != commitment:
+def _check_words(name: str, row: OperationRow | CandidateRow) -> Iterator[str]:
+    if row.words is not None and commitment_of(row.words, row.salt or "") != row.commitment:
         yield f"{name}: its words do not match their commitment"
 
 

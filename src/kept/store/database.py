@@ -108,7 +108,7 @@ class Database:
         self._connection.create_function("packed", 1, lambda text: compress([text.encode()]), deterministic=True)
         self._connection.create_function("unpacked", 1, unpack_value, deterministic=True)
         version = self._version()
-        if programs := tuple(foreign_programs(self._connection)):
+        if programs := [f"{kind} {name}" for kind, name in _list_objects(self._connection) if kind in ("trigger", "view")]:
             raise DamagedError(
                 f"the store contains triggers or views that kept did not create: {', '.join(programs)}",
                 where=str(self.path),
@@ -202,7 +202,7 @@ class Database:
 
     def list_foreign_objects(self) -> tuple[str, ...]:
         """The tables, indexes, triggers and views in the file that kept did not create, by kind and name."""
-        return tuple(foreign_objects(self._connection))
+        return tuple(f"{kind} {name}" for kind, name in _list_objects(self._connection) if (kind, name) not in _current_objects())
 
     def data_version(self) -> int:
         """A number that changes whenever another connection changes the store."""
@@ -462,16 +462,6 @@ def schema_statements() -> tuple[str, ...]:
 def migration_statements(version: int) -> tuple[str, ...]:
     """The statements that migrate a store to ``version`` from the format before it."""
     return _statements("migrations", f"{version}.sql")
-
-
-def foreign_programs(connection: sqlite3.Connection) -> Iterator[str]:
-    """The triggers and views in a store file, by kind and name. kept never creates any in the file."""
-    return (f"{kind} {name}" for kind, name in _list_objects(connection) if kind in ("trigger", "view"))
-
-
-def foreign_objects(connection: sqlite3.Connection) -> Iterator[str]:
-    """The tables, indexes, triggers and views that kept did not create, by kind and name, in a store of the newest format."""
-    return (f"{kind} {name}" for kind, name in _list_objects(connection) if (kind, name) not in _current_objects())
 
 
 def _list_objects(connection: sqlite3.Connection) -> list[tuple[str, str]]:

@@ -181,17 +181,14 @@ class Days:
     def _store_passage(self, passage: Passage) -> None:
         self._database.run("put_passage", body=to_canonical_json(dump(passage)), **_columns(passage))
 
-    def _index_passage(self, passage: Passage) -> None:
+    def _index_passage(self, passage: Passage, statement: str = "index_note") -> None:
         """Index a passage by its words, unless it is a point. Points are details of the day's lines, and are read only by day."""
         if passage.form is not PassageForm.POINT and passage.text:
-            self._database.run("index_note", id=_passage_row(passage), words=index_words(passage.text))
+            self._database.run(statement, id=_passage_row(passage), words=index_words(passage.text))
             self._database.run("queue_embedding", kind="summary", item=_passage_row(passage))
 
     def _delete_passage(self, row: Any) -> None:
-        passage = _parse_passage(row["body"])
-        if passage.form is not PassageForm.POINT and passage.text:
-            self._database.run("unindex_note", id=row["row"], words=index_words(passage.text))
-            self._database.run("queue_embedding", kind="summary", item=row["row"])
+        self._index_passage(_parse_passage(row["body"]), "unindex_note")
         self._database.run("drop_passage", row=row["row"])
 
 

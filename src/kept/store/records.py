@@ -82,13 +82,8 @@ _BLANK: Mapping[str, dict[str, Any]] = {
 }
 
 
-def operation_body(operation: Operation) -> dict[str, Any]:
-    """The JSON form of an operation, with its kind under ``"is"``."""
-    return dump_member(operation)
-
-
 def read_operation(body: Mapping[str, Any]) -> Operation:
-    """The inverse of :func:`operation_body`. Old reasons are read in the present words."""
+    """The operation in its JSON form, with its kind under ``"is"``. Old reasons are read in the present words."""
     value = body.get("value")
     today = {"value": _renew(value, "reason")} if isinstance(value, dict) else {}
     operation: Operation = load(Operation, _renew(body, "reason") | today)

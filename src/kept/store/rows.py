@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
-from kept.core.codec import to_canonical_json
+from kept.core.codec import dump_member, to_canonical_json
 from kept.core.errors import DamagedError, StoreError
 from kept.core.fold import apply_operation
 from kept.core.memory import Actor, CandidateVerdict, Memory, Status
@@ -21,7 +21,6 @@ from kept.store.records import (
     ERASED,
     hash_pass,
     judged_body,
-    operation_body,
     read_judged,
     read_operation,
     seal,
@@ -74,7 +73,7 @@ def build_draft_rows(draft: Draft, last: PassRow | None, operations: int, candid
 
 
 def _operation_row(number: int, made: int, operation: Operation) -> OperationRow:
-    parts = seal(operation_body(operation), secrets.token_hex(8))
+    parts = seal(dump_member(operation), secrets.token_hex(8))
     spoken = parts.words != ERASED
     return OperationRow(
         id=number,

@@ -193,7 +193,7 @@ class SqliteStore:
                 *(f"{item}: kept did not make it" for item in self._database.list_foreign_objects()),
                 *links,
                 *(f"{row['place']} {row['name']}: not what was written" for row in self._database.run("wrong_checksums")),
-                *(_describe_miscount(row["name"], row["missing"]) for row in self._database.run("wrong_tallies")),
+                *(f"{row['name']}: {_describe_miscount(row['missing'])}" for row in self._database.run("wrong_tallies")),
                 *self._check_forget_key(),
                 *((self._remains,) if self._remains else ()),
                 *_report_unreadable("archive", self.archive.find_damage()),
@@ -242,10 +242,8 @@ class SqliteStore:
 
     def compact(self) -> None:
         """Rewrite the store file, so that no trace of erased words is left."""
-        self._database.execute_sql("INSERT INTO memory_index (memory_index) VALUES ('optimize')")
-        self._database.execute_sql("INSERT INTO turn_index (turn_index) VALUES ('optimize')")
-        self._database.execute_sql("INSERT INTO reply_index (reply_index) VALUES ('optimize')")
-        self._database.execute_sql("INSERT INTO note_index (note_index) VALUES ('optimize')")
+        for name in ("memory_index", "turn_index", "reply_index", "note_index"):
+            self._database.execute_sql(f"INSERT INTO {name} ({name}) VALUES ('optimize')")  # noqa: S608 - kept's own names
         clear_texts(self._database)
         self._database.execute_sql("VACUUM")
         self._database.run("drop_setting", name=ERASING)
@@ -325,10 +323,9 @@ class SqliteStore:
                 self.log.load_row(row)
 
 
-def _describe_miscount(table: str, missing: int) -> str:
-    if missing > 0:
-        return f"{table}: {missing} of its rows {'is' if missing == 1 else 'are'} gone"
-    return f"{table}: its rows are not those that were counted"
+def _describe_miscount(missing: int) -> str:
+    gone = f"{missing} of its rows {'is' if missing == 1 else 'are'} gone"
+    return gone if missing > 0 else "its rows are not those that were counted"
 
 
 def _report_unreadable(part: str, found: Iterator[str]) -> Iterator[str]:

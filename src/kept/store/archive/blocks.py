@@ -170,14 +170,9 @@ def is_user_prompt(places: Places, place: int) -> bool:
     return places.kinds[place] is EventKind.PROMPT and places.authors[place] in (Author.HUMAN, Author.ABANDONED)
 
 
-def voice_of(kind: EventKind, author: Author) -> str:
-    """A two-letter code for the kind and the author of an event."""
-    return KINDS[kind] + AUTHORS[author]
-
-
 def row_of(number: int, event: Event) -> dict[str, Any]:
     """The columns of an event's row."""
-    return {"id": number, "at": to_milliseconds(event.at) if event.at else None, "voice": voice_of(event.kind, event.author)}
+    return {"id": number, "at": to_milliseconds(event.at) if event.at else None, "voice": KINDS[event.kind] + AUTHORS[event.author]}
 
 
 def marks_of(event: Event) -> list[int]:

@@ -24,6 +24,8 @@ from kept.store.values import EventRow, FileRow, Mention, Row, Thread, ThreadRow
 if TYPE_CHECKING:
     from kept.core.erasure import ErasureWords
 
+# The statements that delete everything derived from the archive.
+CLEAR_DERIVED = ("clear_turn_index", "clear_reply_index", "clear_passage_hashes", "clear_marks", "clear_events")
 _SAMPLED = 500  # `kept check` looks up the index entries of this many turns
 
 
@@ -139,7 +141,7 @@ def find_mentions(database: Database, name: str, since: datetime) -> tuple[Menti
 def reindex(database: Database, blocks: Blocks) -> None:
     """Rebuild everything that is derived from the archive."""
     with database.transaction():
-        for name in ("clear_turn_index", "clear_reply_index", "clear_passage_hashes", "clear_marks", "clear_events"):
+        for name in CLEAR_DERIVED:
             database.run(name)
         for block in blocks.numbers():
             with suppress(DamagedError):  # `kept check` reports the damage

@@ -13,7 +13,7 @@ import json
 import re
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from kept.core.codec import to_canonical_json
 from kept.core.errors import StoreError, UnreachableError, UsageError
 from kept.store.database import AWAY, BINDING, ERASING, Database
-from kept.store.postgres.values import Head, Key, Row, Table
+from kept.store.postgres.values import Head, Table
 
 if TYPE_CHECKING:
     from kept.store.postgres.server import PostgresServer
@@ -215,11 +215,12 @@ class ReplicaDatabase(Database):
                 return
             made = replace(self._head, version=self._head.version + 1)
             for name in filter(names.__contains__, SHARED):
-                rows, gone = self._changed_rows(self.tables[name])
-                if gone:
-                    server.drop(self.tables[name], gone, made.version)
-                if rows:
-                    server.put(self.tables[name], rows, made.version)
+                table = self.tables[name]
+                changed = [tuple(row) for row in self._connection.execute(changed_rows_query(table))]
+                if gone := [row[: len(table.key)] for row in changed if not row[2]]:
+                    server.drop(table, gone, made.version)
+                if rows := [row[3:] for row in changed if row[2]]:
+                    server.put(table, rows, made.version)
             self._connection.execute("DELETE FROM temp.changed")
             self.bind(made)
             server.commit(made)
@@ -267,11 +268,6 @@ class ReplicaDatabase(Database):
     def _withdraw(self) -> None:
         if self._server is not None:
             self._server.rollback()
-
-    def _changed_rows(self, table: Table) -> tuple[Sequence[Row], Sequence[Key]]:
-        """The rows of a table that this transaction changed, and the keys of rows that it deleted."""
-        rows = [tuple(row) for row in self._connection.execute(changed_rows_query(table))]
-        return [row[3:] for row in rows if row[2]], [row[: len(table.key)] for row in rows if not row[2]]
 
 
 def _refuse_held(head: Head) -> None:

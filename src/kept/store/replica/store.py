@@ -14,6 +14,7 @@ from kept.core.event import is_prompt
 from kept.core.summary import PassageForm
 from kept.core.text import index_words
 from kept.store.archive.blocks import Blocks, index, unindex
+from kept.store.archive.care import CLEAR_DERIVED
 from kept.store.database import AWAY, Database, free_name
 from kept.store.memories import clear_texts, memory_index_words, memory_of_row
 from kept.store.postgres.values import NOT_COMPARED, Head, Key, Row, Table
@@ -236,15 +237,7 @@ def _clear(database: Database, tables: Sequence[Table]) -> None:
     for table in reversed(tables):
         only = " WHERE name = 'key:forget'" if table.name == "settings" else ""
         database.execute_sql(f"DELETE FROM main.{table.name}{only}")  # noqa: S608 - kept's own names
-    for name in (
-        "clear_memory_index",
-        "clear_turn_index",
-        "clear_reply_index",
-        "clear_note_index",
-        "clear_passage_hashes",
-        "clear_marks",
-        "clear_events",
-    ):
+    for name in ("clear_memory_index", "clear_note_index", *CLEAR_DERIVED):
         database.run(name)
 
 
