@@ -8,9 +8,9 @@ from kept.core.pattern import compile_late
 
 _READ_CHARS = 4_000
 # Each alternative starts with a distinct class and has no nested repetition, so matching takes linear time. Only a URL can begin
-# within a word, so checking for the start of a word first halves the time.
+# within a word. Checking first for the start of a word that has more than letters takes a third of the time.
 _SHAPES = compile_late(
-    r"(?:(?<!\w)(?=\S)|(?=[`\"“#]|https?://))(?:"
+    r"(?:(?<!\w)(?=[\w~.@/+-])(?![A-Z]?+[a-z]++(?![\w.@/+-]))|(?=[`\"“#]|https?://))(?:"
     r"`(?P<code>[^`\n]{2,120})`"
     r"|(?P<url>https?://[^\s)>\]\"']{4,200})"
     r"|(?P<quoted>\"[^\"\n]{2,60}\"|“[^”\n]{2,60}”)"

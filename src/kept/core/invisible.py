@@ -49,9 +49,8 @@ def strip_invisible(text: str) -> tuple[str, int]:
     ``\r\n``, ``\r``, the next-line control and line separators become ``\n`` and are not counted. A lone surrogate becomes U+FFFD
     and counts as one. Idempotent.
     """
-    if text.isascii() and not text.encode().translate(None, _PLAIN):
-        return text, 0
-    if not _SUSPECT.search(text):
+    odd = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN)
+    if not (odd and _SUSPECT.search(odd.decode("utf-8", "surrogatepass"))):
         return text, 0
     text = _NEWLINES.sub("\n", text)
     removed = 0
