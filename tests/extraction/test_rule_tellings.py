@@ -49,6 +49,10 @@ def test_a_memory_verb_of_a_language_that_was_not_measured_is_active_and_another
     assert passage in content
 
 
+def test_what_is_told_in_english_by_a_verb_of_another_language_is_held():
+    assert told("onthoud: the staging server is on port 9443") == [("waiting", "the staging server is on port 9443")]
+
+
 @each_case(("language", "expected", "sentence", "passage"), [row for row in MORE if row[1] == "none"])
 def test_what_only_looks_like_a_telling_is_active_in_no_language(language, expected, sentence, passage):
     assert "active" not in [state for state, _ in told(sentence)]

@@ -5,6 +5,8 @@ from itertools import combinations
 
 import pytest
 import re2
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cases import each_case
 from kept.core.errors import ConfigError
@@ -72,6 +74,16 @@ def test_every_local_lexicon_has_the_words_that_load_it(language):
     for name in ("remember", "remember_this", "from_now_on", "always", "never", "here", "decided", "taken_back", "reported"):
         assert getattr(patterns, name), name
     assert not patterns.measured
+
+
+@settings(max_examples=10)
+@given(data=st.data())
+def test_every_cue_of_a_local_lexicon_loads_it(data):
+    for language in LOCAL_LANGUAGES:
+        table = lexicons._read_lexicon(language)["telling"]
+        for fragment in (fragment for name in lexicons._TELL for fragment in table.get(name, ())):
+            cue = data.draw(st.from_regex(fragment.replace(r"\pL", "[a-z]"), fullmatch=True))
+            assert language in [each.language for each in find_local_patterns(cue)], (language, fragment, cue)
 
 
 def test_a_text_without_words_of_a_local_lexicon_does_not_load_it(monkeypatch):

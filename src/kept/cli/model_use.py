@@ -6,7 +6,6 @@ from typing import Any
 
 from kept.cli.command_support import is_interactive, read_choice
 from kept.cli.console import Line, format_count, line, write_line, write_lines
-from kept.core.spans import typed_text
 from kept.llm.ask import Usage
 from kept.llm.available import NOWHERE, AvailableModel, find_models, find_programs
 from kept.llm.budget import Estimate, Tally, price_table_date
@@ -18,7 +17,7 @@ from kept.profiles.lexicons import is_unknown_language
 from kept.store.values import Run
 from kept.workspace import Workspace
 
-_LATEST_PROMPTS, _TYPED_CHARS = 40, 500  # by which the language of a person's prompts is told
+_LATEST_PROMPTS, _TYPED_CHARS = 40, 500  # prompts whose language is detected; longer ones are mostly pasted
 _AGAIN = "nothing is lost; the next run asks these questions again"
 
 
@@ -177,8 +176,8 @@ def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | N
 
 def unknown_language_line(workspace: Workspace) -> Line | None:
     """Say that the latest prompts are mostly in a language without a lexicon. None if they are not, or if a model reads them."""
-    typed = "\n".join(typed_text(event)[:_TYPED_CHARS] for event in workspace.store.archive.latest_prompts(_LATEST_PROMPTS))
-    if workspace.llm is not None or not is_unknown_language(typed):
+    prompts = (event.text for event in workspace.store.archive.latest_prompts(_LATEST_PROMPTS))
+    if workspace.llm is not None or not is_unknown_language("\n".join(text for text in prompts if len(text) <= _TYPED_CHARS)):
         return None
     text = "kept has no word lists for the language you type in: what you asked it to remember was not found"
     return line(

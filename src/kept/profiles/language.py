@@ -53,14 +53,12 @@ def _recent_texts(events: Sequence[Event]) -> Iterator[str]:
             yield words[:_PROMPT_CHARS]
 
 
-def detect_spoken(text: str, local: Sequence[TellingPatterns]) -> tuple[tuple[TellingPatterns, ...], frozenset[str]]:
-    """Those of the ``local`` telling patterns that are in a language of the text, and all languages of the text."""
-    rest = text
+def detect_spoken(text: str, local: Sequence[TellingPatterns]) -> tuple[str, ...]:
+    """The languages of a text. Those of the ``local`` telling patterns count too, and their own words count for no language."""
     for patterns in local:
-        rest = Pattern(patterns.words).sub(" ", rest)  # "not al" is Turkish
-    own = detect_languages(rest, (*LANGUAGES, *(patterns.language for patterns in local)))
-    local = tuple(patterns for patterns in local if not own or patterns.language in own)
-    return local, frozenset((*own, *(patterns.language for patterns in local)))
+        text = Pattern(patterns.words).sub(" ", text)  # "not al" is Turkish
+    languages = tuple(patterns.language for patterns in local)
+    return detect_languages(text, (*LANGUAGES, *languages)) or languages
 
 
 @lru_cache(maxsize=256)

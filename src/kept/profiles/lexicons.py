@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
-from kept.core.codec import load_table
+from kept.core.codec import load_table, map_strings
 from kept.core.errors import ConfigError
 from kept.core.pattern import LARGE, PatternSet, compile_late
 from kept.core.text import word_set
@@ -175,7 +175,8 @@ def find_local_patterns(text: str) -> tuple[TellingPatterns, ...]:
 @cache
 def _local_words() -> PatternSet:
     table = load_table(_WORDS)
-    return PatternSet(["|".join(table[item].split()).replace("_", " ") for item in LOCAL_LANGUAGES], memory=LARGE)
+    rows = ("|".join(table[item].split()).replace("_", " ") for item in LOCAL_LANGUAGES)
+    return PatternSet(list(map(_allow_bare_letters, rows)), memory=LARGE)
 
 
 @cache
@@ -245,10 +246,12 @@ def is_unknown_language(text: str) -> bool:
     language, or more are common words of another one.
     """
     letters = sum(map(str.isalpha, text))
+    if letters < _LEAST_LETTERS or _count_common_words(text, LANGUAGES[:1])[LANGUAGES[0]] >= 2 * letters * _LEAST_SHARE:
+        return False  # no other lexicon is read, because `kept status` waits for this
     words = Counter(_WORD.findall(text.casefold()))
     most = max(_count_common_words(text, (*LANGUAGES, *LOCAL_LANGUAGES)).values())
     others = (sum(words[word] for word in row.split()) for row in load_table(_WORDS)["unknown"].values())
-    return letters >= _LEAST_LETTERS and (most < letters * _LEAST_SHARE or most < max(others))
+    return most < max(letters * _LEAST_SHARE, *others)
 
 
 @cache
@@ -262,22 +265,28 @@ def _common_words(language: str) -> frozenset[str]:
     return frozenset(str(_read_lexicon(language).get("common", "")).split())
 
 
-def join_alternatives(table: str, name: str, *, spaced: bool) -> str:
-    """Join the fragments of a list, of all languages with (or without) spaces, as alternatives of one pattern."""
-    return "|".join(list_fragments(table, name, spaced=spaced))
+def join_alternatives(table: str, *names: str, spaced: bool | None = None) -> str:
+    """Join the fragments of some lists as alternatives of one pattern: of all languages with (or without) spaces, or of both
+    kinds of languages.
+    """
+    kinds = (True, False) if spaced is None else (spaced,)
+    return "|".join(fragment for apart in kinds for name in names for fragment in list_fragments(table, name, spaced=apart))
 
 
 def list_fragments(table: str, name: str, *, spaced: bool) -> tuple[str, ...]:
     """Return the fragments of a list separately, for use if one pattern of all would be too large."""
-    bodies = (body for body in map(_read_lexicon, LANGUAGES) if bool(body["spaced"]) is spaced)
-    return tuple(fragment for body in bodies for fragment in (body.get(table, {}) if table else body).get(name, ()))
+    return tuple(fragment for body in _list_tables(table, spaced=spaced) for fragment in body.get(name, ()))
 
 
 @cache
 def word_list(table: str, name: str, *, spaced: bool = True) -> frozenset[str]:
     """Return the plain words of a list, of all languages with (or without) spaces."""
+    return frozenset(word for body in _list_tables(table, spaced=spaced) for word in body.get(name, "").split())
+
+
+def _list_tables(table: str, *, spaced: bool) -> list[Mapping[str, Any]]:
     bodies = (body for body in map(_read_lexicon, LANGUAGES) if bool(body["spaced"]) is spaced)
-    return frozenset(word for body in bodies for word in body.get(table, {}).get(name, "").split())
+    return [body.get(table, {}) if table else body for body in bodies]
 
 
 @cache
@@ -305,19 +314,8 @@ def _read_lexicon(language: str) -> Mapping[str, Any]:
         raise ConfigError(f"{place.name}: {error}") from None
     if missing := [key for key in _REQUIRED if key not in body]:
         raise ConfigError(f"{place.name} has no `{missing[0]}`, which every lexicon needs")
-    return {name: _accept_apostrophes(value) for name, value in body.items()}
-
-
-def _accept_apostrophes(value: Any) -> Any:
-    """Make the texts in a value match both kinds of apostrophe. Recurses into lists and tables. Other values stay unchanged."""
-    match value:
-        case str():
-            return value.replace("’", _APOSTROPHE)
-        case list():
-            return [_accept_apostrophes(item) for item in value]
-        case dict():
-            return {name: _accept_apostrophes(item) for name, item in value.items()}
-    return value
+    accepted: Mapping[str, Any] = map_strings(body, lambda text: text.replace("’", _APOSTROPHE))
+    return accepted
 
 
 def _join_patterns(name: str, bodies: list[Mapping[str, Any]]) -> str:

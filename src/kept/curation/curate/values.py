@@ -64,8 +64,7 @@ CROWD = 60  # a statement is compared with the 60 nearest in time that share one
 @cache
 def _form(*names: str) -> re.Pattern[str]:
     """A pattern that matches the expressions of these lists of the table ``change`` in all languages."""
-    spaced = "|".join(join_alternatives("change", name, spaced=True) for name in names)
-    unspaced = "|".join(filter(None, (join_alternatives("change", name, spaced=False) for name in names)))
+    spaced, unspaced = (join_alternatives("change", *names, spaced=apart) for apart in (True, False))
     return re.compile(rf"(?i)(?<![\w-])(?:{spaced})(?![\w-])" + (f"|{unspaced}" if unspaced else ""))
 
 

@@ -12,7 +12,7 @@ probably a list. Texts in scripts without spaces are not compared. Embeddings fo
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations
 
 from kept.core.pattern import compile_late
@@ -29,10 +29,7 @@ _TOKEN = compile_late(r"[^\W_]+(?:['_./@-]+[^\W_]+)*")
 _NAMED = ("weekdays", "months", "languages")
 
 
-def _marker(*names: str) -> str:
-    return "|".join(join_alternatives("polarity", name, spaced=True) for name in names)
-
-
+_marker = partial(join_alternatives, "polarity", spaced=True)
 # A clause ends at punctuation, at a conjunction, and at a word that excludes something ("without", "instead of").
 _CLAUSE = compile_late(rf"[,;:.!?()\n]|\s[-–—]\s|(?<![\w'-])(?:{_marker('clause', 'excludes')})(?![\w'-])", re.IGNORECASE)
 _EXCLUDES = compile_late(rf"(?:{_marker('excludes')})", re.IGNORECASE)

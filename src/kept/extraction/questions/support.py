@@ -43,8 +43,8 @@ _TOKEN = compile_late(r"[\u3400-\u9fff]|[\u30a0-\u30ff]{2,}|(?![\u3040-\u9fff])[
 
 
 def _marker_pattern(*names: str, end: str = r"(?![\w-])") -> str:
-    spaced, unspaced = ("|".join(join_alternatives("polarity", name, spaced=apart) for name in names) for apart in (True, False))
-    return rf"(?:(?<![\w-])(?:{spaced.strip('|')}){end}|{unspaced.strip('|')})"
+    spaced, unspaced = (join_alternatives("polarity", *names, spaced=apart) for apart in (True, False))
+    return rf"(?:(?<![\w-])(?:{spaced}){end}|{unspaced})"
 
 
 _BACKWARD = compile_late(_marker_pattern("denies_back"), re.IGNORECASE)

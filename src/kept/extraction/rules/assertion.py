@@ -7,6 +7,7 @@ the sentence, which may be filler, a complete clause, or nothing.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from kept.core.memory import ANOTHERS, ASKED, CONTENT, JEST, ONCE, SUPPOSED, WITHDRAWN
 from kept.core.pattern import Pattern
@@ -15,18 +16,11 @@ from kept.core.text import NEGATIONS, QUESTION_MARKS, tokenize
 from kept.extraction.rules.patterns import EDGE, NO_LETTER, compile_pattern, find_sentences, list_words, match_words
 from kept.profiles.lexicons import join_alternatives
 
-
-def _spaced_words(name: str) -> str:
-    return join_alternatives("assertion", name, spaced=True)
-
-
-def _unspaced_words(name: str) -> str:
-    return join_alternatives("assertion", name, spaced=False)
-
-
+_spaced_words = partial(join_alternatives, "assertion", spaced=True)
+_unspaced_words = partial(join_alternatives, "assertion", spaced=False)
 _CONDITION, _DOUBT = _spaced_words("condition"), _spaced_words("doubt")
 _OPEN, _SHUT = rf"(?:^|{EDGE})", rf"(?:$|{EDGE})"
-_REQUEST = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('request')}){_SHUT}|{_unspaced_words('request')}")
+_REQUEST = match_words("assertion", "request")
 _ASKS = Pattern(
     rf"(?i)^{NO_LETTER}*(?:(?:{_spaced_words('opener')})\W+)?(?:{_spaced_words('asks')}){_SHUT}|{_unspaced_words('asks')}"
 )
@@ -69,14 +63,14 @@ _FIRST_PERSON = Pattern(rf"(?i)^{NO_LETTER}*(?:(?:{_spaced_words('first_person')
 _INQUIT = Pattern(rf"(?i)[,\"”’]\s*(?:{_spaced_words('reported')}){_SHUT}")  # "…, he said and shut the hatch"
 _REPORTED = Pattern(rf"(?i)^[\s\"'”’,.]*(?:{_spaced_words('reported')}){_SHUT}|^{NO_LETTER}*(?:{_unspaced_words('reported')})")
 _HEARSAY = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('hearsay')})|{_unspaced_words('hearsay')}")  # "apparently we always …"
-_WITHDRAWN = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('withdrawn')}){_SHUT}|{_unspaced_words('withdrawn')}")
+_WITHDRAWN = match_words("assertion", "withdrawn")
 
 
 def _opens_with(before: str, *names: str) -> Pattern:
     """A pattern for a text that begins with an expression from some word lists, as a clause of its own. Without the clause boundary
     it may be about something else ("never mind the failing test").
     """
-    spaced, dense = ("|".join(join_alternatives("assertion", name, spaced=apart) for name in names) for apart in (True, False))
+    spaced, dense = list_words("assertion", *names)
     return compile_pattern(
         rf"(?i)^{NO_LETTER}*{before}(?:{spaced})(?:{NO_LETTER}*$|\s*[,.;:!?…—–]|\s-)"
         rf"|^{NO_LETTER}*(?:{dense})(?:{NO_LETTER}*$|\s*[,.;:!?…，。！？、])"

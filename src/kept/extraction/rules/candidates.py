@@ -118,8 +118,8 @@ def _find_prompt_tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
         return []
     spoken = {LANGUAGES[0]}
     if local or any(each.language != LANGUAGES[0] for each in patterns):
-        local, own = detect_spoken("\n".join(text[span.start : span.end] for span in spans), local)
-        spoken |= {*lexicon.languages, *own}
+        typed = "\n".join(text[span.start : span.end] for span in spans)
+        spoken |= {*lexicon.languages, *detect_spoken(typed, local)}
     tellings = dict(find_tellings(text, spans, (*local, *patterns), (*lexicon.tellings, *local), spoken))
     rest = [(place, span) for place, span in enumerate(spans) if place not in tellings]
     tellings.update(find_wishes(text, rest, wished, lexicon))

@@ -5,7 +5,7 @@ counts as rewording.
 """
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from kept.core.event import Author, Event, EventKind, is_prompt
 from kept.core.pattern import Pattern
@@ -29,11 +29,8 @@ _CLAUSE = Pattern(r"[.,;:!?…()\n，、。；：！？—–]")
 _DENIALS = "".join(word_list("choice", "denies", spaced=False))
 
 
-def _words(name: str, table: str = "choice") -> str:
-    return "|".join(filter(None, (join_alternatives(table, name, spaced=apart) for apart in (True, False))))
-
-
-_AGREEMENT, _COURTESY = _words("agreement", ""), _words("courtesy")
+_words = partial(join_alternatives, "choice")
+_AGREEMENT, _COURTESY = join_alternatives("", "agreement"), _words("courtesy")
 _TAKES = list_words("choice", "takes")
 _CHOSEN = compile_pattern(
     rf"(?i)^{NO_LETTER}*(?:(?:{_AGREEMENT}){NO_LETTER}+)?(?:(?:{_TAKES[0]}){NO_LETTER}+|(?:{_TAKES[1]}){NO_LETTER}*){{0,3}}"

@@ -29,10 +29,7 @@ def compile_pattern(source: str) -> Pattern:
 
 def list_words(table: str, *names: str) -> tuple[str, str]:
     """Join some word lists to two regex alternations: of languages with spaces between words, and of the others."""
-    spaced, dense = (
-        "|".join(filter(None, (join_alternatives(table, name, spaced=apart) for name in names))) for apart in (True, False)
-    )
-    return spaced, dense
+    return join_alternatives(table, *names, spaced=True), join_alternatives(table, *names, spaced=False)
 
 
 def match_words(table: str, *names: str) -> Pattern:

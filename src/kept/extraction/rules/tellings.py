@@ -31,7 +31,7 @@ from kept.core.words import opens_with
 from kept.extraction.rules.assertion import find_unasserted_reason, is_limit, is_question
 from kept.extraction.rules.framing import TellingPosition, find_frame
 from kept.extraction.rules.patterns import SPACE, compile_pattern, count_mass, has_match, match_words, skip_filler, skip_space
-from kept.profiles.lexicons import Lexicon, TellingPatterns, word_list
+from kept.profiles.lexicons import LANGUAGES, Lexicon, TellingPatterns, word_list
 
 # Reasons to hold a telling for review.
 UNMEASURED = "kept's rules for this language are not tested yet"
@@ -97,10 +97,12 @@ def find_tellings(
         for number, telling in _find_sentence_tellings(text, spans, place, patterns, around):
             if number not in taken:
                 taken.add(number)
+                foreign = telling.language not in spoken
                 # "nie" means "never" in German, but only "not" in Polish
-                foreign = telling.trigger in (BAN, RULE) and telling.language not in spoken
-                if not foreign and not (telling.doubt == UNSURE and _is_unmeant(text, telling)):
-                    yield number, telling
+                if (foreign and telling.trigger in (BAN, RULE)) or (telling.doubt == UNSURE and _is_unmeant(text, telling)):
+                    continue
+                unsure = foreign and telling.language not in LANGUAGES
+                yield number, replace(telling, doubt=telling.doubt or UNMEASURED) if unsure else telling
 
 
 def _is_unmeant(text: str, telling: Telling) -> bool:
