@@ -2,10 +2,12 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from kept.cli.command_support import is_interactive, read_choice
 from kept.cli.console import Line, format_count, line, write_line, write_lines
+from kept.core.errors import DamagedError
 from kept.llm.ask import Usage
 from kept.llm.available import NOWHERE, AvailableModel, find_models, find_programs
 from kept.llm.budget import Estimate, Tally, price_table_date
@@ -176,8 +178,10 @@ def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | N
 
 def unknown_language_line(workspace: Workspace) -> Line | None:
     """Say that the latest prompts are mostly in a language without a lexicon. None if they are not, or if a model reads them."""
-    prompts = (event.text for event in workspace.store.archive.latest_prompts(_LATEST_PROMPTS))
-    if workspace.llm is not None or not is_unknown_language("\n".join(text for text in prompts if len(text) <= _TYPED_CHARS)):
+    texts = []
+    with suppress(DamagedError):  # `kept check` reports it
+        texts = [event.text for event in workspace.store.archive.latest_prompts(_LATEST_PROMPTS)]
+    if workspace.llm is not None or not is_unknown_language("\n".join(text for text in texts if len(text) <= _TYPED_CHARS)):
         return None
     text = "kept has no word lists for the language you type in: what you asked it to remember was not found"
     return line(

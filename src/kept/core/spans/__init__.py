@@ -56,9 +56,7 @@ def event_spans(event: Event) -> tuple[Span, ...]:
 
 def event_passages(event: Event) -> tuple[LongPassage, ...]:
     """The long passages of a person's prompt, by which their repetition is recognised. Empty for a journal entry."""
-    if is_prompt(event) and not is_note(event):
-        return find_long_passages(event.text)
-    return ()
+    return find_long_passages(event.text) if is_prompt(event) and not is_note(event) else ()
 
 
 def typed_spans(event: Event) -> tuple[Span, ...]:

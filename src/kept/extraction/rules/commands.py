@@ -356,9 +356,7 @@ def _is_named(name: str, parts: tuple[str, ...]) -> bool:
 
 def is_edit(tool: ToolUse) -> bool:
     """True if the tool changes a file."""
-    if is_shell(tool):
-        return tool.target.lstrip().startswith(_PATCHES)
-    return _is_named(tool.name, _EDITORS)
+    return tool.target.lstrip().startswith(_PATCHES) if is_shell(tool) else _is_named(tool.name, _EDITORS)
 
 
 def _is_not_run(event: Event) -> bool:

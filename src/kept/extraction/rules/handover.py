@@ -129,9 +129,7 @@ def _read_arguments(tool: ToolUse) -> dict[str, str]:
         if isinstance(requests := body.get(_NEEDED), list):
             body[_NEEDED] = "\n".join(one_line(each) for each in requests if isinstance(each, str))
         return {name: value for name, value in body.items() if isinstance(value, str)}
-    if _COMMAND in tool.target and is_shell(tool):
-        return _parse_suggest_command(tool.target)
-    return {}
+    return _parse_suggest_command(tool.target) if _COMMAND in tool.target and is_shell(tool) else {}
 
 
 def _parse_suggest_command(command: str) -> dict[str, str]:
