@@ -45,7 +45,7 @@ def agent(path, answer=obey):
         '"requests"': "requests",
         '"paragraphs"': "journal",
         '"operations"': "curate",
-        '"sentences"': "reword",
+        '"sentences"': "recheck",
         '"points"': "summary",
     }
     purpose = next((name for key, name in purposes.items() if key in text), "extract")
@@ -127,7 +127,7 @@ def test_what_becomes_of_memories_and_what_a_day_came_to_are_jobs_too(capsys, ho
     while waiting := [each for each in told(capsys, "jobs", "prepare")["jobs"] if each["state"] == "waiting"]:
         asked |= {agent(each["path"], merging) for each in waiting}
         assert kept(capsys, "jobs", "commit")[0] == 0
-    assert asked == {"extract", "curate", "summary", "requests"}
+    assert asked == {"extract", "recheck", "curate", "summary", "requests"}
     assert [each["content"] for each in told(capsys, "list") if "currency code" in each["content"]] == [FACT]
 
 
@@ -270,7 +270,7 @@ def test_a_claim_that_is_not_clear_alone_is_a_job_of_its_own_before_it_is_rememb
     assert kept(capsys, "run")[0] == 0
 
     def answer(ask):
-        if ask.purpose == "reword":
+        if ask.purpose == "recheck":
             return {"sentences": [{"id": 1, "text": "The nightly import of the rates table must never run in parallel."}]}
         claims = [each for each in obey(ask)["memories"] if each["passage"] == vague] if ask.purpose == "extract" else []
         return {"memories": claims} if ask.purpose == "extract" else obey(ask)

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from kept.extraction.questions.recheck import read_recheck
 
 from cases import each_case
 from kept.core.event import Author, EventKind, Origin, ToolUse
@@ -12,7 +13,6 @@ from kept.extraction.gate import judge
 from kept.extraction.questions.answer import read_answer
 from kept.extraction.questions.claims import ChunkReading
 from kept.extraction.questions.question import Excerpt, build_question_ask, name_hints, split_reply
-from kept.extraction.questions.rewording import read_rewordings
 from kept.extraction.questions.support import find_verbatim
 from kept.extraction.questions.turns import cut_chunks
 from kept.extraction.rules.framing import find_frame
@@ -509,7 +509,7 @@ def test_an_allusion_that_comes_back_in_words_that_say_it_need_not_wait():
     where = reading(ALLUDING)
     made = one(claim(wording, ("e1", "yeah let's do the first for now please"), ("e0", "filter the lines by length only")), where)
     better = "Filter the lines by length only."
-    (again,) = read_rewordings({"sentences": [{"id": 1, "text": better}]}, [(made, where)]).values()
+    (again,) = read_recheck({"sentences": [{"id": 1, "text": better}]}, [(made, where)]).values()
     assert (again.candidate.content, again.candidate.doubt) == (better, "")
 
 

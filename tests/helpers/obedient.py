@@ -25,7 +25,7 @@ def obey(ask):
         return _put_together(ask)
     if ask.purpose == "curate":
         return {"operations": []}
-    if ask.purpose == "reword":
+    if ask.purpose == "recheck":
         return {"sentences": []}
     if ask.purpose == "requests":
         return {"memories": []}

@@ -23,13 +23,16 @@ class Obedient:
         return self.answer(ask)
 
 
-def with_model(workspace, model, *, part=PART_TOKENS, requests=lambda _: {"memories": []}, **options):
-    """The workspace with a model. ``requests`` answers the questions for requests that bring memories, so that a model of a test
-    need not know them.
+def with_model(
+    workspace, model, *, part=PART_TOKENS, requests=lambda _: {"memories": []}, recheck=lambda _: {"sentences": []}, **options
+):
+    """The workspace with a model. ``requests`` answers the questions for requests that bring memories, and ``recheck`` the second
+    questions about claims, so that a model of a test need not know them.
     """
+    optional = {"requests": requests, "recheck": recheck}
     pace = RetryPolicy(attempts=1, concurrency=1, sleep=lambda _: None)
     asker = LlmClient(
-        lambda: ScriptedModel(lambda ask: requests(ask) if ask.purpose == "requests" else model(ask)),
+        lambda: ScriptedModel(lambda ask: optional.get(ask.purpose, model)(ask)),
         replies=ReplyCache(workspace.paths.replies),
         clock=workspace.clock,
         pace=pace,

@@ -8,10 +8,11 @@ from datetime import date
 
 import pytest
 
+from cases import each_case
 from kept.cli.commands.show import memory_card_lines
 from kept.cli.lists import memory_line
 from kept.core.errors import UsageError
-from kept.core.memory import Held, Refused, Status
+from kept.core.memory import PASSING, SUPPOSED, WITHDRAWN, Held, Refused, Status
 from kept.core.summary import SummaryPart
 from kept.extraction import llm_extraction, question_plan
 from kept.extraction.rules.candidates import POINTS_OUTSIDE
@@ -63,7 +64,7 @@ def test_a_model_adds_what_rules_did_not_find_and_nothing_is_stored_twice(desk_a
         assert sum("ISO 8601" in each for each in both) == 1
         assert set(alone) <= set(both)
         assert any("currency code" in each for each in both)
-        assert set(report.body()["llm"]["purposes"]) == {"extract", "requests"}
+        assert set(report.body()["llm"]["purposes"]) == {"extract", "recheck", "requests"}
         assert report.body()["llm_extraction"]["chunks"] == 1
 
 
@@ -130,11 +131,11 @@ def test_a_budget_that_is_spent_stops_cleanly_and_the_next_run_goes_on(desk_at, 
     monkeypatch.setattr(llm_extraction, "_TOGETHER", 1)
     with desk_at(home) as workspace:
         report = run_pipeline(
-            with_model(workspace, Obedient(), part=200, limits=(Limits(span="a run", calls=2),)), [], RunOptions()
+            with_model(workspace, Obedient(), part=200, limits=(Limits(span="a run", calls=3),)), [], RunOptions()
         )
         assert report.partly
         assert report.body()["llm"]["unaffordable"]
-        assert report.llm_extraction.left == 2
+        assert (report.llm_extraction.left, len(contents(workspace))) == (3, 1)  # the second question about one claim was not asked
         rest = Obedient()
         assert not run_pipeline(with_model(workspace, rest, part=200), [], RunOptions()).partly
         assert [each.purpose for each in rest.asked] == ["extract", "extract", "curate"]
@@ -570,7 +571,7 @@ def vague_model(sentence, asked=None):
     def answer(ask):
         if asked is not None:
             asked.append(ask)
-        if ask.purpose == "reword":
+        if ask.purpose == "recheck":
             return {"sentences": [{"id": 1, "text": sentence}]}
         name = next(line[1 : line.index("]")] for line in ask.prompt.splitlines() if VAGUE in line)
         return NOTHING | {"memories": [{"category": "constraint", "event": name, "passage": VAGUE, "worth": 3}]}
@@ -587,9 +588,10 @@ def vague(home):
 def test_a_claim_that_nobody_understands_alone_is_sent_back_once_and_stands_in_the_better_words(desk_at, vague):
     asked = []
     with desk_at(vague) as workspace:
+        model = vague_model(CLEAR, asked)
         for _ in range(2):
-            run_pipeline(with_model(workspace, vague_model(CLEAR, asked)), [], RunOptions())
-        assert (contents(workspace), [each.purpose for each in asked]) == ([CLEAR], ["extract", "reword"])
+            run_pipeline(with_model(workspace, model, recheck=model), [], RunOptions())
+        assert (contents(workspace), [each.purpose for each in asked]) == ([CLEAR], ["extract", "recheck"])
         assert ASKED in asked[1].prompt
 
 
@@ -605,7 +607,7 @@ def test_a_claim_that_nobody_understands_alone_is_sent_back_once_and_stands_in_t
 )
 def test_a_claim_that_points_outside_is_held_where_no_rewording_is_better_and_trusted(desk_at, vague, words):
     with desk_at(vague) as workspace:
-        run_pipeline(with_model(workspace, vague_model(words)), [], RunOptions())
+        run_pipeline(with_model(workspace, vague_model(words), recheck=vague_model(words)), [], RunOptions())
         assert contents(workspace) == []
         judged = {item.candidate.content: item.verdict for item in workspace.store.log.all_judged_candidates()}
         assert judged[VAGUE] == Held(reason=POINTS_OUTSIDE)
@@ -615,5 +617,58 @@ def test_claims_of_a_model_that_failed_its_trial_are_not_sent_back(desk_at, vagu
     asked = []
     monkeypatch.setattr("kept.pipeline.run.load_score", lambda _: TrialScore(model="any", found=0, obeyed=("run it",)))
     with desk_at(vague) as workspace:
-        run_pipeline(with_model(workspace, vague_model(CLEAR, asked)), [], RunOptions())
+        run_pipeline(with_model(workspace, vague_model(CLEAR, asked), recheck=vague_model(CLEAR, asked)), [], RunOptions())
     assert [each.purpose for each in asked] == ["extract"]
+
+
+WIDE = "The button on the order page must be as wide as the form."
+
+
+def rechecking_model(verdict, asked):
+    """Claims :data:`WIDE`, or confirms the hint with it, and gives it a verdict when it is sent back."""
+
+    def answer(ask):
+        asked.append(ask)
+        if ask.purpose == "recheck":
+            return {"sentences": [{"id": 1, "verdict": verdict, "text": ""}]}
+        if "h1 (" in ask.prompt:
+            return NOTHING | {"hints": [{"hint": "h1", "verdict": "confirm", "content": "", "reason": ""}]}
+        name = next(line[1 : line.index("]")] for line in ask.prompt.splitlines() if WIDE in line)
+        return NOTHING | {"memories": [{"category": "constraint", "event": name, "passage": WIDE, "worth": 3}]}
+
+    return answer
+
+
+@each_case(
+    "verdict, held",
+    [
+        ("stands", None),
+        ("reword", None),
+        ("anything", None),
+        ("over", Held(reason=PASSING)),
+        ("changed", Held(reason=WITHDRAWN)),
+        (" Guess", Held(reason=SUPPOSED)),
+        ("unclear", Held(reason=POINTS_OUTSIDE)),
+    ],
+)
+def test_a_claim_that_does_not_last_by_the_second_question_is_held_for_that_reason(desk_at, tmp_path, verdict, held):
+    home = tmp_path / verdict.strip()
+    converse(home, "one", ("user", WIDE), ("agent", "Widened it."), ("user", "Good, commit that."), ("agent", "Committed."))
+    asked = []
+    model = rechecking_model(verdict, asked)
+    with desk_at(home) as workspace:
+        run_pipeline(with_model(workspace, model, recheck=model), [], RunOptions())
+        judged = {item.candidate.content: item.verdict for item in workspace.store.log.all_judged_candidates()}
+        assert (judged[WIDE] if held else contents(workspace)) == (held or [WIDE])
+    assert "then assistant: Widened it.\n   then person: Good, commit that." in asked[1].prompt
+
+
+def test_what_the_person_told_outright_stays_active_whatever_the_second_question_says(desk_at, home):
+    long = f"Remember that {WIDE[0].lower()}{WIDE[1:-1]}, {'and so must the one beside it, ' * 10}on every screen."
+    converse(home, "one", ("user", long), ("agent", "Noted."))
+    asked = []
+    model = rechecking_model("over", asked)
+    with desk_at(home) as workspace:
+        run_pipeline(with_model(workspace, model, recheck=model), [], RunOptions())
+        assert len(contents(workspace)) == 1
+    assert [each.purpose for each in asked] == ["extract", "recheck"]

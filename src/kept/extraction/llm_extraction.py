@@ -28,10 +28,10 @@ from kept.extraction.question_plan import Question, ThreadPart, list_pending_thr
 from kept.extraction.questions.answer import Answer, read_answer
 from kept.extraction.questions.claims import ChunkReading, Claim
 from kept.extraction.questions.question import split_reply
-from kept.extraction.questions.rewording import build_rewording_ask, is_unclear, read_rewordings, without_allusion
+from kept.extraction.questions.recheck import build_recheck_ask, is_unclear, read_recheck, without_allusion
 from kept.extraction.questions.turns import Chunk
 from kept.extraction.verdicts import commit_span, place_proposals, strip_words
-from kept.llm.ask import Asking, CompleteReply, PendingReply, Reply, TokenLimits
+from kept.llm.ask import Asking, CompleteReply, Fault, PendingReply, Reply, TokenLimits, UnaffordableReply, UnreachableReply
 from kept.local.progress import Late, Progress, ignore_progress, never_late
 from kept.profiles.profile import Occasion
 from kept.profiles.prompts import Prompt
@@ -155,7 +155,7 @@ class _LlmExtraction:
     def ask_questions(self, questions: Sequence[Question]) -> None:
         """Ask some questions, and commit the results thread by thread."""
         parts = [part for question in questions for part in question.parts]
-        answers = self._reword_unclear_claims(questions, self._ask_for_answers(questions))
+        answers = self._recheck_claims(questions, self._ask_for_answers(questions))
         by_thread: dict[int, list[_AnsweredPart]] = {}
         for part, answer in zip(parts, answers, strict=True):
             by_thread.setdefault(part.thread.id, []).append((part, answer))
@@ -181,42 +181,45 @@ class _LlmExtraction:
             self.report.dropped.update(answer.dropped if answer else {})
             yield answer if part.worth_asking else Answer()
 
-    def _reword_unclear_claims(self, questions: Sequence[Question], answers: Sequence[Answer | None]) -> list[Answer | None]:
-        """Send unclear claims back once for rewording, and return all answers. The claims of one reply are sent in one question.
+    def _recheck_claims(self, questions: Sequence[Question], answers: Sequence[Answer | None]) -> list[Answer | None]:
+        """Send the claims that would become active back once, and return all answers. The claims of one reply share a question.
 
-        While the reply to that question is pending, its parts count as unanswered. Claims that will be held anyway are not sent.
+        Until that question has a reply, its parts count as unanswered. The next run asks it, with the first reply from the cache.
         """
-        reworded = list(answers)
+        checked = list(answers)
         places = iter(range(len(answers)))
-        unclear = [
+        sent = [
             [
                 (at, claim, part.reading)
                 for part, at in zip(question.parts, places, strict=False)
-                for claim in self._find_unclear_claims(answers[at], part.reading)
+                for claim in self._find_claims_to_recheck(answers[at], part.reading)
             ]
             for question in questions
         ]
-        batches = [batch for batch in unclear if batch]
+        batches = [batch for batch in sent if batch]
         contexts = [[(claim, reading) for _, claim, reading in batch] for batch in batches]
-        replies = self.asking(list(map(build_rewording_ask, contexts))) if batches else ()
+        replies = self.asking(list(map(build_recheck_ask, contexts))) if batches else ()
         for batch, context, reply in zip(batches, contexts, replies, strict=True):
-            better = read_rewordings(reply.body, context) if isinstance(reply, CompleteReply) else {}
+            better = read_recheck(reply.body, context) if isinstance(reply, CompleteReply) else {}
             for number, (at, before, _) in enumerate(batch):
-                answer = reworded[at]
-                if isinstance(reply, PendingReply):
-                    reworded[at] = None
+                answer = checked[at]
+                if _is_waiting(reply):
+                    checked[at] = None
                 elif answer is not None and number in better:
                     claims = tuple(better[number] if claim is before else claim for claim in answer.claims)
-                    reworded[at] = replace(answer, claims=claims)
-        return reworded
+                    checked[at] = replace(answer, claims=claims)
+        return checked
 
-    def _find_unclear_claims(self, answer: Answer | None, reading: ChunkReading) -> list[Claim]:
-        """The claims that would become active but cannot be understood on their own."""
+    def _find_claims_to_recheck(self, answer: Answer | None, reading: ChunkReading) -> list[Claim]:
+        """The claims that would become active if those that only allude were reworded.
+
+        Those that confirm a candidate of the rules are left out if they are clear alone.
+        """
         return [
             claim
             for claim in (answer.claims if answer is not None and self.trust is Trust.CLAIMS else ())
             if not claim.refusal
-            and is_unclear(claim.candidate, reading.lexicon)
+            and (not claim.candidate.rewords or is_unclear(claim.candidate, reading.lexicon))
             and isinstance(judge(without_allusion(claim.candidate), reading.profile, lexicon=reading.lexicon), Accepted)
         ]
 
@@ -298,6 +301,12 @@ class _LlmExtraction:
         else:
             closed, seen = last.stop if last.closed else last.start, last.stop
         self.workspace.store.archive.save_llm_progress(thread.id, closed=closed, seen=seen)
+
+
+def _is_waiting(reply: Reply) -> bool:
+    """True if asking again later may bring a reply."""
+    faulty = isinstance(reply, UnreachableReply) and reply.fault is not Fault.SETUP
+    return faulty or isinstance(reply, PendingReply | UnaffordableReply)
 
 
 def _build_passages(part: ThreadPart, answer: Answer, by: str) -> Iterator[Passage]:

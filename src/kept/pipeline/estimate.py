@@ -23,7 +23,7 @@ from kept.days.llm_summaries import Place
 from kept.extraction.extract_threads import Within
 from kept.extraction.question_plan import ThreadPart, list_pending_threads, plan_questions
 from kept.extraction.questions.points import build_condense_ask
-from kept.extraction.questions.rewording import complete_rewording_ask
+from kept.extraction.questions.recheck import complete_recheck_ask
 from kept.llm.ask import Ask
 from kept.llm.available import AvailableModel
 from kept.llm.budget import Estimate, price_of
@@ -45,8 +45,8 @@ _TABLE_CHARS = 1_500
 _COMPARED = 200  # candidates of a scope that are compared with each other
 _ACTIVE = 1.3  # memories that become active for each question about sessions; 76 from 57 recorded replies
 _MEMORY_CHARS = 120
-_SENT_BACK = 0.17  # share of replies with an unclear claim that is sent back; 9 of 54 recorded replies
-_SENT_CHARS = 2_000  # characters of a question that sends claims back
+_SENT_BACK = 0.85  # share of replies with a claim that is sent back; 46 of 54 recorded replies
+_SENT_CHARS = 2_700  # characters of a question that sends claims back
 
 
 def estimate_run(
@@ -107,7 +107,7 @@ def _estimate_sessions(
     trusted: bool = True,
     dry: bool = False,
 ) -> Estimate:
-    """Estimate the questions about threads. If the model is ``trusted``, add questions about unclear claims. If ``nightly``, add
+    """Estimate the questions about threads. If the model is ``trusted``, add questions that send claims back. If ``nightly``, add
     questions about days and memories.
     """
     planned, days = plan_questions(workspace, waiting, asking.token_limits), Counter[Place]()
@@ -116,7 +116,7 @@ def _estimate_sessions(
         for part in (part for question in some for part in question.parts if part.worth_asking):
             _add_day_tokens(workspace, part, days)
         found += asking.estimate([question.ask for question in some if question.ask is not None])
-    found += asking.estimate(list(_rewording_asks(round(_SENT_BACK * found.questions) if trusted else 0)))
+    found += asking.estimate(list(_recheck_asks(round(_SENT_BACK * found.questions) if trusted else 0)))
     if nightly:
         about_memories = () if dry else _curation_asks(workspace, [thread for thread, _ in waiting])
         batches = range(round(_ACTIVE * found.questions / MEMORIES))
@@ -130,9 +130,9 @@ def _estimate_requests(workspace: Workspace, asking: LlmClient) -> Estimate:
     return asking.estimate([*map(build_requests_ask, list_batches(workspace, asking.token_limits))])
 
 
-def _rewording_asks(count: int) -> Iterator[Ask]:
-    """Questions about unclear claims, of typical size."""
-    return (complete_rewording_ask(f"{number}".ljust(_SENT_CHARS, ".")) for number in range(count))
+def _recheck_asks(count: int) -> Iterator[Ask]:
+    """Questions that send claims back, of typical size."""
+    return (complete_recheck_ask(f"{number}".ljust(_SENT_CHARS, ".")) for number in range(count))
 
 
 def _add_day_tokens(workspace: Workspace, part: ThreadPart, days: Counter[Place]) -> None:

@@ -34,7 +34,7 @@ from kept.core.value import dataclass, field, replace
 from kept.extraction.questions.claims import CEILING, SUPPORT, WEIGHTS, ChunkReading, Claim, compute_confidence
 from kept.extraction.questions.points import read_points
 from kept.extraction.questions.question import Citation, Hint, HintVerdict, ProposedMemory, ReplyForm
-from kept.extraction.questions.rewording import stands_alone
+from kept.extraction.questions.recheck import stands_alone
 from kept.extraction.questions.support import (
     QUOTE_CHARS,
     complete_passage,

@@ -1,14 +1,15 @@
-"""Rewording: send claims that cannot be understood alone back to the model once, all claims of a reply together.
+"""The second question about claims that would become active: whether each still holds after what was said next, and is clear alone.
 
-A rewording replaces the words of a claim if it passes the same trust checks and is clearer. Otherwise the claim stays as it is.
+All claims of a reply are sent back to the model once, in one question. A claim that does not last is held. A rewording replaces the
+words of a claim if it passes the same trust checks and is clear. Otherwise the claim stays as it is.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kept.core.artifact import find_artifacts
 from kept.core.event import Event, EventKind
-from kept.core.memory import ALLUDES, Candidate
+from kept.core.memory import ALLUDES, PASSING, SUPPOSED, WITHDRAWN, Candidate
 from kept.core.spans import typed_text
 from kept.core.text import one_line
 from kept.core.value import dataclass, replace
@@ -26,24 +27,28 @@ _MOST_TOKENS = 2_048
 _ENOUGH = 4  # words that a passage needs to stand alone
 _LONG_PASSAGE = 320  # characters; a longer passage says more than one thing
 _AROUND, _BEFORE = 400, 300  # characters shown around the claim's words, and characters of the text before
+_REPLY, _PROMPT = 160, 200  # characters shown of the reply to the claim's event, and of each prompt after it
+_PROMPTS = 3  # prompts shown after the claim's event
+_DOUBTS = {"over": PASSING, "changed": WITHDRAWN, "guess": SUPPOSED, "unclear": POINTS_OUTSIDE}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RewordedClaim:
-    """A claim's number and its rewording."""
+class ClaimVerdict:
+    """A claim's number, the model's verdict on it, and its rewording (empty: none)."""
 
     id: int
+    verdict: str
     text: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RewordingReply:
-    """All rewordings of a reply."""
+class RecheckReply:
+    """The verdicts on all claims of a reply."""
 
-    sentences: tuple[RewordedClaim, ...]
+    sentences: tuple[ClaimVerdict, ...]
 
 
-_SCHEMA = schema_of(RewordingReply)
+_SCHEMA = schema_of(RecheckReply)
 ClaimInContext = tuple[Claim, ChunkReading]
 
 
@@ -71,25 +76,38 @@ def stands_alone(text: str, about: str, lexicon: Lexicon) -> bool:
     return count_mass(text) >= _ENOUGH and len(text) <= _LONG_PASSAGE and not about and not _points_outside(text, about, lexicon)
 
 
-def build_rewording_ask(items: Sequence[ClaimInContext]) -> Ask:
+def build_recheck_ask(items: Sequence[ClaimInContext]) -> Ask:
     """Build the question that sends claims back, each with its context."""
     lines: list[str] = []
     for number, (claim, reading) in enumerate(items, 1):
-        place = _find_place(claim, reading)
+        candidate, place = claim.candidate, _find_place(claim, reading)
+        about = f", about {candidate.about}" if candidate.about else ""
+        lines.append(f"{number} ({candidate.category}{about}): {one_line(candidate.content)}")
         before = reading.events.get(place - 1)
-        lines.append(f"{number} ({claim.candidate.category}): {one_line(claim.candidate.content)}")
         if before is not None and before.kind in (EventKind.RESPONSE, EventKind.PROMPT):
             lines.append(f"   said after: {one_line(before.text)[-_BEFORE:]}")
-        lines.append(f"   said in: {_cut_around(claim.candidate.content, reading.events[place])}")
+        lines.append(f"   said in: {_cut_around(candidate.content, reading.events[place])}")
+        lines += [f"   then {said}" for said in _list_next(place, reading)]
     sessions = (item.session for claim, _ in items for item in claim.candidate.evidence)
-    return complete_rewording_ask("\n".join(lines), about=sessions)
+    return complete_recheck_ask("\n".join(lines), about=sessions)
 
 
-def complete_rewording_ask(prompt: str, *, about: Iterable[str] = ()) -> Ask:
-    """Build a rewording question with the text ``prompt`` about the sessions ``about``."""
-    system, version = question_text("rewording")
+def _list_next(place: int, reading: ChunkReading) -> Iterator[str]:
+    """Yield the reply to the event at ``place``, and the next prompts that the person typed, each with its author and cut."""
+    later = [event for at, event in sorted(reading.events.items()) if at > place]
+    prompts = [words for event in later if event.kind is EventKind.PROMPT and (words := one_line(typed_text(event)))]
+    spoken = (event for event in later if event.kind in (EventKind.RESPONSE, EventKind.PROMPT))
+    reply = next(spoken, None)
+    if reply is not None and reply.kind is EventKind.RESPONSE:
+        yield f"assistant: {one_line(reply.text)[:_REPLY]}"
+    yield from (f"person: {words[:_PROMPT]}" for words in prompts[:_PROMPTS])
+
+
+def complete_recheck_ask(prompt: str, *, about: Iterable[str] = ()) -> Ask:
+    """Build a question about claims with the text ``prompt`` and the sessions ``about``."""
+    system, version = question_text("recheck")
     return Ask(
-        purpose="reword",
+        purpose="recheck",
         version=version,
         system=system,
         prompt=prompt,
@@ -115,21 +133,32 @@ def _cut_around(words: str, event: Event) -> str:
     return one_line(text[start : start + _AROUND])
 
 
-def read_rewordings(body: Mapping[str, Any], items: Sequence[ClaimInContext]) -> dict[int, Claim]:
-    """The claims that a reply changes, by index: reworded, or with a doubt because no rewording names what the words point at.
+def read_recheck(body: Mapping[str, Any], items: Sequence[ClaimInContext]) -> dict[int, Claim]:
+    """The claims that a reply changes, by index: reworded, or with a doubt.
 
-    Raises ValueError if the reply does not have the requested form.
+    A claim whose first words point at something that neither it nor a rewording names is doubted too. A claim that confirms a
+    candidate of the rules is never doubted because of a verdict. Raises ValueError if the reply does not have the requested form.
     """
     found = {
-        place: replace(claim, candidate=replace(claim.candidate, doubt=POINTS_OUTSIDE))
+        place: _doubt_claim(claim, POINTS_OUTSIDE)
         for place, (claim, reading) in enumerate(items)
         if _points_outside(claim.candidate.content, claim.candidate.about, reading.lexicon)
     }
-    for sentence in parse_as(RewordingReply, body).sentences:
+    for sentence in parse_as(RecheckReply, body).sentences:
         place, text = sentence.id - 1, one_line(sentence.text)
-        if 0 <= place < len(items) and text and (claim := _reword_claim(text, *items[place])) is not None:
-            found[place] = claim
+        if not 0 <= place < len(items):
+            continue
+        claim, reading = items[place]
+        doubt = _DOUBTS.get(sentence.verdict.strip().lower(), "")
+        if doubt and not claim.candidate.rewords:
+            found[place] = _doubt_claim(claim, doubt)
+        elif text and not doubt and (reworded := _reword_claim(text, claim, reading)) is not None:
+            found[place] = reworded
     return found
+
+
+def _doubt_claim(claim: Claim, doubt: str) -> Claim:
+    return replace(claim, candidate=replace(claim.candidate, doubt=doubt))
 
 
 def _reword_claim(text: str, claim: Claim, reading: ChunkReading) -> Claim | None:
