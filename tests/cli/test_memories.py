@@ -200,7 +200,7 @@ def test_what_a_run_would_ask_is_told_without_a_model_with_one_and_where_its_key
     assert len(set(amounts.values())) == 1, amounts
     assert "The model cannot be asked yet: " in told_of["anthropic"]
     code, out, _ = kept(capsys, "run", "--dry-run")
-    assert (code, "Would ask 11 questions" in out) == (1, True)
+    assert (code, "Would ask 12 questions" in out) == (1, True)
 
 
 def test_a_search_gives_scores_and_reasons(capsys, rule):

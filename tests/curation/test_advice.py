@@ -134,6 +134,15 @@ def test_only_something_later_about_the_same_thing_takes_a_place():
     assert dict(said(change(1, "supersede", 2), of=(old, other)).refused) == {"they are about different things": 1}
 
 
+def test_a_memory_of_another_category_may_be_superseded_and_nothing_else():
+    new = memory("b", "The team meets on Tuesdays now.", days=9)
+    old = memory("a", "The team meets on Mondays.", category="insights")
+    (made,) = said(change(2, "supersede", 1), of=(new,), named=(old,)).operations
+    assert (made.memory, made.by) == ("a", "b")
+    for op in ("retire", "resolve", "merge", "both"):
+        assert said(change(2, op, 1), of=(new,), named=(old,)).operations == ()
+
+
 def test_what_somebody_typed_gives_way_to_typed_words_alone():
     old, new = memory("a", "The team meets on Mondays."), memory("b", "The team meets on Tuesdays now.", days=9)
     typed = replace(old, origin=Origin.USER)
@@ -148,7 +157,7 @@ def test_a_question_is_resolved_by_a_later_answer_that_may_only_be_named():
     (made,) = said(change(1, "resolve", 2), of=(asked,), named=(answer,)).operations
     assert isinstance(made, Resolve)
     assert (made.memory, made.by) == ("q", "d")
-    assert dict(said(change(2, "retire"), of=(asked,), named=(answer,)).refused) == {"only to be named": 1}
+    assert dict(said(change(2, "retire"), of=(asked,), named=(answer,)).refused) == {"of another category": 1}
 
 
 def test_a_model_may_retire_what_rests_on_typed_words_that_nobody_approved():

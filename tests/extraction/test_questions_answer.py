@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from kept.extraction.questions.recheck import read_recheck
 
 from cases import each_case
 from kept.core.event import Author, EventKind, Origin, ToolUse
@@ -13,6 +12,7 @@ from kept.extraction.gate import judge
 from kept.extraction.questions.answer import read_answer
 from kept.extraction.questions.claims import ChunkReading
 from kept.extraction.questions.question import Excerpt, build_question_ask, name_hints, split_reply
+from kept.extraction.questions.recheck import read_recheck
 from kept.extraction.questions.support import find_verbatim
 from kept.extraction.questions.turns import cut_chunks
 from kept.extraction.rules.framing import find_frame

@@ -643,11 +643,12 @@ def rechecking_model(verdict, asked):
     "verdict, held",
     [
         ("stands", None),
-        ("reword", None),
+        ("shorten", None),
         ("anything", None),
         ("over", Held(reason=PASSING)),
         ("changed", Held(reason=WITHDRAWN)),
         (" Guess", Held(reason=SUPPOSED)),
+        ("reword", Held(reason=POINTS_OUTSIDE)),
         ("unclear", Held(reason=POINTS_OUTSIDE)),
     ],
 )
@@ -672,3 +673,26 @@ def test_what_the_person_told_outright_stays_active_whatever_the_second_question
         run_pipeline(with_model(workspace, model, recheck=model), [], RunOptions())
         assert len(contents(workspace)) == 1
     assert [each.purpose for each in asked] == ["extract", "recheck"]
+
+
+@each_case(
+    "text, stored",
+    [
+        ("the button on the order page must be as wide as the form", WIDE),
+        ("the button must be as wide as the form", f"Hm, well. {WIDE}"),
+        ("", f"Hm, well. {WIDE}"),
+    ],
+)
+def test_a_shortened_claim_is_a_part_of_the_passage_as_it_was_typed(desk_at, tmp_path, text, stored):
+    home = tmp_path / f"h{len(text)}"
+    converse(home, "one", ("user", f"Hm, well. {WIDE}"), ("agent", "Widened it."))
+
+    def model(ask):
+        if ask.purpose == "recheck":
+            return {"sentences": [{"id": 1, "verdict": "shorten", "text": text}]}
+        name = next(line[1 : line.index("]")] for line in ask.prompt.splitlines() if WIDE in line)
+        return NOTHING | {"memories": [{"category": "constraint", "event": name, "passage": f"Hm, well. {WIDE}", "worth": 3}]}
+
+    with desk_at(home) as workspace:
+        run_pipeline(with_model(workspace, model, recheck=model), [], RunOptions())
+        assert contents(workspace) == [stored]

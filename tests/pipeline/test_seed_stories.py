@@ -297,7 +297,7 @@ def tell_latest(ask):
         return json.dumps(NOTHING)
     shown = [re.match(r"(\d+) \((\S+?)[,)]", line) for line in ask.prompt.splitlines() if "coffee" in line]
     latest = max((each[2], each[1]) for each in shown)[1] if shown else ""
-    named = [line.split(" ")[0] for line in ask.prompt.splitlines() if "only to be named" in line]
+    named = [line.split(" ")[0] for line in ask.prompt.splitlines() if "elsewhere" in line]
     ended = [each[1] for each in shown if each[1] not in (latest, *named)]
     changes = [{"id": int(each), "op": "supersede", "with": int(latest), "reason": "it is so no more"} for each in ended]
     return json.dumps({"operations": changes})

@@ -74,8 +74,8 @@ SCHEMA = _reply_schema()
 class MemoryTable:
     """The memories of one request, in the order of their numbers.
 
-    ``entries`` are memories of the category. ``named`` are memories of other categories, to which a change may refer but which it
-    must not change. ``fresh`` has the ids of new memories.
+    ``entries`` are memories of the category. ``named`` are memories of other categories, to which a change may refer, and which it
+    may only supersede. ``fresh`` has the ids of new memories.
     """
 
     category: Category
@@ -181,7 +181,7 @@ def build_curation_ask(table: MemoryTable, *, system: str, version: str) -> Ask:
 def _format_memory_line(number: int, memory: Memory, table: MemoryTable) -> str:
     marks = [memory.last_seen.date().isoformat()] if memory.last_seen else []
     marks += ["new"] * (memory.id in table.fresh) + ["theirs"] * (memory.owned or memory.pinned)
-    marks += ["only to be named"] * (memory in table.named)
+    marks += ["elsewhere"] * (memory in table.named)
     others = {memory.id: place for place, memory in enumerate((*table.entries, *table.named), 1)}
     marks += [f"may contradict {others[memory.superseded_by]}"] if memory.superseded_by in others else []
     return f"{number} ({', '.join(marks)}): {one_line(memory.content)}"
@@ -222,8 +222,8 @@ def _find_change_fault(change: ProposedChange, memory: Memory | None, other: Mem
         return "a number that is not there"
     if memory.owned or memory.pinned:
         return "the person's own"
-    if memory not in table.entries:
-        return "only to be named"
+    if memory not in table.entries and change.op != "supersede":
+        return "of another category"
     match change.op:
         case "merge":
             if other is None or other not in table.entries or other.owned or other.pinned:

@@ -29,6 +29,7 @@ _LONG_PASSAGE = 320  # characters; a longer passage says more than one thing
 _AROUND, _BEFORE = 400, 300  # characters shown around the claim's words, and characters of the text before
 _REPLY, _PROMPT = 160, 200  # characters shown of the reply to the claim's event, and of each prompt after it
 _PROMPTS = 3  # prompts shown after the claim's event
+_SHORTENED, _NOT_CLEAR = "shorten", "reword"  # verdicts on claims that last: only a part is needed; not understood as it is
 _DOUBTS = {"over": PASSING, "changed": WITHDRAWN, "guess": SUPPOSED, "unclear": POINTS_OUTSIDE}
 
 
@@ -136,8 +137,8 @@ def _cut_around(words: str, event: Event) -> str:
 def read_recheck(body: Mapping[str, Any], items: Sequence[ClaimInContext]) -> dict[int, Claim]:
     """The claims that a reply changes, by index: reworded, or with a doubt.
 
-    A claim whose first words point at something that neither it nor a rewording names is doubted too. A claim that confirms a
-    candidate of the rules is never doubted because of a verdict. Raises ValueError if the reply does not have the requested form.
+    A claim that is not clear alone, by the verdict or by its first words, is doubted if no rewording of it can be used. A verdict
+    never doubts a claim that confirms a candidate of the rules. Raises ValueError if the reply does not have the requested form.
     """
     found = {
         place: _doubt_claim(claim, POINTS_OUTSIDE)
@@ -149,12 +150,21 @@ def read_recheck(body: Mapping[str, Any], items: Sequence[ClaimInContext]) -> di
         if not 0 <= place < len(items):
             continue
         claim, reading = items[place]
-        doubt = _DOUBTS.get(sentence.verdict.strip().lower(), "")
-        if doubt and not claim.candidate.rewords:
-            found[place] = _doubt_claim(claim, doubt)
-        elif text and not doubt and (reworded := _reword_claim(text, claim, reading)) is not None:
+        verdict = sentence.verdict.strip().lower()
+        text = _cut_part(text, claim.candidate.content) if verdict == _SHORTENED else text
+        reworded = _reword_claim(text, claim, reading) if text and verdict not in _DOUBTS else None
+        doubt = _DOUBTS.get(verdict) or (POINTS_OUTSIDE if verdict == _NOT_CLEAR else "")
+        if reworded is not None:
             found[place] = reworded
+        elif doubt and not claim.candidate.rewords:
+            found[place] = _doubt_claim(claim, doubt)
     return found
+
+
+def _cut_part(part: str, content: str) -> str:
+    """A part of a claim's words, exactly as they are there; empty if they do not contain it."""
+    found = locate(part, content)
+    return content[slice(*found)] if found else ""
 
 
 def _doubt_claim(claim: Claim, doubt: str) -> Claim:
