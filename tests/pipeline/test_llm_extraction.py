@@ -696,3 +696,17 @@ def test_a_shortened_claim_is_a_part_of_the_passage_as_it_was_typed(desk_at, tmp
     with desk_at(home) as workspace:
         run_pipeline(with_model(workspace, model, recheck=model), [], RunOptions())
         assert contents(workspace) == [stored]
+
+
+@each_case("about, stored", [("nightly import of the rates table", True), ("nightly export of the tides table", False)])
+def test_a_claim_without_a_usable_rewording_is_active_with_a_subject_that_the_conversation_names(desk_at, tmp_path, about, stored):
+    home = tmp_path / f"h{stored}"
+    converse(home, "one", ("user", "Look at the import."), ("agent", ASKED), ("user", VAGUE), ("agent", "Understood."))
+
+    def second(_):
+        return {"sentences": [{"id": 1, "verdict": "reword", "text": "It may run in parallel.", "about": about}]}
+
+    with desk_at(home) as workspace:
+        run_pipeline(with_model(workspace, vague_model(CLEAR), recheck=second), [], RunOptions())
+        active = [(each.content, each.about) for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
+        assert active == ([(VAGUE, about)] if stored else [])

@@ -35,11 +35,12 @@ _DOUBTS = {"over": PASSING, "changed": WITHDRAWN, "guess": SUPPOSED, "unclear": 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClaimVerdict:
-    """A claim's number, the model's verdict on it, and its rewording (empty: none)."""
+    """A claim's number, the model's verdict on it, its rewording and its subject (empty: none)."""
 
     id: int
     verdict: str
     text: str
+    about: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,8 +138,9 @@ def _cut_around(words: str, event: Event) -> str:
 def read_recheck(body: Mapping[str, Any], items: Sequence[ClaimInContext]) -> dict[int, Claim]:
     """The claims that a reply changes, by index: reworded, or with a doubt.
 
-    A claim that is not clear alone, by the verdict or by its first words, is doubted if no rewording of it can be used. A verdict
-    never doubts a claim that confirms a candidate of the rules. Raises ValueError if the reply does not have the requested form.
+    A claim that is not clear alone, by the verdict or by its first words, is doubted if neither its rewording nor its subject can
+    be used. A verdict never doubts a claim that confirms a candidate of the rules. Raises ValueError if the reply does not have the
+    requested form.
     """
     found = {
         place: _doubt_claim(claim, POINTS_OUTSIDE)
@@ -154,8 +156,11 @@ def read_recheck(body: Mapping[str, Any], items: Sequence[ClaimInContext]) -> di
         text = _cut_part(text, claim.candidate.content) if verdict == _SHORTENED else text
         reworded = _reword_claim(text, claim, reading) if text and verdict not in _DOUBTS else None
         doubt = _DOUBTS.get(verdict) or (POINTS_OUTSIDE if verdict == _NOT_CLEAR else "")
+        about = reading.resolve_subject(sentence.about, reading.cited_places(claim.candidate)) if verdict == _NOT_CLEAR else ""
         if reworded is not None:
             found[place] = reworded
+        elif about:
+            found[place] = replace(claim, candidate=replace(claim.candidate, about=about))
         elif doubt and not claim.candidate.rewords:
             found[place] = _doubt_claim(claim, doubt)
     return found
