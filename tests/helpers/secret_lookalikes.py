@@ -314,5 +314,10 @@ def negatives() -> list[str]:
         "pw = page.width2",
         "ARG BUILD_TOKEN_FILE1 default",
         "the pw is in 1Password",
+        'variable "region" {\n  default = "eu-central-1"\n}',
+        'variable "token_ttl" {\n  default = "3600"\n}',
+        "net use Z: \\\\srv\\share /persistent:yes",
+        "jdbc:oracle:thin:@db.internal:1521:XE",
+        "url = f'sqlserver://db;password={password_of_user}'",
         "aGVsbG8gd29ybGQgdGhpcyBpcyBubyBrZXk=\n\nIt ends with -----END PRIVATE KEY-----.",
     ]
