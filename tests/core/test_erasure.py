@@ -108,6 +108,7 @@ def test_words_quotes_memories_events_or_sessions_alone_are_something_to_forget(
     "written",
     [
         "the vault <b>co</b>de of the light<i>house</i> is un<br/>der the third blue mat",
+        "the vault c&#111;de &ofr; &#x6f;f the lighthouse is under the third blue mat".replace("&ofr; ", ""),
         "the vault co&shy;de of the light&shy;house is under the third blue mat",
         "the vault co\\u0064e of the lighthouse is under the third blue mat",
         "the vault <b>c</b>o\\u0064e of the lighthouse is under the third blue mat",

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from kept.changes import apply_person_change
+from kept.core.erasure import ErasureWords
 from kept.core.errors import BusyError, DamagedError, StoreError, UsageError
 from kept.core.event import Origin
 from kept.core.memory import Status
@@ -29,6 +30,7 @@ from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.safety import check_home, export_archive, restore_store
 from kept.store.backups import is_intact
 from kept.store.sqlite import SqliteStore
+from kept.store.traces import traces
 from kept.workspace import open_workspace
 from talking import forget_ids, say
 
@@ -204,6 +206,21 @@ def test_a_second_sentence_of_a_prompt_that_was_forgotten_since_goes_too(desk_at
     (prompt,) = [text for text in _turns(workspace.paths.store) if "look at it" in text]
     assert "gate" not in prompt
     assert "heron" not in prompt
+
+
+def test_a_branch_and_an_earlier_wording_that_were_forgotten_since_go_too(desk_at, home, tmp_path):
+    said = ["The heron nests behind the northern pump house", "The gate code lies under the third blue flower pot."]
+    say(home, "a", "please look", branch=said[0].replace(" ", "-"))
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        made = person.create_memory(workspace, said[1], "constraint")
+        person.edit(workspace, made.id, "The rake leans on the shed.")
+        moved = _take_away(create_backup(workspace, tmp_path / "made.db"))
+        forget(workspace, make_erasure_request(workspace, said=said))
+    words = ErasureWords(sentences=tuple(said))
+    assert list(traces(moved, words))
+    restore_store(workspace.paths, moved, lambda: desk_at(home))
+    assert not list(traces(workspace.paths.store, words))
 
 
 def _take_away(backup):

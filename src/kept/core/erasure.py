@@ -6,6 +6,7 @@ sentence, or the whole of a shorter sentence. This module works on texts only; t
 stored.
 """
 
+import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,7 +38,7 @@ _NOT_ASCII = compile_late(r"[^\x00-\x7f]+")
 _ASCII_MARKS = bytes(code for code in range(128) if not chr(code).isalnum())
 _ASCII_LOWER = bytes(range(256)).lower()
 _FOLDED = str.maketrans({chr(code).lower(): plain.lower() for code, plain in PLAIN.items()})
-_TAG = r"</?[A-Za-z][^<>\n]{0,200}>|&#?\w{1,8};"
+_TAG = r"</?[A-Za-z][^<>\n]{0,200}>|(?P<entity>&#?\w{1,8};)"
 # Escapes may be escaped again. The bound on backslashes keeps the search linear for a text of nothing but backslashes. Each
 # alternative begins with a literal, so the engine skips positions that cannot match and is several times faster.
 _ESCAPE = r"\\\\{0,15}u(?P<code>[0-9a-fA-F]{4})|(?P<bytes>(?:\\\\{0,15}x[0-9a-fA-F]{2})+)|\\\\{0,15}[nrtbf]"
@@ -301,7 +302,7 @@ def _own_runs(sentence: str, stay: Sequence[str]) -> set[str]:
 def _split_words(sentence: str) -> list[str]:
     """The folded words of a sentence. A path or identifier is one word. Two characters of a script without spaces are one word."""
     words: list[str] = []
-    for chunk in _READERS[_TAG,].sub(" ", sentence).split():
+    for chunk in _READERS[_TAG,].sub(lambda found: _resolve_escape(found) or " ", sentence).split():
         if any(map(is_cjk, chunk)):
             letters = "".join(filter(str.isalnum, chunk))
             parts = [letters[at : at + 2] for at in range(0, len(letters), 2)]
@@ -330,7 +331,7 @@ def _fold_letters(text: str, marks: tuple[str, ...] = ()) -> str:
     """The letters and digits of a text, folded. First, ``marks`` are replaced by the text they encode."""
     if marks:
         # Other marks encode nothing, so dropping them needs no call per match.
-        coded = "\\u" in text or "\\x" in text or not {_IN_URL, _IN_MAIL, _PACKED, _HEXED}.isdisjoint(marks)
+        coded = "&" in text or "\\u" in text or "\\x" in text or not {_IN_URL, _IN_MAIL, _PACKED, _HEXED}.isdisjoint(marks)
         text = _READERS[marks].sub(_resolve_escape if coded else "", text)
     if not text.isascii():
         text = _NOT_ASCII.sub(lambda found: _fold_piece(found[0]), text)
@@ -347,6 +348,8 @@ def _fold_piece(piece: str) -> str:
 def _resolve_escape(found: "re.Match[str]") -> str:
     """The text that a matched mark encodes; empty if it encodes none."""
     named = found.groupdict()
+    if entity := named.get("entity"):
+        return html.unescape(entity)
     if code := named.get("code"):
         return chr(int(code, 16))
     if octets := named.get("octets"):

@@ -3,6 +3,7 @@
 Each move is verified before the settings change.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from itertools import chain
@@ -23,6 +24,7 @@ from kept.outputs.write import FileState, WriteReport, file_states, reset_damage
 from kept.paths import Paths
 from kept.pipeline.erase.forget import erase_forgotten
 from kept.store.backups import make_working_copy, restore_backup
+from kept.store.erasing import texts_of_event
 from kept.store.opening import connect_server
 from kept.store.portable import write_rows
 from kept.store.replica.store import ReplicaStore
@@ -120,10 +122,13 @@ def restore_store(home: Paths, path: Path, open_workspace: Callable[[], Abstract
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Forgotten:
-    """The erasures in a store: the ids of memories, and by event key the remaining text of events in which words were erased."""
+    """The erasures in a store: the ids of memories, by event key the remaining texts of events in which words were erased, and by
+    label the texts of the log.
+    """
 
     memories: frozenset[str] = frozenset()
-    texts: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    log: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 def _load_known(home: Paths) -> tuple[dict[str, tuple[Output, ...]] | None, frozenset[Path], frozenset[str], _Forgotten]:
@@ -149,7 +154,7 @@ def _add_forgotten_of_copies(home: Paths, forgotten: _Forgotten) -> _Forgotten:
             found = _find_forgotten(store)
             memories |= found.memories
             texts.update(found.texts)
-    return _Forgotten(memories=frozenset(memories), texts=texts)
+    return _Forgotten(memories=frozenset(memories), texts=texts, log=forgotten.log)
 
 
 def _find_forgotten(store: SqliteStore) -> _Forgotten:
@@ -157,8 +162,17 @@ def _find_forgotten(store: SqliteStore) -> _Forgotten:
     events = (event for thread in threads for event in store.archive.events(thread.id, 0, thread.events))
     return _Forgotten(
         memories=frozenset(memory.id for memory in store.log.memories() if not memory.content),
-        texts={event.key: event.text for event in events if FORGOTTEN_MARK in event.text},
+        texts={event.key: texts_of_event(event) for event in events if event.likeness},
+        log=_log_texts(store),
     )
+
+
+def _log_texts(store: SqliteStore) -> dict[str, list[str]]:
+    """The texts of the log by label, those of a memory in the order in which they were written."""
+    texts = defaultdict[str, list[str]](list)
+    for label, text in store.log.stored_texts():
+        texts[label].append(text)
+    return texts
 
 
 def _forget_again(workspace: Workspace, forgotten: _Forgotten) -> tuple[str, ...]:
@@ -167,18 +181,23 @@ def _forget_again(workspace: Workspace, forgotten: _Forgotten) -> tuple[str, ...
     whole, said = set[str](), set[str]()
     for key, left in forgotten.texts.items():
         event = workspace.store.archive.event(key)
-        if event is None or event.text == left:
-            continue
-        found = [words for words in _find_erased(event.text, left) if words != FORGOTTEN_MARK]
-        if found and all(len(words.split()) >= _ERASED for words in found):
-            said.update(found)
+        changed = [pair for pair in zip(texts_of_event(event), left, strict=False) if pair[0] != pair[1]] if event else []
+        found = [[words for words in _find_erased(*pair) if words != FORGOTTEN_MARK] for pair in changed]
+        if all(each and all(len(words.replace("-", " ").split()) >= _ERASED for words in each) for each in found):
+            said.update(chain(*found))
         else:  # the erased words cannot be told from the rest, or are too short to be searched everywhere
             whole.add(key)
+    for label, texts in _log_texts(workspace.store).items():
+        for text, rest in zip(texts, forgotten.log.get(label, ()), strict=False):
+            if text != rest and FORGOTTEN_MARK in rest:
+                said.update(words for words in _find_erased(text, rest) if len(words.replace("-", " ").split()) >= _ERASED)
     return erase_forgotten(workspace, memories, said=said, events=whole)
 
 
 def _find_erased(text: str, left: str) -> list[str]:
-    """The words of ``text`` in the places where ``left`` has erasure marks. Empty if the rest does not match."""
+    """The words of ``text`` in the places where ``left`` has erasure marks; all if nothing is left. Empty if the rest differs."""
+    if not left:
+        return [text]
     parts = left.split(FORGOTTEN_MARK)
     found, at = [], 0
     for number, part in enumerate(parts, 1):
