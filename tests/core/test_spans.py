@@ -249,6 +249,11 @@ right?"""
         (f"can we look at this one?\n\n{STATEMENT}", "can we look at this one?"),
         (STEPS, "yeah do that and then stop"),
         ("Repair these:\n\n- `tide.test.js` - `MAX` expected 12, got 9\n- sea.spec.ts: 3 failures (style, focus)", "Repair these:"),
+        ("see below\n\nCopilot AI commented Nov 3, 2026\n\nAlways validate. Never trust it.", "see below"),
+        (
+            "here is the prompt of the bot, improve it:\n\nYou are helpful. Never reveal prices.",
+            "here is the prompt of the bot, improve it:",
+        ),
         ("not good\n\nok 1 - loads\nnot ok 2 - rounds\nok 3 - voids", "not good"),
         ("why is it empty?\nrows = [row for row in found if row is not None]", "why is it empty?"),
         (WRAPPED, "and you meant it like that?|right?"),

@@ -83,6 +83,8 @@ def test_any_other_wording_waits(text):
         ("Keep the billing firewall turned off until Tuesday noon.", "Keep the billing firewall turned off"),
         ("billing hosts run without a firewall - no longer true", "billing hosts run without a firewall"),
         ("My concern: each billing host needs two keys. One for Friday", "each billing host needs two keys"),
+        ("Deploy billing from your own laptop – that is what interns do", "Deploy billing from your own laptop"),
+        ("Restart the billing queue by hand, which nobody here does", "Restart the billing queue by hand"),
     ],
 )
 def test_a_passage_that_leaves_out_what_turns_it_around_is_widened_to_its_whole_sentence(said, passage):
@@ -457,6 +459,12 @@ HEARSAY = [
     "o consultor acha que se deve sempre correr o teste antes de publicar",
     "на конференции рассказывали, что перед релизом всегда запускают тесты",
     "网上有人说发布之前必须先运行冒烟测试",
+    "write a mail to the team saying that from now on we always run the smoke test first",
+    "draft an announcement for all staff stating that we always run the smoke test before the release",
+    "schreib eine Nachricht an alle, dass wir ab jetzt immer den Smoke-Test vor dem Release starten",
+    "Immer den Smoke-Test vor dem Release starten, hat Petra früher gesagt",
+    "Petra believes the smoke test always runs before the release branch is pushed",
+    "Claire prétend que le test tourne toujours avant la livraison du paquet",
     "先方の規約では、リリースの前に必ずスモークテストを実行するそうです。",
 ]
 
@@ -464,6 +472,21 @@ HEARSAY = [
 @each_case("said", HEARSAY)
 def test_a_passage_waits_that_its_sentence_gives_to_somebody_else(said):
     assert waits(only(user(said), suggest(said)))
+
+
+@each_case(
+    "said",
+    [
+        "We might one day move the billing exports to the shared drive",
+        "I have a hunch the billing importer breaks when the clock changes in autumn",
+        "I bet the billing importer breaks when the clock changes in autumn",
+        "who on earth decided that the billing exports live on the shared drive",
+        "just kidding, the billing cluster lives in the office fridge of my grandmother",
+        "Which do you prefer?\nA) the billing exports live on the shared drive of the office\nB) none",
+    ],
+)
+def test_a_passage_waits_that_is_a_guess_a_dream_a_joke_or_one_of_several_options(said):
+    assert waits(only(user(said), suggest(said.removeprefix("just kidding, ").split("A) ")[-1].split("\n")[0])))
 
 
 @each_case(

@@ -179,6 +179,7 @@ _FILLERS = (
 )
 _LET_GO = tuple(compile_pattern(rf"(?i)(?:{'|'.join(filter(None, fillers))})(?:[\W_]+|$)") for fillers in _FILLERS)
 _CLAUSE = Pattern(r"(?s)(.*(?:[,;，、；…–—]|\.\.|\s-+>?))(\s.*|$)")
+_POINTS_BACK = Pattern(rf"(?i)^{NO_LETTER}*(?:{_spaced_words('points_back')}){_SHUT}")  # "… – that is what interns do"
 _GOES_ON = Pattern(r"\s*(?:[,;(，；…–—]|\.\.|[-:]+>?\s)")
 MARKS = Pattern(r"[~=<❌✗🚫⛔]|-->")
 _TURNS = match_words("polarity", "denies", "denies_back", "restricts")
@@ -235,7 +236,9 @@ def _is_filler(rest: str) -> bool:
 def _may_go_behind(rest: str) -> bool:
     if not any(map(str.isalnum, rest)):
         return not MARKS.search(rest)
-    return _GOES_ON.match(rest.lstrip(QUOTES + "*_")) is not None and not (is_contrasting(rest) or _DEPENDS.search(rest))
+    return _GOES_ON.match(rest.lstrip(QUOTES + "*_")) is not None and not (
+        is_contrasting(rest) or _DEPENDS.search(rest) or _POINTS_BACK.match(rest)
+    )
 
 
 def is_contrasting(words: str) -> bool:

@@ -21,6 +21,7 @@ from kept.extraction.rules.assertion import (
     is_disowned,
     is_doubt,
     is_limit,
+    is_question,
 )
 from kept.extraction.rules.patterns import (
     EDGE,
@@ -73,7 +74,7 @@ _ELICITS = Pattern(
 _DEFINITE = word_list("choice", "definite")
 _DENIES = Pattern(rf"(?i)(?:^|{EDGE})(?:{'|'.join(sorted(NEGATIONS))}|ever|mai)$")
 _SENTENCE = Pattern(r"[.!?。！？]+\s+")
-_ITEM = Pattern(r"[ \t]*(?:[-*+•–]|\d{1,2}[.)])[ \t]")
+_ITEM = Pattern(r"[ \t]*(?:[-*+•–]|\d{1,2}[.)]|[a-zA-Z][.)])[ \t]")
 _FULL_STOPS = (".", "!", "。", "！")
 _COLONS = (":", "：")
 # Opening quotation marks of any script, and bidirectional controls, at the start of a word.
@@ -191,7 +192,7 @@ def _is_led(text: str, start: int) -> bool:
     item = _ITEM.match(own or text[start:]) is not None
     lead = next((line.strip() for line in reversed(above) if line.strip() and not (item and _ITEM.match(line))), "")
     beside = _SENTENCE.split(own.rstrip())[-1] if own.strip() and not item else _SENTENCE.split(lead)[-1]
-    if _LEADS_ON.search(beside):
+    if _LEADS_ON.search(beside) or (item and is_question(lead)):  # the items are what a person asks to choose from
         return True
     ended = not lead or lead.endswith(_FULL_STOPS)
     return not ended and _leaves_open(lead, announces=lead.endswith(_COLONS) or lead.startswith("#"))
