@@ -270,47 +270,35 @@ def _changed(tables: tuple[Table, ...]) -> bytes:
         for table in tables
     )
     gone = sql.SQL("SELECT DISTINCT name FROM kept.gone WHERE role = current_user AND version > %(since)s")
-    made: bytes = sql.SQL(" UNION ALL ").join((*parts, gone)).as_bytes(None)
-    return made
+    return _to_bytes(sql.SQL(" UNION ALL ").join((*parts, gone)))
 
 
 @cache
 def _select(table: Table) -> bytes:
-    made: bytes = (
-        sql.SQL("SELECT {} FROM kept.{} WHERE role = current_user AND version > %s ORDER BY {}")
-        .format(_names(table.names), sql.Identifier(table.name), _names(table.key))
-        .as_bytes(None)
-    )
-    return made
+    query = sql.SQL("SELECT {} FROM kept.{} WHERE role = current_user AND version > %s ORDER BY {}")
+    return _to_bytes(query.format(_names(table.names), sql.Identifier(table.name), _names(table.key)))
 
 
 @cache
 def _upsert(table: Table) -> bytes:
     others = [name for name in (*table.names, "version") if name not in table.key]
-    made: bytes = (
-        sql.SQL(
-            "INSERT INTO kept.{table} (role, version, {names}) SELECT current_user, %s, * FROM unnest({values})"
-            " ON CONFLICT (role, {key}) DO UPDATE SET {changed}"
-        )
-        .format(
-            table=sql.Identifier(table.name),
-            names=_names(table.names),
-            values=_arrays(table, table.names),
-            key=_names(table.key),
-            changed=sql.SQL(", ").join(sql.SQL("{0} = excluded.{0}").format(sql.Identifier(name)) for name in others),
-        )
-        .as_bytes(None)
+    query = sql.SQL(
+        "INSERT INTO kept.{table} (role, version, {names}) SELECT current_user, %s, * FROM unnest({values})"
+        " ON CONFLICT (role, {key}) DO UPDATE SET {changed}"
     )
-    return made
+    changed = sql.SQL(", ").join(sql.SQL("{0} = excluded.{0}").format(sql.Identifier(name)) for name in others)
+    names, key, values = _names(table.names), _names(table.key), _arrays(table, table.names)
+    return _to_bytes(query.format(table=sql.Identifier(table.name), names=names, values=values, key=key, changed=changed))
 
 
 @cache
 def _delete(table: Table) -> bytes:
-    made: bytes = (
-        sql.SQL("DELETE FROM kept.{} WHERE role = current_user AND ({}) IN (SELECT * FROM unnest({}))")
-        .format(sql.Identifier(table.name), _names(table.key), _arrays(table, table.key))
-        .as_bytes(None)
-    )
+    query = sql.SQL("DELETE FROM kept.{} WHERE role = current_user AND ({}) IN (SELECT * FROM unnest({}))")
+    return _to_bytes(query.format(sql.Identifier(table.name), _names(table.key), _arrays(table, table.key)))
+
+
+def _to_bytes(query: sql.Composed) -> bytes:
+    made: bytes = query.as_bytes(None)
     return made
 
 
