@@ -630,7 +630,7 @@ def rechecking_model(verdict, asked):
     def answer(ask):
         asked.append(ask)
         if ask.purpose == "recheck":
-            return {"sentences": [{"id": 1, "verdict": verdict, "text": ""}]}
+            return {"sentences": [{"id": 1, "verdict": verdict, "text": WIDE[11:] if verdict == "stands" else ""}]}
         if "h1 (" in ask.prompt:
             return NOTHING | {"hints": [{"hint": "h1", "verdict": "confirm", "content": "", "reason": ""}]}
         name = next(line[1 : line.index("]")] for line in ask.prompt.splitlines() if WIDE in line)

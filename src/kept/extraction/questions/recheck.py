@@ -31,6 +31,7 @@ _REPLY, _PROMPT = 160, 200  # characters shown of the reply to the claim's event
 _PROMPTS = 3  # prompts shown after the claim's event
 _SHORTENED, _NOT_CLEAR = "shorten", "reword"  # verdicts on claims that last: only a part is needed; not understood as it is
 _DOUBTS = {"over": PASSING, "changed": WITHDRAWN, "guess": SUPPOSED, "unclear": POINTS_OUTSIDE}
+_WORDLESS = {"stands", *_DOUBTS}  # verdicts with which a text means nothing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -154,7 +155,7 @@ def read_recheck(body: Mapping[str, Any], items: Sequence[ClaimInContext]) -> di
         claim, reading = items[place]
         verdict = sentence.verdict.strip().lower()
         text = _cut_part(text, claim.candidate.content) if verdict == _SHORTENED else text
-        reworded = _reword_claim(text, claim, reading) if text and verdict not in _DOUBTS else None
+        reworded = _reword_claim(text, claim, reading) if text and verdict not in _WORDLESS else None
         doubt = _DOUBTS.get(verdict) or (POINTS_OUTSIDE if verdict == _NOT_CLEAR else "")
         about = reading.resolve_subject(sentence.about, reading.cited_places(claim.candidate)) if verdict == _NOT_CLEAR else ""
         if reworded is not None:
@@ -178,11 +179,12 @@ def _doubt_claim(claim: Claim, doubt: str) -> Claim:
 
 def _reword_claim(text: str, claim: Claim, reading: ChunkReading) -> Claim | None:
     candidate = claim.candidate
+    how = "shortened" if text in candidate.content else "reworded, for it was not clear alone"
     made = replace(
         without_allusion(candidate),
         content=text,
         artifacts=find_artifacts(text),
-        reasoning=f"{candidate.reasoning}; reworded, for it was not clear alone: {one_line(candidate.content)[:160]}",
+        reasoning=f"{candidate.reasoning}; {how}: {one_line(candidate.content)[:160]}",
     )
     fault = find_trust_fault(text, candidate.category, candidate.evidence, reading.events, reading.lexicon)
     origin, _ = find_claim_author(text, candidate.evidence, reading.events, reading.lexicon)
