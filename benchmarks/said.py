@@ -6,8 +6,8 @@ A line of a file of prompts has the first characters of an event's key and a pro
 ``said-league.tsv`` about AmbidextrousCoatie/league_analyzer, ``said-rts.tsv`` about theSystem85/gemini-rts-game and
 ``said-spec.tsv`` about specstoryai/getspecstory. Of ``said.tsv``, prompts on even lines (``--work``) were for work on the ranking
 and those on odd lines (``--held``) are held out. Each prompt is searched after all sessions were read, so nothing is hidden from
-it. A turn in the same words as the right one is right too. ``judged/unrelated.txt`` has prompts about nothing that was said: it
-prints how many bring no turn. In brackets: 95 % intervals.
+it. ``judged/unrelated.txt`` has prompts about nothing that was said, of which as many as possible should bring no turn. In
+brackets: 95 % intervals.
 """
 
 import argparse
