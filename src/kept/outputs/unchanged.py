@@ -87,18 +87,23 @@ def load_written_files(workspace: Workspace) -> WrittenFiles:
         return WrittenFiles()
 
 
-def record_written_files(workspace: Workspace, paths: Sequence[Path]) -> None:
-    """Record the state of the files at ``paths``, which are as they were written. Pass no paths if a file could not be written."""
-    inputs = digest_inputs(workspace) if paths else ""
-    written = WrittenFiles(inputs=inputs, entries={str(path): _describe_file(path) for path in paths})
+def record_written_files(workspace: Workspace, paths: Sequence[Path], digest_inputs: Callable[[], str]) -> None:
+    """Record the state of the files at ``paths``, which are as they were written. Pass no paths if a file could not be written.
+
+    ``digest_inputs`` is the result of :func:`prepare_digest` from before the files were composed.
+    """
+    written = WrittenFiles(inputs=digest_inputs() if paths else "", entries={str(path): _describe_file(path) for path in paths})
     data, before = json.dumps(asdict(written)).encode(), files.read_file(workspace.paths.written)
     if data != before.data:
         files.write_if_unchanged(workspace.paths.written, data, expect=before.stamp, root=workspace.paths.state)
 
 
-def digest_inputs(workspace: Workspace) -> str:
-    """A digest of everything from which files are composed: the store, settings, profiles, the clients' state, and the hour."""
+def prepare_digest(workspace: Workspace) -> Callable[[], str]:
+    """A function that returns a digest of everything from which files are composed: the store as it is when the function is called,
+    and the settings, profiles, clients' state and hour as they are now.
+    """
     hour = workspace.clock().astimezone(workspace.zone).isoformat(timespec="hours")
     hooks = [calls_hooks(workspace, client) for client in AGENTS]
     shown = (workspace.settings, workspace.writing, list_project_folders(workspace), notes_shown_by_clients(workspace), hooks)
-    return digest(readers_version(), hour, workspace.store.digest_content(), json.dumps(to_json(shown), default=str))
+    outside = json.dumps(to_json(shown), default=str)
+    return lambda: digest(readers_version(), hour, workspace.store.digest_content(), outside)

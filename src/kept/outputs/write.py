@@ -50,7 +50,7 @@ from kept.outputs.targets import (
     list_targets,
     section_bytes,
 )
-from kept.outputs.unchanged import IsAsWritten, WrittenFiles, digest_inputs, load_written_files, record_written_files
+from kept.outputs.unchanged import IsAsWritten, WrittenFiles, load_written_files, prepare_digest, record_written_files
 from kept.outputs.view_file import list_views, view_edits_to_operations, write_view
 from kept.store.values import Draft, Output
 from kept.workspace import Workspace
@@ -127,7 +127,8 @@ def write_outputs(workspace: Workspace, run: RunNumber, written: WriteReport) ->
     writer = _OutputWriter(workspace=workspace, run=run, report=written)
     with hold_outputs_lock(workspace):
         known = load_written_files(workspace) if written.is_plain else WrittenFiles()
-        if known.are_current(digest_inputs(workspace), workspace.store.outputs(), IsAsWritten(workspace)):
+        digest_inputs = prepare_digest(workspace)
+        if known.are_current(digest_inputs(), workspace.store.outputs(), IsAsWritten(workspace)):
             return
         writer.merge_view_edits()
         written.content = compose_outputs(workspace)
@@ -137,7 +138,8 @@ def write_outputs(workspace: Workspace, run: RunNumber, written: WriteReport) ->
         writer.write_views()
         if written.is_plain:
             shown = [target.path for target in targets] if not written.problems else []
-            record_written_files(workspace, [*shown, *(path for path, _ in list_views(workspace))] if shown else [])
+            paths = [*shown, *(path for path, _ in list_views(workspace))] if shown else []
+            record_written_files(workspace, paths, digest_inputs)
 
 
 def write_day_notes(workspace: Workspace, run: RunNumber, written: WriteReport) -> None:
