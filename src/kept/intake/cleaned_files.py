@@ -48,7 +48,7 @@ class FilesToRead:
     end. ``skipped`` are paths that should have been read: a person named them or a folder above them, or they are in a tool's
     folder and cannot be opened. ``left`` are other files in a tool's folder, files that a person excluded, and files whose source
     is switched off. ``named`` are the paths that a person gave, ``hooked`` the files that hooks named. ``places`` are the existing
-    places of all sources. ``read`` has the size of each changed file when it was read to the end. ``before`` and ``after`` are the
+    places of all sources. ``read`` has the size of each file when it was last read to the end. ``before`` and ``after`` are the
     weights of the files that the same run reads earlier and later.
     """
 

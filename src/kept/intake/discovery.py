@@ -56,7 +56,7 @@ def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False
     if not paths:
         gone = [place for root in workspace.settings.root if not os.path.lexists(place := root.resolve(workspace.paths.user))]
         skipped += [(printable(place), "the folder does not exist; to stop reading it: kept sources remove") for place in gone]
-    folder, noted = "", dict[str, tuple[str, str]]()
+    folder, noted, off = "", dict[str, tuple[str, str]](), workspace.settings.sources_off
     places, read = list_source_places(workspace), dict[str, int]()
     known = tuple((source.name, Path(os.path.realpath(place))) for source, place in places) if paths else ()
     for candidate in _paths_to_examine(workspace, paths, places):
@@ -68,11 +68,11 @@ def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False
             if plain.rpartition("/")[0] != folder:
                 folder = plain.rpartition("/")[0]
                 noted = workspace.store.archive.stat_cache_below(folder) if printable(folder) == folder else {}
-            if entry := noted.get(plain):
-                if _is_unchanged(workspace, plain, *entry):
-                    unchanged[plain] = entry[0]
-                    continue
-                read[plain] = size_when_read(entry[1])
+            name, entry = noted.get(plain, ("", ""))
+            if entry and name not in off and is_unchanged(entry, make_stat_stamp(workspace, plain, name)):
+                unchanged[plain] = name
+                continue
+            read[plain] = size_when_read(entry)
         path, shown = Path(plain), printable(plain)
         try:
             with isolate_errors("its format cannot be determined", str(path)):
@@ -86,7 +86,7 @@ def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False
         match source:
             case SkippedFile():
                 (skipped if _is_missed(candidate, source) else left).append((shown, source.sentence))
-            case _ if source.name in workspace.settings.sources_off:
+            case _ if source.name in off:
                 left.append((shown, f"{source.name} is switched off by you"))
             case _:
                 files[plain] = source
@@ -143,11 +143,6 @@ def _is_missed(candidate: _PathCandidate, skipped: SkippedFile) -> bool:
     if skipped.reason in (SkipReason.MACHINERY, SkipReason.OWN):
         return False
     return candidate.asked or skipped.reason not in (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY)
-
-
-def _is_unchanged(workspace: Workspace, path: str, source: str, before: str) -> bool:
-    """True if a file is unchanged since it was read to the end (stat entry ``before``), and its source is not switched off."""
-    return source not in workspace.settings.sources_off and is_unchanged(before, make_stat_stamp(workspace, path, source))
 
 
 def make_stat_stamp(workspace: Workspace, path: str, source: str) -> str:
