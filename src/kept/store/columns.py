@@ -78,6 +78,8 @@ def refer_up(values: Sequence[Any], named: Sequence[Any] | None = None) -> list[
 
 def follow_up(column: Sequence[Any], named: Sequence[Any] | None = None) -> list[Any]:
     """Decode a column that :func:`refer_up` encoded."""
+    if named is None and column.count(1) == len(column) - 1 and type(column[0]) is not int:
+        return [column[0]] * len(column)  # one value in all rows, the usual case
     values: list[Any] = []
     named = values if named is None else named
     for row, value in enumerate(column):

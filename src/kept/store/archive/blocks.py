@@ -96,8 +96,14 @@ class Blocks:
 
     def links(self, events: Iterable[int]) -> Iterator[tuple[str, str, bool]]:
         """Yield for each event its record, the record's parent, and whether it is a prompt of the user. Raises DamagedError."""
-        for places, place in self.places_of(events):
-            yield places.records[place], places.parents[place], is_user_prompt(places, place)
+        block, places = _NOWHERE
+        records, parents, kinds, size = places.records, places.parents, places.kinds, 0
+        for event in events:
+            if not 0 <= event - block < size:
+                places, place = next(self.places_of((event,)))
+                block, size, records, parents, kinds = event - place, len(places.keys), places.records, places.parents, places.kinds
+            place = event - block
+            yield records[place], parents[place], kinds[place] is EventKind.PROMPT and is_user_prompt(places, place)
 
     def key(self, event: int) -> str:
         """The key of an event. Call :meth:`drop_outdated` before, as for :meth:`places_of`. Raises DamagedError."""
