@@ -323,7 +323,9 @@ Actions = tuple[tuple[Command, ...], tuple[Edit, ...]]
 
 
 def find_actions(events: Sequence[Event]) -> Actions:
-    """The commands and edits whose output is among the events, in order."""
+    """The commands and edits whose output is among the events, in order, from the first failed command on. Those before it can
+    neither fix nor undo anything.
+    """
     calls: dict[tuple[str, str], Event] = {}
     commands: list[Command] = []
     edits: list[Edit] = []
@@ -336,11 +338,13 @@ def find_actions(events: Sequence[Event]) -> Actions:
         elif event.kind is EventKind.TOOL_OUTPUT:
             call = calls.get((event.session, tool.call), event)
             if is_edit(call.tool or tool):
-                if tool.ok is not False and not _is_not_run(event):
+                if commands and tool.ok is not False and not _is_not_run(event):
                     edits.append(_build_edit(place, call, call.tool or tool))
-            elif is_shell(tool if tool.name or call.tool is None else call.tool) and not _is_not_run(event):
+            elif is_shell(tool if tool.name or call.tool is None else call.tool):
                 target = (call.tool or tool).target or tool.target  # in an API's transcript, a result only names its call
-                commands.append(Command(place=place, call=call, output=event, text=target, code=tool.exit_code, ok=tool.ok))
+                command = Command(place=place, call=call, output=event, text=target, code=tool.exit_code, ok=tool.ok)
+                if (commands or command.passed is False) and not _is_not_run(event):
+                    commands.append(command)
     return tuple(commands), tuple(edits)
 
 
@@ -378,7 +382,7 @@ def _build_edit(place: int, call: Event, tool: ToolUse) -> Edit:
 @lru_cache(maxsize=1024)  # each episode reads the commands of earlier episodes again
 def _find_errors(target: str, text: str, *, failed: bool, stated: bool) -> tuple[str, ...]:
     """The error lines of a command that failed according to its exit status or its output. Empty if it did not fail."""
-    if stated and not failed and not any(joint in target for joint in "|;\n"):
+    if stated and not failed and "|" not in target and ";" not in target and "\n" not in target:
         return ()  # a single step has the status of the whole command
     errors = find_error_lines(text)
     if failed or not errors:

@@ -156,8 +156,6 @@ def find_variant_remedy(failure: Failure, success: Command, step: Step) -> Remed
 def find_replacement(failure: Failure, later: Command) -> Remedy | None:
     """A remedy that did the work of a missing program or option with another program or other options; None if there is none."""
     failed = failure.step
-    if not LACKING.search(failure.error):
-        return None
     rest = {step.text for step in failure.command.steps if step is not failed and not step.trivial}
     operands = {unquote_word(word) for word in failed.words[1:] if len(word) >= _OPERAND and not word.startswith("-")}
     for place, step in enumerate(later.steps):
@@ -278,13 +276,18 @@ def _find_failure(command: Command) -> Failure | None:
     error = next(
         (line for line in command.errors if command.stated or score_error_line(line) >= _TELLING), ""
     ) or _find_own_error_line(command, step)
-    # If something is missing, failed tests do not show that the code is wrong.
-    lacks = any(symptom.search(error) for symptom, _ in KINDS)
     if not error or linter_rule(error):
         return None
-    if any(TRANSIENT.search(line) or (ASSERTS.search(line) and not (lacks and _COUNTS.match(line))) for line in command.errors):
+    # If something is missing, failed tests do not show that the code is wrong.
+    if any(
+        TRANSIENT.search(line) or (ASSERTS.search(line) and not (_COUNTS.match(line) and _lacks(error))) for line in command.errors
+    ):
         return None
     return Failure(command=command, error=error, step=step)
+
+
+def _lacks(error: str) -> bool:
+    return any(symptom.search(error) for symptom, _ in KINDS)
 
 
 def _find_own_error_line(command: Command, step: Step) -> str:
@@ -303,13 +306,13 @@ def _find_fix(failure: Failure, later: Sequence[Command], done: Actions, *, apar
     other: Fix | None = None
     last = failure.command.place  # event of the last failed attempt
     tried: list[Step] = []  # variants that failed; if one passes later, something else has changed
+    replaced = _REPLACED if LACKING.search(failure.error) else 0
     for distance, command in enumerate(later, 1):
-        if any(
-            is_muffled(command, step)
-            for step in command.steps
-            if is_same_step(failure.step, step) or is_variant(failure.step, step)
-        ):
+        alike = [step for step in command.steps if is_same_step(failure.step, step) or is_variant(failure.step, step)]
+        if any(is_muffled(command, step) for step in alike):
             continue  # the success of this command proves nothing
+        if not alike and (other is not None or distance > replaced):
+            continue
         again = _has_same_step(command, failure.step)
         passed = command.passed is not False and mark not in fingerprint_errors(command.output.text)
         if again and not passed:
@@ -323,7 +326,7 @@ def _find_fix(failure: Failure, later: Sequence[Command], done: Actions, *, apar
             if found is not None and apart and found.rank < 2:
                 found = None  # the transcripts do not show what happened between two sessions
             return Fix(failure=failure, remedy=found, success=command) if found else other
-        step = next((step for step in command.steps if is_variant(failure.step, step)), None)
+        step = alike[0] if alike else None
         if step is not None and not passed:
             tried.append(step)
             if mark in fingerprint_errors(command.output.text):
@@ -332,7 +335,7 @@ def _find_fix(failure: Failure, later: Sequence[Command], done: Actions, *, apar
             changed = any(last < edit.place < command.place for edit in done[1])
             retried = any(is_same_step(each, step) for each in tried if step)
             found = find_variant_remedy(failure, command, step) if step and not (changed or retried) else None
-            if found is None and step is None and passed and distance <= _REPLACED:
+            if step is None and passed:
                 found = find_replacement(failure, command)
             other = Fix(failure=failure, remedy=found, success=command) if found else None
     return other
