@@ -4,6 +4,8 @@ Artifacts are files and paths, code identifiers, flags, variables, versions, err
 identifies them; there are no lists of names. Only the first 4,000 characters of a text are read.
 """
 
+from functools import lru_cache
+
 from kept.core.pattern import compile_late
 
 _READ_CHARS = 4_000
@@ -31,6 +33,7 @@ _PLAIN_HYPHEN = compile_late(
 )
 
 
+@lru_cache(maxsize=256)  # each candidate's content is asked several times
 def find_artifacts(text: str) -> tuple[str, ...]:
     """The artifacts that a text names, in order, without duplicates or quotation marks; at most 24."""
     artifacts: dict[str, None] = {}

@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 
 from kept.core.digest import digest
-from kept.core.pattern import compile_late
+from kept.core.pattern import Pattern, compile_late
 from kept.core.text import one_line
 from kept.core.words import fill_pattern, list_shapes
 
@@ -21,7 +21,7 @@ _READ_CHARS = 12_000
 _POSITION = compile_late(r"[:(]\d")
 _BRACKETS = compile_late(r"^\s*+(?:\[[\w:. -]{1,40}\]\s*+)++")
 _ANSI = compile_late(r"\x1b\[[0-9;?]*[A-Za-z]")
-_TYPED = compile_late(
+_TYPED = Pattern(
     r"(?:^|[\s(\[.:])[A-Z]\w*?(?:Error|Exception|Failure|Panic)\b\)?(?: \[\w+\])?: +\S|\((?:\w+::|\w+\.)*[A-Z]\w*(?:Error"
     r"|Exception)\)$"
 )
@@ -34,17 +34,16 @@ _PLACED = compile_late(r"^\s*+(?:[A-Za-z]:)?(?:[\w.@~+ -]*+[\\/])*+[\w.@~+-]+\.\
 _RULED = compile_late(r"\(([a-z][\w-]*(?:/[\w-]+)*)\)$|^(?:error: +|warning: +)?([A-Z]{1,5}\d{3,5}):? ")
 _COLUMNS = compile_late(r"^\s*\d+:\d+\s+(?:error|warning)\s+\S.*?\s{2,}([@\w/-]+)$")
 _SHELL = compile_late(r"^\s*(?:\(eval\):|[\w.+~/-]{1,80}: )")
-_STATUS = compile_late(
-    r"(?:\bHTTP(?:/[\d.]+)?|\bstatus(?: code)?:?|\breturned error:|\berror:?|\bresponse:?)[ :=]+\(?([45]\d\d)\b"
-    rf"|\b[45]\d\d (?:{'|'.join(list_shapes('errors', 'statuses'))})",
-    re.IGNORECASE,
+_STATUS = Pattern(
+    r"(?i)(?:\bHTTP(?:/[\d.]+)?|\bstatus(?: code)?:?|\breturned error:|\berror:?|\bresponse:?)[ :=]+\(?([45]\d\d)\b"
+    rf"|\b[45]\d\d (?:{'|'.join(list_shapes('errors', 'statuses'))})"
 )
-_PLAINT = compile_late("|".join(list_shapes("errors", "complaints")), re.IGNORECASE)
+_PLAINT = fill_pattern(r"(?i)‹shapes:errors.complaints›")
 _SIGN = fill_pattern(r"(?i)‹shapes:errors.signs›")
 _FRAME = compile_late(
     r'^\s*(?:at \S|={3}|-{3}|(?:FAIL|PASS|ok)\b|File "|from \S+:\d|\^+~*$|[+-]{1,3}(?: |$|\t)|@@|>{1,3} |\||#\d+ )'
 )
-_CODE = compile_late(
+_CODE = Pattern(
     r"(?:\b(?:return|throw|raise|catch|func|def|const|let|var|console\.\w+|slog\.\w+|fmt\.\w+)\b.*[({])|[{;]\s*$"
     r"|^\s*\d+[→:]\s|^\s*(?://|/\*|\*)"
 )

@@ -37,7 +37,7 @@ class Span:
 _KINDS = tuple(SpanKind)
 _CODES = {kind: code for code, kind in enumerate(_KINDS)}
 _UNMARKED = compile_late(rb"\0+")
-_EQUAL = compile_late(rb"(?s)(.)\1*")
+_EQUAL = compile_late(b"|".join(rb"\x%02x+" % code for code in range(len(_KINDS))))
 
 
 class SpanMarks:
@@ -53,6 +53,8 @@ class SpanMarks:
 
     def typed_parts(self, start: int, end: int) -> list[tuple[int, int]]:
         """The unmarked runs within ``[start, end)`` that contain more than white space."""
+        if self._codes.count(0, start, end) == end - start:  # the usual case
+            return [(start, end)] if self.text[start:end].strip() else []
         runs = _UNMARKED.finditer(self._codes, start, end)
         return [run.span() for run in runs if self.text[run.start() : run.end()].strip()]
 
