@@ -36,7 +36,7 @@ _APOSTROPHE = r"[\x27’]"
 # A word boundary: a character that is not a letter or digit of a script with spaces. Characters of other scripts count as
 # boundaries, so that a name between them is found. Character ranges instead of classes keep RE2's automata small.
 _EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{60B}\x{60D}-\x{61A}\x{620}-\x{963}\x{966}-\x{1FFF}]"
-_WORD = compile_late(r"[^\W\d_](?:[^\W\d_]|')*")
+_WORD = compile_late(r"(?:[^\W\d_]++'*+)++")
 _ACCENTED = compile_late(r"[^\W\d_]{5,}")
 # Fewer letters do not tell a language. In known languages, one of 20 letters or more begins a common word.
 _LEAST_LETTERS, _LEAST_SHARE = 200, 1 / 40
@@ -185,19 +185,19 @@ def build_telling_patterns(language: str) -> TellingPatterns:
     body = _read_lexicon(language)
     table: Mapping[str, list[str]] = body["telling"]
     spaced = bool(body["spaced"])
-    cues = {name: _build_pattern(name, cues, spaced=spaced) for name, cues in table.items() if name != "measured"}
-    words = _build_pattern("words", [cue for name in _TELL for cue in table.get(name, ())], spaced=spaced)
+    sources = {name: _allow_bare_letters("|".join(cues)) for name, cues in table.items() if name != "measured"}
+    cues = {name: _build_pattern(name, source, spaced=spaced) for name, source in sources.items()}
+    words = _build_pattern("words", "|".join(filter(None, map(sources.get, _TELL))), spaced=spaced)
     return TellingPatterns(language=language, spaced=spaced, measured=bool(table.get("measured")), words=words, **cues)
 
 
-def _build_pattern(name: str, cues: list[str], *, spaced: bool) -> str:
-    """Join fragments to one pattern. Its name determines where in a sentence it matches. If the language has spaces (``spaced``),
-    it matches only whole words.
+def _build_pattern(name: str, source: str, *, spaced: bool) -> str:
+    """Make a pattern of joined fragments. Its name determines where in a sentence it matches. If the language has spaces
+    (``spaced``), it matches only whole words.
     """
-    if not cues:
+    if not source:
         return ""
     before, after = (rf"(?:^|{_EDGE})", rf"(?:$|{_EDGE})") if spaced else ("", "")
-    source = _allow_bare_letters("|".join(cues))
     before = "" if name in _UNBOUND else before
     if name in _AT_START:
         return rf"(?i)^[\s\"'“«「(*_>-]*({source}){after}"
@@ -208,9 +208,10 @@ def _build_pattern(name: str, cues: list[str], *, spaced: bool) -> str:
 
 def _allow_bare_letters(source: str) -> str:
     """Make the accents of longer words optional ("acuerdate"). Not those of short words, which would become other words."""
-    return _ACCENTED.sub(lambda word: "".join(_with_bare_letter(char) for char in word[0]), source)
+    return _ACCENTED.sub(lambda word: word[0] if word[0].isascii() else "".join(map(_with_bare_letter, word[0])), source)
 
 
+@cache
 def _with_bare_letter(char: str) -> str:
     bare = _BARE.get(char) or normalize("NFD", char)[0]
     return f"[{char}{bare}]" if bare != char and bare.isascii() else char
@@ -319,7 +320,9 @@ def _read_lexicon(language: str) -> Mapping[str, Any]:
 
 
 def _join_patterns(name: str, bodies: list[Mapping[str, Any]]) -> str:
-    sources = (_build_pattern(name, body.get(name, []), spaced=bool(body["spaced"])) for body in bodies)
+    sources = (
+        _build_pattern(name, _allow_bare_letters("|".join(body.get(name, ()))), spaced=bool(body["spaced"])) for body in bodies
+    )
     return "|".join(f"(?:{source})" for source in sources if source)
 
 
