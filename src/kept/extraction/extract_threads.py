@@ -95,8 +95,8 @@ class _SessionPairing:
             for directory, _ in self.workspace.store.archive.directories():
                 if directory:
                     by_scope.setdefault(self.workspace.scope(directory), []).append(directory)
-            self._directories = {scope: tuple(found) for scope, found in by_scope.items()}
-        return self._directories.get(self.workspace.scope(thread.project, thread.path), (thread.project,))
+            self._directories = {directory: tuple(found) for found in by_scope.values() for directory in found}
+        return self._directories.get(thread.project, (thread.project,))
 
     def _pair(self, thread: Thread, begun: datetime) -> None:
         before = self.workspace.store.log.thread_proposals(thread.id, 0, SEQUEL)

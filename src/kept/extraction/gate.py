@@ -5,7 +5,7 @@ Only ``is_grounded`` receives texts.
 """
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from kept.core.artifact import find_artifacts
 from kept.core.event import FORGOTTEN_MARK, Origin
@@ -32,7 +32,8 @@ def judge(candidate: Candidate, profile: Profile, *, lexicon: Lexicon) -> Verdic
     category = profile.category(candidate.category)
     if category is None:
         return Refused(reason="unknown category", detail=candidate.category[:60])
-    verdict = _find_refusal(candidate, category, lexicon) or _find_hold(candidate, category) or Accepted()
+    refusal = next((Refused(reason=reason) for reason in _list_refusals(candidate, category, lexicon)), None)
+    verdict = refusal or _find_hold(candidate, category) or Accepted()
     if isinstance(verdict, Held) and candidate.confidence < category.review:
         return Refused(
             reason="not sure enough to ask", detail=f"confidence {candidate.confidence:.2f} is below {category.review:.2f}"
@@ -56,23 +57,30 @@ def is_grounded(candidate: Candidate, texts: Mapping[str, str]) -> bool:
     return all(any(name in one_line(texts[place]).casefold() for place in places) for name in names)
 
 
-def _find_refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refused | None:
+def _list_refusals(candidate: Candidate, category: Category, lexicon: Lexicon) -> Iterator[str]:
+    """Yield the reasons to refuse a candidate. The caller needs only the first one, and the last ones take longest to find."""
     text = candidate.content
-    journal = not category.users_words or candidate.origin is not Origin.USER
+    if not any(item.quote.strip() for item in candidate.evidence):
+        yield "no evidence"
+    if any(FORGOTTEN_MARK in words for words in (text, *(item.quote for item in candidate.evidence))):
+        yield "forgotten words"
+    if _is_untrusted(candidate, category):
+        yield "untrusted author"
+    if strip_invisible(text)[1] > 0 or any(unicodedata.category(char) in _UNSEEN for char in text):
+        yield "invisible text"
+    if len(text) > (LONGEST_PASSAGE if _is_passage(candidate) else LONGEST):
+        yield "too long"
+    if candidate.doubt in (SAID_ONCE, ERRAND):
+        yield candidate.doubt
     # The person may have decided something about software that itself has memories.
     decided = candidate.origin is Origin.USER and candidate.trigger == DECIDED
-    checks = (
-        ("no evidence", not any(item.quote.strip() for item in candidate.evidence)),
-        ("forgotten words", any(FORGOTTEN_MARK in words for words in (text, *(item.quote for item in candidate.evidence)))),
-        ("untrusted author", _is_untrusted(candidate, category)),
-        ("invisible text", strip_invisible(text)[1] > 0 or any(unicodedata.category(char) in _UNSEEN for char in text)),
-        ("too long", len(text) > (LONGEST_PASSAGE if _is_passage(candidate) else LONGEST)),
-        (candidate.doubt, candidate.doubt in (SAID_ONCE, ERRAND)),
-        ("self-reference", not category.self_reference and not decided and has_match(lexicon.agent_talk, text)),
-        ("status report", category.specific and journal and not candidate.fingerprint and is_status_report(text)),
-        ("unspecific", category.specific and journal and not candidate.fingerprint and not _is_specific(text)),
-    )
-    return next((Refused(reason=reason) for reason, broken in checks if broken), None)
+    if not category.self_reference and not decided and has_match(lexicon.agent_talk, text):
+        yield "self-reference"
+    if category.specific and not candidate.fingerprint and not (category.users_words and candidate.origin is Origin.USER):
+        if is_status_report(text):
+            yield "status report"
+        if not _is_specific(text):
+            yield "unspecific"
 
 
 def _find_hold(candidate: Candidate, category: Category) -> Held | None:

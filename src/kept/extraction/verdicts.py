@@ -75,8 +75,8 @@ def judge_candidate(rules: Rules, candidate: Candidate, events: Sequence[Event],
     clean = redact(candidate.content, key=rules.key)
     if clean.found:
         return CandidateVerdict(candidate=replace(candidate, content=clean.text), verdict=Refused(reason="secret"))
-    if _is_retracted(candidate, events):  # stored in the candidate, so that a model's confirmation can revive it
-        candidate = replace(candidate, doubt=candidate.doubt or WITHDRAWN)
+    if not candidate.doubt and _is_retracted(candidate, events):  # stored, so that a model's confirmation can revive the candidate
+        candidate = replace(candidate, doubt=WITHDRAWN)
     if is_known_statement(candidate.content, rules.forgotten, rules.key):
         return CandidateVerdict(candidate=strip_words(candidate), verdict=Refused(reason="forgotten"))
     if normal_form(candidate.content) in rules.other_scope_texts:

@@ -104,25 +104,30 @@ def find_unasserted_reason(text: str, start: int, end: int, *, local: bool = Fal
     if whole and _TRAILS.search(text[end:last]):
         whole, last = [*whole[:-1], replace(whole[-1], end=end)], end
     before, words, after = "" if local else text[min(first, start) : start], text[start:end], text[end : max(last, end)]
-    checks = (
-        (not local and any(is_question(text[span.start : span.end]) for span in whole), ASKED),
-        (
-            _AFTER.search(after)
-            or _BEFORE.search(before)
-            or is_doubt(before + words)
-            or _CONSIDERS.search(before + words)
-            or _HEDGES.search(words),
-            SUPPOSED,
-        ),
-        (is_limit(before) or any(_ONCE.search(text[span.start : span.end]) for span in whole), ONCE),
-        (any(_JESTS.search(text[span.start : span.end]) for span in whole), JEST),
-        (_is_text_to_write(text, start, whole), CONTENT),
-        (_REPORTED.search(after) or any(_INQUIT.search(text[span.start : span.end]) for span in whole), ANOTHERS),
-        (any(_HEARSAY.search(text[span.start : span.end]) for span in whole), ANOTHERS),
-        (any(map(_is_author_line, text[:start].splitlines())), ANOTHERS),
-        (_WITHDRAWN.search(text[end:]), WITHDRAWN),
-    )
-    return next((reason for sign, reason in checks if sign), "")
+    sentences = [text[span.start : span.end] for span in whole]
+    if not local and any(map(is_question, sentences)):
+        return ASKED
+    if (
+        (after and _AFTER.search(after))
+        or (before and _BEFORE.search(before))
+        or is_doubt(before + words)
+        or _CONSIDERS.search(before + words)
+        or _HEDGES.search(words)
+    ):
+        return SUPPOSED
+    if (before and is_limit(before)) or any(map(_ONCE.search, sentences)):
+        return ONCE
+    if any(map(_JESTS.search, sentences)):
+        return JEST
+    if _is_text_to_write(text, start, whole):
+        return CONTENT
+    if (
+        (after and _REPORTED.search(after))
+        or any(_INQUIT.search(words) or _HEARSAY.search(words) for words in sentences)
+        or any(map(_is_author_line, text[:start].splitlines()))
+    ):
+        return ANOTHERS
+    return WITHDRAWN if end < len(text) and _WITHDRAWN.search(text[end:]) else ""
 
 
 def is_retraction(prompt: str) -> bool:

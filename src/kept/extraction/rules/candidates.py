@@ -7,7 +7,7 @@ markup and have the trust of the note's author; the rest of a note is ignored. T
 and judges nothing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from kept.core.artifact import find_artifacts
@@ -151,17 +151,16 @@ def _build_candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
     if category is None:
         return None
     about = _resolve_reference(prompt, content, telling, spoken)
-    unsure = find_authorship_doubt(event)
     doubt = (
-        unsure
+        find_authorship_doubt(event)
+        or (SAID_ONCE if telling.trigger == WISH else "")
         or telling.doubt
         or (POINTS_OUTSIDE if about != "" else "")
         or (Frame.LED if is_announced((*prompt.before, event), event) else "")
     )
-    if not doubt and telling.trigger not in (COMMAND, WISH):
+    if not doubt and telling.trigger != COMMAND:
         local = telling.language not in LANGUAGES
         doubt = find_unasserted_reason(event.text, telling.start, telling.end, local=local)
-    doubt = SAID_ONCE if telling.trigger == WISH and not unsure else doubt
     where = choose_scope(content, category, prompt.scope, spoken, around=event.text)
     return Candidate(
         id=digest(profile.id, kind, where, telling.trigger, event.key, content),
@@ -218,22 +217,24 @@ def _choose_category(
     """
     profile, every = prompt.profile, prompt.lexicon.tellings
     lasting = _without_change(content)
-    kinds = [
-        ("decision", telling.trigger == DECIDED or any(has_match(patterns.decided, content) for patterns in spoken)),
-        ("person", _is_about_person(lasting, every)),
-        ("goal", any(has_match(patterns.goal, content) for patterns in spoken)),
-        ("preference", any(has_match(patterns.preference, content) for patterns in spoken)),
-        ("identity", bool(find_languages("person", lasting)) or any(has_match(patterns.person, lasting) for patterns in spoken)),
-        ("convention", any(has_match(patterns.ours, content) for patterns in spoken)),
-        ("constraint", any(has_match(patterns.rule, lasting) for patterns in spoken)),
-        ("convention", telling.trigger == FROM_NOW_ON or any(has_match(patterns.convention, content) for patterns in spoken)),
-        ("project_fact", True),
-    ]
-    likely = [kind for kind, holds in kinds if holds]
-    spare = ["project_fact", "constraint", "preference", "decision"] if telling.trigger != WISH else []
-    for kind in (*likely, *spare):
+    kinds: tuple[tuple[str, Callable[[], bool]], ...] = (
+        ("decision", lambda: telling.trigger == DECIDED or any(has_match(patterns.decided, content) for patterns in spoken)),
+        ("person", lambda: _is_about_person(lasting, every)),
+        ("goal", lambda: any(has_match(patterns.goal, content) for patterns in spoken)),
+        ("preference", lambda: any(has_match(patterns.preference, content) for patterns in spoken)),
+        ("identity", lambda: bool(find_languages("person", lasting)) or any(has_match(each.person, lasting) for each in spoken)),
+        ("convention", lambda: any(has_match(patterns.ours, content) for patterns in spoken)),
+        ("constraint", lambda: any(has_match(patterns.rule, lasting) for patterns in spoken)),
+        (
+            "convention",
+            lambda: telling.trigger == FROM_NOW_ON or any(has_match(patterns.convention, content) for patterns in spoken),
+        ),
+        ("project_fact", lambda: True),
+        *((kind, lambda: telling.trigger != WISH) for kind in ("constraint", "preference", "decision")),
+    )
+    for kind, holds in kinds:
         category = profile.category_for(kind)
-        if category is not None:
+        if category is not None and holds():
             return kind, category
     return "", None
 

@@ -65,7 +65,7 @@ _TEXTS = (
     Pattern("|".join(_DENSE)),
 )
 _LEADS_ON = Pattern(rf"(?i)(?:^|{EDGE})(?:{join_alternatives('assertion', 'leads_on', spaced=True)})")
-_PRESENTS = tuple(Pattern(rf"(?im)(?:^|{EDGE})(?:{fragment})") for fragment in list_fragments("assertion", "presents", spaced=True))
+_PRESENTS = compile_pattern(rf"(?im)(?:^|{EDGE})(?:{join_alternatives('assertion', 'presents', spaced=True)})")
 _DISMISSES = compile_pattern(rf"(?im)^{NO_LETTER}*(?:{join_alternatives('assertion', 'dismisses', spaced=True)})")
 _ELICITS = Pattern(
     rf"(?i)(?:^|[,;:] )(?:{join_alternatives('assertion', 'elicits', spaced=True)}){EDGE}"
@@ -129,24 +129,22 @@ def find_frame(text: str, start: int, end: int, telling: TellingPosition | None 
         return Frame.QUOTED
     if is_disowned(text, start, end):
         return Frame.PART
-    led = _is_led(text, start)
+    if _is_led(text, start):
+        return Frame.LED
     if telling:
         spans, start, end = telling.sentences, telling.sentences[telling.first].start, telling.sentences[telling.last].end
     else:
         spans = [span for span in split_sentences(text, 0, len(text)) if not span.parenthetical]
     signs = [sign for sign in _SIGNS if telling or not sign.unjudged]
     spoken = _list_spoken(telling) if telling else ()
-    around = _number_sentences(text, spans, start, end)
-    against = {
-        place
-        for place, words, apart in around
-        for sign in signs
-        if sign.first <= place <= sign.last and (sign.below or not apart)
-        if (sign.says.search(words) if isinstance(sign.says, Pattern) else sign.says(words, *([spoken] if sign.spoken else [])))
-    }
-    if led or any(place <= 0 for place in against):
-        return Frame.LED
-    return Frame.QUOTED if against else None
+    for place, words, apart in _number_sentences(text, spans, start, end):
+        if any(
+            sign.says.search(words) if isinstance(sign.says, Pattern) else sign.says(words, *([spoken] if sign.spoken else []))
+            for sign in signs
+            if sign.first <= place <= sign.last and (sign.below or not apart)
+        ):
+            return Frame.LED if place <= 0 else Frame.QUOTED
+    return None
 
 
 def _number_sentences(text: str, spans: Sequence[SentenceSpan], start: int, end: int) -> Iterator[tuple[int, str, bool]]:
@@ -245,7 +243,7 @@ def _is_asked_about(before: str) -> bool:
 
 
 def _presents(words: str) -> bool:
-    return not _OWN.search(words) and (any(shape.search(words) for shape in _PRESENTS) or _EXPLAINS.search(words) is not None)
+    return not _OWN.search(words) and (_PRESENTS.search(words) or _EXPLAINS.search(words)) is not None
 
 
 def _is_about_text(words: str) -> bool:

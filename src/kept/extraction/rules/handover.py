@@ -92,7 +92,7 @@ def find_reply_passages(reply: str) -> tuple[str, ...]:
     """The passages that the last lines of a reply hand over, each as ``kept: "exact words"``, in order."""
     passages: list[str] = []
     for line in reversed(reply.rstrip().rsplit("\n", _MOST_LINES)[-_MOST_LINES:]):
-        match = _LINE.fullmatch(line.strip(_MARKS))
+        match = _LINE.fullmatch(line.strip(_MARKS)) if "kept" in line.casefold() else None
         if match is None:
             break
         passages.append(str(match[match.lastindex or 0]))

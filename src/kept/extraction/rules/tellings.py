@@ -30,7 +30,16 @@ from kept.core.value import dataclass, replace
 from kept.core.words import opens_with
 from kept.extraction.rules.assertion import find_unasserted_reason, is_limit, is_question
 from kept.extraction.rules.framing import TellingPosition, find_frame
-from kept.extraction.rules.patterns import SPACE, compile_pattern, count_mass, has_match, match_words, skip_filler, skip_space
+from kept.extraction.rules.patterns import (
+    SPACE,
+    compile_pattern,
+    count_mass,
+    find_languages,
+    has_match,
+    match_words,
+    skip_filler,
+    skip_space,
+)
 from kept.profiles.lexicons import LANGUAGES, Lexicon, TellingPatterns, word_list
 
 # Reasons to hold a telling for review.
@@ -91,7 +100,7 @@ def find_tellings(
     """
     patterns = sorted(patterns, key=lambda each: each.language not in spoken)
     taken: set[int] = set()
-    for place in range(len(spans)):
+    for place in range(len(spans) if patterns else 0):
         if place in taken:
             continue
         for number, telling in _find_sentence_tellings(text, spans, place, patterns, around):
@@ -128,7 +137,8 @@ def _find_sentence_tellings(
     text: str, spans: Sequence[SentenceSpan], place: int, patterns: Sequence[TellingPatterns], around: Sequence[TellingPatterns]
 ) -> Iterator[tuple[int, Telling]]:
     words = text[spans[place].start : spans[place].end]
-    for pattern in patterns:
+    likely = {each.language for each in find_languages("words", words)}
+    for pattern in (each for each in patterns if each.language in likely or each.language not in LANGUAGES):
         found = tuple(_read_sentence(text, spans, place, pattern))
         if found and any(_is_memory_refusal(words, other) for other in around):
             return
@@ -456,15 +466,14 @@ def find_wishes(
     """
     for place, span in spans:
         words = text[span.start : span.end]
-        if not _LEAST_WISH <= count_mass(words) <= _MOST_WISH or words.rstrip().endswith((":", "：")) or is_question(words):
+        wished = [pattern for pattern in patterns if has_match(pattern.wish, words, without=pattern.failure)]
+        if not wished or not _LEAST_WISH <= count_mass(words) <= _MOST_WISH or words.rstrip().endswith((":", "：")):
             continue
-        for pattern in patterns:
-            if (
-                has_match(pattern.wish, words, without=pattern.failure)
-                and not has_match(pattern.occasion, words)
-                and not has_match(pattern.reported, words)
-                and pattern.language in lexicon.languages
-            ):
-                if not (find_unasserted_reason(text, span.start, span.end) or find_frame(text, span.start, span.end)):
-                    yield place, Telling(start=span.start, end=span.end, trigger=WISH, language=pattern.language)
-                break
+        if is_question(words):
+            continue
+        wished = [pattern for pattern in wished if not any(has_match(each, words) for each in (pattern.occasion, pattern.reported))]
+        if not wished or find_unasserted_reason(text, span.start, span.end) or find_frame(text, span.start, span.end):
+            continue
+        language = next((pattern.language for pattern in wished if pattern.language in lexicon.languages), "")
+        if language:
+            yield place, Telling(start=span.start, end=span.end, trigger=WISH, language=language)
