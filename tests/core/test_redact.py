@@ -107,7 +107,7 @@ def test_a_text_without_secrets_is_returned_itself_and_not_a_copy() -> None:
         ("jdbc:oracle:thin:app/{}@//db:1521/X", "uhfJXqI!Enom"),
         ("jdbc:sqlserver://db:1433;user=sa;password={{{}}};encrypt=true", "Tiger&CxKr153"),
         ('variable "db_password" {{\n  default = "{}"\n}}', "k6hslHiCNOq73lpr"),
-        ("DbPassword:\n    Type: String\n    Default: {}", "Falke#glhJ184"),
+        ("Parameters:\n  DbPassword:\n    Type: String\n    Default: {}", "Falke#glhJ184"),
         ("net use Z: \\\\srv\\share {} /user:ACME\\jan", "Kaktus!p27hD40"),
         ("my gmail app password is {}", "lahb-drjx-vuft-hovz"),
         ('echo -n "{}" | vercel env add API_SECRET production', "1PKvsLrgOQ3ntGi0Z0AL"),

@@ -223,6 +223,17 @@ def test_a_branch_and_an_earlier_wording_that_were_forgotten_since_go_too(desk_a
     assert not list(traces(workspace.paths.store, words))
 
 
+def test_a_short_reply_of_a_session_that_was_forgotten_since_goes_too(desk_at, home, tmp_path):
+    say(home, "a", "The heron nests behind the northern pump house.")
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        moved = _take_away(create_backup(workspace, tmp_path / "made.db"))
+        forget(workspace, make_erasure_request(workspace, source="a"))
+    assert any("Done." in text for text in _turns(moved))
+    restore_store(workspace.paths, moved, lambda: desk_at(home))
+    assert not any("Done." in text for text in _turns(workspace.paths.store))
+
+
 def _take_away(backup):
     """Move a backup to where forgetting does not look for one."""
     (away := backup.parent / ".stick").mkdir()

@@ -162,7 +162,7 @@ def _find_forgotten(store: SqliteStore) -> _Forgotten:
     events = (event for thread in threads for event in store.archive.events(thread.id, 0, thread.events))
     return _Forgotten(
         memories=frozenset(memory.id for memory in store.log.memories() if not memory.content),
-        texts={event.key: texts_of_event(event) for event in events if event.likeness},
+        texts={event.key: texts_of_event(event) for event in events if event.likeness or FORGOTTEN_MARK in event.text},
         log=_log_texts(store),
     )
 
