@@ -329,6 +329,11 @@ DECOYS: dict[str, tuple[Turn, ...]] = {
         (R, "DB_HOST=db python manage.py migrate", "psycopg.OperationalError: connection refused: db", 1),
         (R, "DB_HOST=db python manage.py migrate", "OK", 0),
     ),
+    "variant after the service was started": (
+        (R, "rake db:seed", "PG::ConnectionBad: could not connect to server: Connection refused", 1),
+        (R, "docker compose up -d db", "Container shop-db-1  Started", 0),
+        (R, "DB_POOL=5 rake db:seed", "seeded", 0),
+    ),
     "tests that gradle ran": (
         (
             R,

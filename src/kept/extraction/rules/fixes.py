@@ -305,7 +305,6 @@ def _find_fix(failure: Failure, later: Sequence[Command], done: Actions, *, apar
     mark = fingerprint_error(failure.error)
     other: Fix | None = None
     last = failure.command.place  # event of the last failed attempt
-    tried: list[Step] = []  # variants that failed; if one passes later, something else has changed
     replaced = _REPLACED if LACKING.search(failure.error) else 0
     for distance, command in enumerate(later, 1):
         alike = [step for step in command.steps if is_same_step(failure.step, step) or is_variant(failure.step, step)]
@@ -317,8 +316,8 @@ def _find_fix(failure: Failure, later: Sequence[Command], done: Actions, *, apar
         passed = command.passed is not False and mark not in fingerprint_errors(command.output.text)
         if again and not passed:
             return other  # the later failure gets a fix of its own
+        between = [item for item in later if last < item.place < command.place]
         if again:
-            between = [item for item in later if last < item.place < command.place]
             edits = [edit for edit in done[1] if last < edit.place < command.place]
             found = find_remedy(failure, between, edits, command)
             if found is None and not edits:
@@ -328,15 +327,15 @@ def _find_fix(failure: Failure, later: Sequence[Command], done: Actions, *, apar
             return Fix(failure=failure, remedy=found, success=command) if found else other
         step = alike[0] if alike else None
         if step is not None and not passed:
-            tried.append(step)
-            if mark in fingerprint_errors(command.output.text):
-                last = command.place
+            last = command.place if mark in fingerprint_errors(command.output.text) else last
         elif other is None:
+            # A variant that failed before, or after a step that repairs such errors, passed for another reason.
             changed = any(last < edit.place < command.place for edit in done[1])
-            retried = any(is_same_step(each, step) for each in tried if step)
-            found = find_variant_remedy(failure, command, step) if step and not (changed or retried) else None
-            if step is None and passed:
-                found = find_replacement(failure, command)
+            failed = step is not None and any(item.passed is False and _has_same_step(item, step) for item in later[: distance - 1])
+            if step is not None and not (changed or failed or find_remedy(failure, between, (), command)):
+                found = find_variant_remedy(failure, command, step)
+            else:
+                found = find_replacement(failure, command) if step is None and passed else None
             other = Fix(failure=failure, remedy=found, success=command) if found else None
     return other
 
