@@ -4,7 +4,7 @@ Each move is verified before the settings change.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from itertools import chain
 from pathlib import Path
@@ -122,13 +122,10 @@ def restore_store(home: Paths, path: Path, open_workspace: Callable[[], Abstract
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Forgotten:
-    """The erasures in a store: the ids of memories, by event key the remaining texts of events in which words were erased, and by
-    label the texts of the log.
-    """
+    """The erasures in a store: the ids of memories, and what remains of texts in which words were erased, by event or log label."""
 
     memories: frozenset[str] = frozenset()
-    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    log: Mapping[str, list[str]] = field(default_factory=dict)
+    texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def _load_known(home: Paths) -> tuple[dict[str, tuple[Output, ...]] | None, frozenset[Path], frozenset[str], _Forgotten]:
@@ -154,7 +151,7 @@ def _add_forgotten_of_copies(home: Paths, forgotten: _Forgotten) -> _Forgotten:
             found = _find_forgotten(store)
             memories |= found.memories
             texts.update(found.texts)
-    return _Forgotten(memories=frozenset(memories), texts=texts, log=forgotten.log)
+    return _Forgotten(memories=frozenset(memories), texts=texts)
 
 
 def _find_forgotten(store: SqliteStore) -> _Forgotten:
@@ -162,8 +159,8 @@ def _find_forgotten(store: SqliteStore) -> _Forgotten:
     events = (event for thread in threads for event in store.archive.events(thread.id, 0, thread.events))
     return _Forgotten(
         memories=frozenset(memory.id for memory in store.log.memories() if not memory.content),
-        texts={event.key: texts_of_event(event) for event in events if event.likeness or FORGOTTEN_MARK in event.text},
-        log=_log_texts(store),
+        texts={event.key: texts_of_event(event) for event in events if event.likeness or FORGOTTEN_MARK in event.text}
+        | {label: texts for label, texts in _log_texts(store).items() if FORGOTTEN_MARK in "".join(texts)},
     )
 
 
@@ -178,19 +175,16 @@ def _log_texts(store: SqliteStore) -> dict[str, list[str]]:
 def _forget_again(workspace: Workspace, forgotten: _Forgotten) -> tuple[str, ...]:
     """Erase in a restored store what was forgotten since the backup. Returns the problems."""
     memories = [memory for memory in workspace.store.log.memories() if memory.content and memory.id in forgotten.memories]
-    whole, said = set[str](), set[str]()
+    whole, said, log = set[str](), set[str](), _log_texts(workspace.store)
     for key, left in forgotten.texts.items():
         event = workspace.store.archive.event(key)
-        changed = [pair for pair in zip(texts_of_event(event), left, strict=False) if pair[0] != pair[1]] if event else []
+        texts = texts_of_event(event) if event else log.get(key, ())
+        changed = [pair for pair in zip(texts, left, strict=False) if pair[0] != pair[1]]
         found = [[words for words in _find_erased(*pair) if words != FORGOTTEN_MARK] for pair in changed]
         if all(each and all(len(words.replace("-", " ").split()) >= _ERASED for words in each) for each in found):
             said.update(chain(*found))
-        else:  # the erased words cannot be told from the rest, or are too short to be searched everywhere
+        elif event:  # the erased words cannot be told from the rest, or are too short to be searched everywhere
             whole.add(key)
-    for label, texts in _log_texts(workspace.store).items():
-        for text, rest in zip(texts, forgotten.log.get(label, ()), strict=False):
-            if text != rest and FORGOTTEN_MARK in rest:
-                said.update(words for words in _find_erased(text, rest) if len(words.replace("-", " ").split()) >= _ERASED)
     return erase_forgotten(workspace, memories, said=said, events=whole)
 
 
