@@ -36,10 +36,10 @@ def commands() -> Lines:
     yield from (
         "# Commands",
         "",
-        "`kept help all` prints the list, `kept COMMAND --help` a command with its options and examples.",
+        "`kept help all` lists all commands. `kept COMMAND --help` prints the options and examples of one.",
         "",
     )
-    yield from ("Every command takes these:", "", *_table(("option", "meaning"), GLOBAL_OPTIONS))
+    yield from ("Every command has these options:", "", *_table(("option", "meaning"), GLOBAL_OPTIONS))
     yield from ("The states of a memory or a proposal, as used by commands, on the page and in JSON:", "")
     yield from _table(("word", "meaning"), STATES)
     for title, group in GROUPS.items():
@@ -75,9 +75,8 @@ def settings() -> Lines:
     """Every setting with its kind, default and meaning."""
     yield from ("# Settings", "")
     yield from (
-        "`kept config list` shows them with their values, `kept config set NAME VALUE` changes one. They are stored in one TOML",
-        "file, `~/.config/kept/config.toml`. Settings that name a program, a server, a variable or a path can only be changed in a",
-        "terminal.",
+        "`kept config list` shows all settings with their values. `kept config set NAME VALUE` changes one. They are stored in",
+        '`~/.config/kept/config.toml`. The page and agents cannot change settings marked "Terminal only".',
         "",
     )
     with tempfile.TemporaryDirectory() as folder:
@@ -114,8 +113,9 @@ def profiles() -> Lines:
     """Every key of a profile."""
     yield from ("# Profiles", "")
     yield from (
-        "A profile is a TOML file: categories, when they are extracted, and what is written. `kept profiles list` shows the five",
-        "that come with kept, `kept profiles new NAME --like coding` copies one, `kept profiles show NAME` says what is wrong.",
+        "A profile decides what kept remembers, when, and which files it writes. It is a TOML file. `kept profiles list` shows",
+        "the five that come with kept. `kept profiles new NAME --like coding` copies one. `kept profiles show NAME` names",
+        "mistakes in one.",
         "",
     )
     for kind, title in ((Profile, "The profile"), (Outputs, "`[outputs]`"), (Category, "`[[categories]]`")):

@@ -155,7 +155,7 @@ def test_a_request_that_a_model_writes_finds_the_words_and_is_shown_to_no_sessio
     script.write_text("".join(json.dumps({"purpose": name, "reply": reply}) + "\n" for name, reply in replies.items()))
     kept(capsys, "config", "set", "llm.adapter", "scripted")
     kept(capsys, "config", "set", "llm.script", str(script))
-    assert "Wrote requests that bring 1 of 1 memory" in kept(capsys, "run")[1]
+    assert "Wrote example prompts by which search finds 1 of 1 memory" in kept(capsys, "run")[1]
     (memory,) = told(capsys, "list")
     whole = ("--client", "none", "--text")
     shown = kept(capsys, "context", "please prepare the spring release of our invoice service", "--project", project, *whole)[1]

@@ -24,7 +24,7 @@ def test_projects_are_joined_with_their_memories_and_separated_again(capsys, two
     assert groups(capsys) == [["/new/harbor"], ["/old/harbor"]]
     (pair,) = told(capsys, "projects")["suggestions"]
     assert pair == {"project": "/new/harbor", "other": "/old/harbor", "evidence": "both are called harbor"}
-    assert "may be one: both are called harbor" in kept(capsys, "projects")[1]
+    assert "may be the same project: both are called harbor" in kept(capsys, "projects")[1]
     assert kept(capsys, "projects", "join", "/old/harbor", "/new/harbor")[0] == 0
     kept(capsys, "run", "--no-llm")
     assert groups(capsys) == [["/new/harbor", "/old/harbor"]]

@@ -182,7 +182,7 @@ def test_where_a_memory_goes_is_told_with_the_reason(agent_folder, desk_at, home
     assert told[OutputPlace.DAILY] == (".openclaw/workspace/memory/2026-02-10.md", "it was first said on that day")
     assert told[OutputPlace.PAGE] == (".openclaw/workspace/knowledge/entities/ana.md", "it is about Ana")
     assert told[OutputPlace.CARD][0] == ".openclaw/workspace/MEMORY.md"
-    assert told[OutputPlace.CARD][1] == "there is room for all memories of this kind"
+    assert told[OutputPlace.CARD][1] == "all memories fit"
     assert all((home / where).is_file() for where, _ in told.values())
 
 

@@ -109,7 +109,7 @@ def operation_lines(workspace: Workspace, history: History) -> Iterator[Line]:
         new_text = f": “{words}”" if before and words and words != before else ""
         before = words if words and made.id not in off else before
         undone = ("  undone", "yellow") if made.id in off else ("", "")
-        actor = f"  (by {_ACTORS[made.actor.value]}, pass {made.id} of run {made.run})"
+        actor = f"  (by {_ACTORS[made.actor.value]}, in run r{made.run}, pass {made.id})"
         switched = ", ".join(str(number) for number in (*made.undoes, *made.redoes) if number in concerned)
         reason = operation.reason if operation is not None else f"pass {switched}"
         yield hanging_line([(head, "")], reason + new_text, (actor, "dim"), undone)

@@ -18,15 +18,15 @@ from kept.cli.registry import COMMANDS, EVERYDAY, GLOBAL_OPTIONS, GROUPS, TOGETH
 
 STATES = (
     ("active", "given to sessions where it is relevant"),
-    ("held", "a proposal that no session gets before you decide (kept review)"),
+    ("held", "a proposal that you have not decided on yet (kept review); no session gets it"),
     ("superseded", "replaced by a later memory that contradicts it, or says it better"),
     ("resolved", "a question that was answered"),
     ("retired", "taken out of use; its history stays"),
-    ("was so", "it was true until a day that you gave (p, --past); out of use since"),
-    ("expired", "its last day is over"),
+    ("was so", "no longer true since a day that you gave (kept review --past)"),
+    ("expired", "its last day has passed"),
     ("rejected", "a proposal that you decided against; it does not come back"),
     ("refused", "a proposal that kept itself did not accept (kept list --refused)"),
-    ("forgotten", "erased: nothing but its id is left"),
+    ("forgotten", "erased; only its id is left"),
 )
 """The states of a proposal or a memory: for each, the word that commands, page and documentation use, and its meaning."""
 

@@ -102,7 +102,7 @@ GLOBAL_OPTIONS = (
     ("--quiet, -q", "print only requested output and errors"),
     ("--verbose, -v", "print more; on an error, print where it occurred"),
     ("--new-store", "start an empty store if the old one is gone, even though backups exist"),
-    ("--version", "print the version, and do nothing else"),
+    ("--version", "print the version"),
 )
 
 

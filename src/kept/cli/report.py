@@ -167,7 +167,7 @@ def _curation_lines(report: RunReport) -> Iterator[Line]:
             (f"; not applied: {why}" if why else "", "dim"),
         )
     if requests.asked:
-        what = f"requests that bring {requests.written:,} of {format_count(requests.asked, 'memory', 'memories')}"
+        what = f"example prompts by which search finds {requests.written:,} of {format_count(requests.asked, 'memory', 'memories')}"
         yield line(("Wrote ", "green"), what, (" → kept why ID", "dim"))
     if book.written:
         yield line(("Summarised ", "green"), format_count(book.written, "day"), (" → kept day DATE", "dim"))

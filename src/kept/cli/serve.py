@@ -57,7 +57,7 @@ def web(
     no_open: Annotated[bool, typer.Option("--no-open", help="Print the address, and open no browser.")] = False,
 ) -> None:
     """See, edit, approve and undo memories in the browser of this machine; Ctrl-C ends it. The address ends with a key after #,
-    which is new with every start. Without the key, no other user and no web page has access.
+    which is new with every start. Without the key, no other user or web page has access.
     """
     call, home = global_options(context), command_home(context)
     page = importlib.import_module("kept.web")

@@ -26,7 +26,7 @@ _EVENTS = "session-start, user-prompt, stop, pre-compact, session-end, allow-sug
 def context(
     context: typer.Context,
     message: Annotated[
-        list[str] | None, typer.Argument(metavar="MESSAGE", help="The prompt; without it, the start of a session.")
+        list[str] | None, typer.Argument(metavar="MESSAGE", help="The prompt; default: the start of a session.")
     ] = None,
     *,
     project: Annotated[
@@ -34,16 +34,21 @@ def context(
     ] = "",
     budget: Annotated[
         int,
-        typer.Option(metavar="TOKENS", min=0, max=100_000, help="Fill up to this many tokens; without it, add only clear matches."),
+        typer.Option(
+            metavar="TOKENS", min=0, max=100_000, help="Add memories up to this many tokens; default: only clear matches."
+        ),
     ] = 0,
     client: Annotated[
-        str, typer.Option(metavar="NAME", help="claude: leave out what it reads from memory.md; codex or none: leave out nothing.")
+        str,
+        typer.Option(
+            metavar="NAME", help="claude: omit memories that Claude Code reads from memory.md; codex or none: omit nothing."
+        ),
     ] = "claude",
     why: Annotated[bool, typer.Option("--why", help="Also print the memories that were left out, with score and reason.")] = False,
     as_text: Annotated[bool, typer.Option("--text", help="Print the block itself, as a session gets it.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print every line with score and reason as JSON.")] = False,
 ) -> None:
-    """Show what a hook would add to a session or, if you give one, to a message. It may add nothing."""
+    """Show what a hook would add at the start of a session or, with MESSAGE, to a prompt. That may be nothing."""
     words = " ".join(message or ())
     check_choice(client, CLIENTS, "--client")
     with command_workspace(context) as workspace:

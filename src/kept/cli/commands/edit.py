@@ -27,7 +27,7 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or it
 Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids of memories, or their first characters.")]
 Kind = Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; without it, the most likely one.")]
 Project = Annotated[
-    str, typer.Option("--project", metavar="PROJECT", help="Only for the project in this folder, or of this name; else everywhere.")
+    str, typer.Option("--project", metavar="PROJECT", help="The folder or name of the project it is about; default: everywhere.")
 ]
 IfMatch = Annotated[
     str, typer.Option("--if-match", metavar="REVISION", help="Only if it is unchanged since you read its `revision` in --json.")
@@ -70,19 +70,23 @@ def suggest(
         ),
     ] = "",
     replaces: Annotated[
-        str, typer.Option(metavar="WORDS", help="Words handed over earlier in this session that no longer hold.")
+        str, typer.Option(metavar="WORDS", help="Words passed on earlier in this session that no longer hold.")
     ] = "",
     lasts: Annotated[
-        str, typer.Option(metavar="yes|maybe|no", help="Whether other tasks go wrong without it; only `yes` becomes active.")
+        str,
+        typer.Option(
+            metavar="yes|maybe|no", help="Whether other tasks would go wrong without it. Only with `yes` it becomes active."
+        ),
     ] = "",
     alone: Annotated[
-        str, typer.Option(metavar="yes|no", help="Whether a stranger understands it without this session; with `no` it is held.")
+        str, typer.Option(metavar="yes|no", help="Whether a stranger understands it without this session. If not, it is held.")
     ] = "",
     as_json: AsJson = False,
 ) -> int:
-    """Hand over a person's words: y keeps them, n rejects them. Without a terminal they are held until the session is read.
+    """Pass on a sentence that the person typed in this session (for agents).
 
-    Exact words that the person typed in the session become active once its transcript is read; others are held for `kept review`.
+    It is held until kept has read the transcript. Exact words of the person then become active; others stay held for
+    `kept review`. On a terminal, you decide at once: y remembers it, n rejects it.
     """
     del replaces, lasts, alone  # agents give these for the reader of the transcript, which identifies the session
 
@@ -111,7 +115,7 @@ def suggest(
 def edit(
     context: typer.Context,
     number: Id,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The new words; without them, you edit the old ones.")] = "",
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The new words; without them, you can edit the old words.")] = "",
     *,
     kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Move it to this category.")] = "",
     project: Annotated[str, typer.Option(metavar="NAME", help="Move it to this project, or `everywhere`.")] = "",
@@ -139,11 +143,11 @@ def retire(
     context: typer.Context,
     numbers: Ids,
     *,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept in its history.")] = "",
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="The reason, which its history shows.")] = "",
     if_match: IfMatch = "",
     as_json: AsJson = False,
 ) -> int:
-    """Take a memory out of use. It stays in the log, and the same proposal does not bring it back."""
+    """Take a memory out of use. Its history stays. The same proposal does not bring it back."""
 
     def apply(workspace: Workspace) -> list[Memory]:
         return [person.retire(workspace, item, reason, if_match=if_match) for item in _resolve_ids(workspace, numbers, if_match)]
@@ -182,8 +186,10 @@ def merge(
     context: typer.Context,
     numbers: Ids,
     *,
-    text: Annotated[str, typer.Option("--text", metavar="TEXT", help="Words of the merged memory; else those of the first.")] = "",
-    kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; else that of the first.")] = "",
+    text: Annotated[
+        str, typer.Option("--text", metavar="TEXT", help="Words of the merged memory; default: those of the first.")
+    ] = "",
+    kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; default: that of the first.")] = "",
     as_json: AsJson = False,
 ) -> int:
     """Merge several memories into the first, with all their evidence."""
@@ -198,7 +204,7 @@ def pin(
     context: typer.Context,
     numbers: Ids,
     *,
-    off: Annotated[bool, typer.Option("--off", help="Take the pin away.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Remove the pin.")] = False,
     if_match: IfMatch = "",
     as_json: AsJson = False,
 ) -> int:

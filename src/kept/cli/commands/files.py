@@ -22,7 +22,7 @@ def files(
 ) -> None:
     """List the files that kept writes, show kept's part of one, or preview what the next run would change (your edits included).
 
-    Edit the files in any editor. The next run takes over what you change or delete, and holds a line that you add for your review.
+    Edit the files in any editor. The next run applies what you change or delete, and holds lines that you add for your review.
     """
     with command_workspace(context) as workspace:
         match action:
@@ -44,7 +44,7 @@ def files(
 
 
 def _file_line(file: edit_file.EditableFile) -> Line:
-    what = f"{file.form} of {', '.join(file.profiles)}" + (f", under “{file.heading}”" if file.heading else "")
+    what = f"{file.form}, profile {', '.join(file.profiles)}" + (f", under “{file.heading}”" if file.heading else "")
     state = f", {file.problem or file.condition.value}" if file.condition is not edit_file.FileCondition.THERE else ""
     return hanging_line(
         [("  ", "")], file.name, (f"  {what}{state}; {format_count(len(file.entries), 'memory', 'memories')}", "dim")

@@ -51,8 +51,8 @@ def forget(
 ) -> int:
     """Erase memories for good, and their words wherever kept has them: conversations, summaries, files, logs, backups.
 
-    First shows where the words are. Near copies (almost the same in other words) stay unless you choose them. Erasing cannot be
-    undone. Only the fact that a memory existed remains, and a keyed fingerprint that keeps it from coming back.
+    First shows where the words are. Near copies, which say almost the same, stay unless you choose them. Erasing cannot be undone.
+    What remains is the memory's id, and a keyed fingerprint by which kept recognises the words if it reads them again.
     """
     with command_workspace(context) as workspace:
         named = source or (browse.find_session(workspace, session, private=True) if session else "")

@@ -31,7 +31,7 @@ def graph(
     project: Annotated[
         str, typer.Option(metavar="NAME", help="Only what is remembered for projects with this in their name.")
     ] = "",
-    most: Annotated[int, typer.Option(metavar="NODES", min=1, max=20_000, help="The most nodes to show.")] = 1_000,
+    most: Annotated[int, typer.Option(metavar="NODES", min=1, max=20_000, help="Show at most this many nodes.")] = 1_000,
     dot: Annotated[bool, typer.Option("--dot", help="Print it for Graphviz.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print nodes and edges as JSON.")] = False,
 ) -> None:

@@ -65,7 +65,10 @@ def log(
     cost: Annotated[bool, typer.Option("--cost", help="Show the requests to language models in each run, and their cost.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List what each run and each of your changes did, newest first: memories added, changed, removed, proposals held, refused."""
+    """List what each run and each of your changes did, newest first.
+
+    It shows which memories were added, changed or removed, and which proposals were held or refused.
+    """
     with command_workspace(context) as workspace:
         scopes = find_scopes(workspace, project)
         if which:
@@ -179,7 +182,10 @@ def undo(
     model: Annotated[str, typer.Option(metavar="NAME", help="All runs in which this model proposed something.")] = "",
     as_json: AsJson = False,
 ) -> int:
-    """Take back the last run, or the run or pass (one step of a run) that you name. `kept redo` brings it back."""
+    """Take back the last run or change, or the run or pass that you name.
+
+    A pass is one step of a run. `kept redo` brings it back.
+    """
     if model and what:
         raise UsageError("--model does not go together with a pass or run", hint=f"kept undo --model {model}")
     if model:

@@ -33,9 +33,7 @@ def list_(
     at: Annotated[str, typer.Option("--at", "--as-of", metavar="DATE", help="What was true at the end of a past day.")] = "",
     recorded: Annotated[bool, typer.Option("--recorded", help="With --at: what kept knew then.")] = False,
     refused_: Annotated[bool, typer.Option("--refused", help="The proposals that were refused, and why.")] = False,
-    held: Annotated[
-        bool, typer.Option("--held", help="The proposals held for your decision, as `kept review --all` asks.")
-    ] = False,
+    held: Annotated[bool, typer.Option("--held", help="All proposals held for your decision.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Memories of any status: retired, superseded, expired …")] = False,
     category: Annotated[str, typer.Option(metavar="CATEGORY", help="Only this category.")] = "",
     project: Annotated[

@@ -93,7 +93,7 @@ def _format_projects(
         yield hanging_line(head, shown, (more, "dim"))
     for first, second, why in pairs:
         yield line()
-        yield line((f"{first.name} and {second.name} may be one: {why}", "yellow"))
+        yield line((f"{first.name} and {second.name} may be the same project: {why}", "yellow"))
         yield line((f"  → kept projects join {format_path(first.directories[0])} {format_path(second.directories[0])}", "dim"))
     for directory, other in workspace.settings.projects.items():
         yield line(

@@ -49,19 +49,22 @@ from kept.workspace import Workspace, open_workspace, utc_now
 def run(
     context: typer.Context,
     paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="PATH…", help="Files or folders to read; without any, all sources found here.")
+        list[Path] | None, typer.Argument(metavar="PATH…", help="Files or folders to read; default: all that kept finds.")
     ] = None,
     *,
     no_llm: Annotated[bool, typer.Option("--no-llm", help="Use no language model.")] = False,
     since: Annotated[str, typer.Option(metavar="DATE", help="Only sessions with events on this day or later.")] = "",
     until: Annotated[str, typer.Option(metavar="DATE", help="Only sessions with events on this day or earlier.")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change; change nothing.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Read and analyse everything again, or what is at PATH.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Read and analyse everything again, or only PATH.")] = False,
     accept_loss: Annotated[
-        bool, typer.Option("--accept-loss", help="Apply what the guard against losses stopped, and files that were set aside.")
+        bool,
+        typer.Option(
+            "--accept-loss", help="Apply changes and files that kept set aside because they would lose too many memories."
+        ),
     ] = False,
     occasion: Annotated[
-        str, typer.Option(metavar="WHEN", help="real-time, session-end or nightly: skip profiles that wait for another occasion.")
+        str, typer.Option(metavar="WHEN", help="Use only the profiles meant for this occasion: real-time, session-end or nightly.")
     ] = "nightly",
     follow: Annotated[bool, typer.Option("--follow", help="Read the given folders at every later run as well.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
@@ -217,7 +220,7 @@ def backfill(
     *,
     paths: Annotated[
         list[str],
-        typer.Option("--from", metavar="PATH", help="A file or folder of the archive, or an address of fsspec; may be repeated."),
+        typer.Option("--from", metavar="PATH", help="A file, a folder or an address (s3://…, https://…) to read; may be repeated."),
     ],
     scheduler: Annotated[
         str, typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers read, for example tcp://host:8786.")

@@ -56,9 +56,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
 def check(context: typer.Context, *, as_json: AsJson = False) -> int:
-    """Check for damage: pages, hashes, the chain of passes, memories, evidence, indexes, files. Exits with 2 if it finds any.
+    """Check the store, its indexes and the files that kept wrote for damage.
 
-    A memory file that you edited by hand is not damaged: the next run takes your edit over.
+    Exits with 2 if it finds any. A memory file that you edited does not count as damaged; the next run applies your edits.
     """
     home = command_home(context)
     if not home.store.exists():
@@ -150,7 +150,7 @@ def restore(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="One of your backups, or one in ~/.local/share/kept/backups.")],
 ) -> int:
-    """Replace the store by a backup. The present store is moved aside; later hand edits are kept."""
+    """Replace the store with a backup. The current store is moved aside. Later hand edits stay."""
     done = restore_store(command_home(context), file, lambda: command_workspace(context))
     if not global_options(context).quiet:
         write_line(("Restored: ", "green"), format_path(file.absolute()))
@@ -174,7 +174,9 @@ def rebuild(context: typer.Context) -> int:
 def migrate(
     context: typer.Context,
     *,
-    to: Annotated[str, typer.Option("--to", metavar="URL|sqlite", help="postgresql://ROLE@HOST/DATABASE, or sqlite: back.")] = "",
+    to: Annotated[
+        str, typer.Option("--to", metavar="URL|sqlite", help="postgresql://ROLE@HOST/DATABASE, or sqlite to move back.")
+    ] = "",
     prepare: Annotated[
         str, typer.Option("--prepare", metavar="URL", help="Create the tables there, for use by other roles. Moves nothing.")
     ] = "",
@@ -218,10 +220,10 @@ def export(
     ] = "jsonl",
     output: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write to this file instead.")] = None,
 ) -> None:
-    """Export memories of any status with their evidence (md: only active ones, for reading), without what was forgotten.
+    """Export memories of any status with their evidence. Forgotten words are not exported.
 
-    `--format archive` writes the whole store (history, archived turns, fingerprints of forgotten sentences), for `kept import` on
-    another machine.
+    `--format md` exports only active memories, for reading. `--format archive` exports the whole store, including the archived
+    conversations, for `kept import` on another machine.
     """
     check_choice(kind, _FORMATS, "--format")
     with command_workspace(context) as workspace:
@@ -265,13 +267,15 @@ def import_(
     ] = "",
     as_json: AsJson = False,
 ) -> int:
-    """Import an export: an archive into an empty home, with all its history; or memories (jsonl), as one pass that `kept undo`
-    takes back.
+    """Import a file of `kept export`, or the memories of another tool.
 
-    From other tools it imports exports of mem0 and ChatGPT, claude-mem's database, notes of Basic Memory, rules of Cursor and
-    Copilot, AGENTS.md and other instructions; with `--from`, the tool's own memory. Everything from other tools is held for you in
-    `kept review`, and their files stay as they are. Forgotten sentences stay forgotten, and known memories are skipped. From an
-    export of kept, rules that are not in your own words are held for you.
+    An archive needs an empty home, and brings all its history. Memories (jsonl) can be imported into any home; `kept undo` takes
+    them back. Rules among them that are not in your own words are held for `kept review`. Known memories and forgotten sentences
+    are skipped.
+
+    Other tools: exports of mem0 and ChatGPT, claude-mem's database, notes of Basic Memory, rules of Cursor and Copilot, AGENTS.md
+    and other instructions; with `--from`, the tool's own memory. Everything from them is held for `kept review`. Their files do
+    not change.
     """
     if (file is None) == (not source):
         raise UsageError("give a file, or a tool with --from", hint="kept import FILE, or kept import --from claude")

@@ -43,7 +43,7 @@ def search(
     sessions: Annotated[bool, typer.Option("--sessions", help="Rank sessions, each shown by its best turn.")] = False,
     store: Annotated[
         str,
-        typer.Option("--store", metavar="URL", help="Search a role's memories and shared lines on a server, instead of this home."),
+        typer.Option("--store", metavar="URL", help="Search the memories on this PostgreSQL server, not those of this home."),
     ] = "",
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most this many results.")] = 10,
     every: Annotated[bool, typer.Option("--all", help="Also weak matches.")] = False,

@@ -66,7 +66,7 @@ def setup(
         bool, typer.Option("--allow/--no-allow", help="Let agents call `save_what_user_said`, and no other tool, without asking.")
     ] = True,
     nightly: Annotated[bool, typer.Option("--schedule/--no-schedule", help="Run every night.")] = True,
-    at: Annotated[str, typer.Option(metavar="HH:MM", help="When, every night (02:30).")] = "",
+    at: Annotated[str, typer.Option(metavar="HH:MM", help="The time of the nightly job (02:30).")] = "",
 ) -> int:
     """Install hooks, sections and the nightly job: show exactly what is written where, write it, and run once."""
     home = command_home(context)
@@ -201,7 +201,7 @@ def uninstall(
     context: typer.Context,
     *,
     everything: Annotated[
-        bool, typer.Option("--purge", help="Delete the store, its backups and the settings too. No way back.")
+        bool, typer.Option("--purge", help="Also delete the store, its backups and the settings. This cannot be undone.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --purge: do not ask.")] = False,
 ) -> int:
@@ -273,7 +273,7 @@ def schedule(
     context: typer.Context,
     action: Annotated[str, typer.Argument(metavar="install|status|uninstall|run", help="What to do.")] = "status",
     *,
-    at: Annotated[str, typer.Option(metavar="HH:MM", help="When, every night (02:30).")] = "",
+    at: Annotated[str, typer.Option(metavar="HH:MM", help="The time of the nightly job (02:30).")] = "",
     kind: Annotated[
         str, typer.Option("--with", metavar="SCHEDULER", help="systemd, launchd or cron; default: the best available.")
     ] = "",
@@ -283,7 +283,7 @@ def schedule(
     """Install, show or remove the nightly job, which runs kept, consolidates memories, checks the store and backs it up.
 
     The job runs at low priority without a terminal, and records the result of each step. The next run makes up for a missed night.
-    Reading, extracting and asking stop after `night_minutes` (240). `--tz` sets the time zone of `--at`, if the scheduler supports
+    It stops reading and asking a model after `night_minutes` (240). `--tz` sets the time zone of `--at`, if the scheduler supports
     zones (systemd).
     """
     home, call = command_home(context), global_options(context)

@@ -313,12 +313,10 @@ def find_sheet_routes(
     found = {}
     for memory in asked:
         rank = f"it ranks {ranks[memory.id]} of {len(order)}"
-        category, where, why = profile.category(memory.category), "", f"there is no room: {rank}, and {len(stand)} have room"
+        category, where, why = profile.category(memory.category), "", f"there is no room: {rank}, and only {len(stand)} fit"
         better = [item.id for item in order if (item.category, item.scope) == (memory.category, memory.scope)]
         if memory.id in stand:
-            room = (
-                "there is room for all memories of this kind" if len(stand) == len(order) else f"{rank}, and {len(stand)} have room"
-            )
+            room = "all memories fit" if len(stand) == len(order) else f"{rank}, and {len(stand)} fit"
             where, why = path, "it is pinned" if memory.pinned else room
         elif category is not None and category.budget and better.index(memory.id) >= category.budget:
             why = f"there are {category.budget} better among its {category.title.lower()}"
