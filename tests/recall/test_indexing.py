@@ -79,6 +79,24 @@ def test_memories_get_their_vectors_before_anything_else_and_some_times_the_seco
         assert UnitKind.TURN in queue.count_pending()
 
 
+def test_turns_have_seconds_of_their_own_where_notes_have_used_theirs(workspace, monkeypatch):
+    def count_pending():
+        with open_queue(workspace.paths.store) as queue:
+            return queue.count_pending()
+
+    rebuild_with_no_time(workspace)
+    before = count_pending()
+    clock = iter(range(1_000))
+    monkeypatch.setattr(indexing, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(indexing, "_AT_ONCE", 1)
+    update_index(workspace, 2.0)
+    left = count_pending()
+    assert {kind: before[kind] - left[kind] for kind in (UnitKind.SUMMARY, UnitKind.TURN)} == {
+        UnitKind.SUMMARY: 2,
+        UnitKind.TURN: 2,
+    }
+
+
 def rebuild_with_no_time(workspace):
     workspace.paths.vectors.unlink()
     update_index(workspace, -1)

@@ -194,19 +194,19 @@ def _embed_pending(workspace: Workspace, model: Embedder, seconds: float, progre
         units = queue.pending_units()
     if not units:
         return 0
-    update_vectors(path, model.name, _group_by_kind(units), ())
+    by_kind = _group_by_kind(units)
+    update_vectors(path, model.name, by_kind, ())
     made = 0
-    ends = dict.fromkeys(UnitKind, 0.0)
     with open_index(workspace.paths.store) as index:
-        for start in range(0, len(units), _AT_ONCE):
-            kind = units[start][0]
-            ends[kind] = ends[kind] or monotonic() + seconds * (_FOR_MEMORIES if kind is UnitKind.MEMORY else 1)
-            if monotonic() > ends[kind]:
-                break
-            progress("embedding", start, len(units))
-            some = units[start : start + _AT_ONCE]
-            _embed_batch(workspace, index, model, some)
-            made += len(some)
+        for kind, items in by_kind.items():
+            end = monotonic() + seconds * (_FOR_MEMORIES if kind is UnitKind.MEMORY else 1)
+            for start in range(0, len(items), _AT_ONCE):
+                if monotonic() > end:
+                    break
+                progress("embedding", made, len(units))
+                some = [(kind, item) for item in items[start : start + _AT_ONCE]]
+                _embed_batch(workspace, index, model, some)
+                made += len(some)
     return made
 
 
