@@ -120,7 +120,8 @@ def profiles() -> Lines:
     )
     for kind, title in ((Profile, "The profile"), (Outputs, "`[outputs]`"), (Category, "`[[categories]]`")):
         keys = ", ".join(f"`{each.name}`" for each in fields(kind))
-        yield from (f"## {title}", "", _sentences(inspect.getdoc(kind)), "", f"Keys: {keys}.", "")
+        first, *rest = re.split(r"(?<=\.) (?=`)", _sentences(inspect.getdoc(kind)))
+        yield from (f"## {title}", "", first, "", *(f"- {sentence}" for sentence in rest), "", f"Keys: {keys}.", "")
 
 
 def mcp() -> Lines:

@@ -56,8 +56,9 @@ def web(
     port: Annotated[int, typer.Option("--port", metavar="PORT", min=0, max=65_535, help="The port; 0 picks any free one.")] = 0,
     no_open: Annotated[bool, typer.Option("--no-open", help="Print the address, and open no browser.")] = False,
 ) -> None:
-    """See, edit, approve and undo memories in the browser of this machine; Ctrl-C ends it. The address ends with a key after #,
-    which is new with every start. Without the key, no other user or web page has access.
+    """See, edit, approve and undo memories in the browser of this machine; Ctrl-C ends it.
+
+    The address ends with a key that is new at every start. Without the key, no other user or web page has access.
     """
     call, home = global_options(context), command_home(context)
     page = importlib.import_module("kept.web")

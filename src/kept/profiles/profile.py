@@ -81,19 +81,19 @@ RETIRED_INTENTS = frozenset({"behaviour", "noted_decision", "noted_question", "n
 class Category:
     """A category of memories: its definition, the candidates it accepts, and how its memories age and are shown.
 
-    ``belongs`` and ``excludes`` say in one sentence each what belongs to the category and what does not. ``examples`` are example
-    memories. ``consolidation`` says how several memories become one. With ``users_words`` a candidate is held unless it comes from
-    the user's own words, and refused if its evidence includes a tool's text. Without ``tool_words`` a candidate that comes from a
-    tool's text is held. ``specific`` refuses status reports and sentences without a concrete name, except with an error fingerprint
-    or, with ``users_words``, in the user's own words. ``actionable`` has no effect. A candidate whose confidence is below ``floor``
-    is held. A held candidate whose confidence is below ``review`` is refused instead. ``weight`` is its relevance when a file is
-    over budget. ``half_life`` is the number of days after which an unconfirmed memory counts half (0: never). ``fades`` is the
-    number of days after which it retires if its project continues without mentioning any of its artifacts (0: never). ``budget`` is
-    the maximum number of memories per scope in a file (0: all). ``user_wide`` puts it into the user's scope instead of the
-    project's. ``lasting`` means that several memories can hold at once, so none replaces another. ``promotes_to`` is the category
-    that a memory gets once it was said in three sessions. ``shown_in`` are its outputs. ``writers`` may write to it. Without
-    machine writers, extracted candidates are held. ``headings`` are the headings under which notes and journals list its items.
-    Without ``self_reference``, candidates about the assistant itself are refused.
+    ``belongs`` says in one sentence what belongs to the category, ``excludes`` what does not. ``examples`` are example memories.
+    ``consolidation`` says how several memories become one. ``users_words``: a candidate is held unless it is in the user's own
+    words, and refused if its evidence includes a tool's text. ``tool_words = false``: a candidate from a tool's text is held.
+    ``specific``: status reports and sentences without a concrete name are refused, except with an error fingerprint or, with
+    ``users_words``, in the user's own words. ``actionable`` has no effect. ``floor``: a candidate with a lower confidence is held.
+    ``review``: a held candidate with a lower confidence is refused. ``weight`` is its relevance when a file is full. ``half_life``
+    is the number of days after which an unconfirmed memory counts half (0: never). ``fades`` is the number of days after which a
+    memory retires if its project goes on without mentioning it (0: never). ``budget`` is the most memories of one project in a file
+    (0: all). ``user_wide``: its memories apply everywhere, not only in one project. ``lasting``: several memories can be true at
+    once, and none replaces another. ``promotes_to`` is the category that a memory gets when it was said in three sessions.
+    ``shown_in`` are the outputs that show it. ``writers`` may write to it; without ``machine``, extracted candidates are held.
+    ``headings`` are the headings in notes and journals under which list items belong to it. ``self_reference = false``: candidates
+    about the assistant itself are refused.
     """
 
     id: str
@@ -166,9 +166,9 @@ class Outputs:
     ``memory_file`` holds at most ``memory_bytes`` bytes and ``memory_lines`` lines of memories. ``section`` is the heading of
     kept's section in a project's CLAUDE.md, which is only written with ``project_section``. ``project_rules`` writes rules files
     into a project's ``.claude/rules``. Rules about one folder apply only to that folder. ``card_file`` is a quick-reference card of
-    at most ``card_chars`` characters, ``daily_folder`` holds one note per day, ``pages_folder`` pages about people, projects and
-    resources of at most ``page_bytes`` bytes each, ``view_file`` a JSON view of at most ``view_bytes`` bytes. With
-    ``trust_added_lines`` a line that somebody adds to a file is active at once instead of held.
+    at most ``card_chars`` characters. ``daily_folder`` holds one note per day. ``pages_folder`` holds pages about people, projects
+    and resources, of at most ``page_bytes`` bytes each. ``view_file`` is a JSON view of at most ``view_bytes`` bytes.
+    ``trust_added_lines``: a line that somebody adds to a file becomes active at once instead of being held.
     """
 
     memory_file: str = ".claude/rules/memory.md"
@@ -189,9 +189,11 @@ class Outputs:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Profile:
-    """A way of remembering. ``languages`` are the lexicons to choose from for a conversation. The first one is the default.
-    ``intents`` maps intents that extraction finds to categories (empty: not remembered). An intent that is missing there belongs to
-    the category of the same name. A model's proposal with a grade (1 to 3) below ``worth`` is held.
+    """What is remembered, when, and where it is shown.
+
+    ``languages`` are the languages in which it looks for statements; the first is the default. ``intents`` maps the kinds of
+    statements that kept finds to categories (empty: not remembered). A kind that is missing there belongs to the category of the
+    same name. ``worth`` is a grade from 1 to 3: a model's proposal with a lower grade is held.
     """
 
     id: str

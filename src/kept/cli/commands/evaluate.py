@@ -61,18 +61,17 @@ def eval_(
     turns: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="A folder of turns annotated completely (turns.jsonl, labels.jsonl): precision as well as recall."
+            metavar="DIR",
+            help="A folder of completely annotated turns (turns.jsonl, labels.jsonl). It allows precision to be measured too.",
         ),
     ] = None,
     replies: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR", help="For annotated turns: score recorded replies of models, and show where passages were lost."
-        ),
+        typer.Option(metavar="DIR", help="With --turns: score recorded replies of models, and show where passages were lost."),
     ] = None,
     ablate: Annotated[
         bool,
-        typer.Option("--ablate", help="For annotated turns: show the effect of leaving out each word list of the rules."),
+        typer.Option("--ablate", help="With --turns: show the effect of leaving out each word list of the rules."),
     ] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the rankings, or the memories, as JSON lines.")] = None,
     level: Annotated[str, typer.Option(metavar="LEVEL", help="Rank turns or sessions.")] = "turn",
