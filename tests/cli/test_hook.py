@@ -328,7 +328,7 @@ def test_the_context_command_tells_what_was_considered_with_its_score_and_what_k
     code, out, _ = kept(capsys, "context", words, "--project", harbor(), "--client", "codex", "--why")
     assert code == 0
     assert LUNCH in out
-    assert "below the floor; near" in " ".join(out.split())
+    assert "not relevant enough; near" in " ".join(out.split())
     assert "words 0.00" in " ".join(out.split())
 
 

@@ -222,7 +222,7 @@ def test_leaving_takes_away_the_lines_of_a_store_that_is_gone(capsys, home):
 def test_a_look_before_forgetting_names_all_that_is_out_of_reach_as_the_erasing_does(capsys, ran):
     memory = told(capsys, "list")[0]["id"]
     kept(capsys, "export", "--output", ran / "mine.jsonl")
-    mark = "Out of kept's reach:\n"
+    mark = "kept cannot erase the words here:\n"
     before = kept(capsys, "forget", memory, "--dry-run")[1].partition(mark)[2]
     assert "mine.jsonl" in before
     assert "a.jsonl still says it" in before.replace("\n", " ")

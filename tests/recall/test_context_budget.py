@@ -51,7 +51,7 @@ def test_layers_come_in_their_order_and_each_best_first():
 
 def test_what_is_below_the_floor_of_its_layer_is_left_out_and_counted():
     found = fit_to_budget({SAID: [piece(SAID, "a", "Dates are ISO 8601.", near=0.29)]}, budget=1_000)
-    assert (found.pieces, found.left_out) == ((), {"below the floor": 1})
+    assert (found.pieces, found.left_out) == ((), {"not relevant enough": 1})
 
 
 def test_what_says_the_same_is_shown_once_and_a_different_number_is_not_the_same():

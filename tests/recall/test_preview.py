@@ -17,9 +17,9 @@ def test_what_is_near_is_shown_and_what_is_not_near_enough_is_told_with_what_it_
         assert [each.text for each in shown.pieces] == [FIX]
         missed = preview_context(workspace, "Who paid the dealer for crates, lorries, ladders and one sack of walnut shells?")
         assert missed.pieces == ()
-        assert missed.left_out == {"below the floor": 1}
+        assert missed.left_out == {"not relevant enough": 1}
         ((piece, why),) = missed.omitted
-        assert (piece.text, why) == (CREW, "below the floor")
+        assert (piece.text, why) == (CREW, "not relevant enough")
         assert "which is too little" in piece.reason
         assert "words 0.00" in piece.reason
 

@@ -46,7 +46,7 @@ def test_what_is_near_but_not_near_enough_is_told_with_what_it_shares(served):
     served.add("Keep the sorting crew away from the walnut harvest until the scales are tared.", "convention")
     text = served.ask("GET", "/context?message=Who%20pays%20for%20the%20walnut%20bread%3F")[2]
     assert "<h2>Nothing would be added" in text
-    near = text[text.index("below the floor") :]
+    near = text[text.index("not relevant enough") :]
     assert "which is too little" in near[near.index("sorting crew") :].partition("</li>")[0]
 
 

@@ -76,7 +76,7 @@ def _omission_reason(
     if not piece.text.strip():
         return "nothing to say"
     if piece.near < layer.floor:
-        return "below the floor"
+        return "not relevant enough"
     if piece.key in already_shown:
         return SHOWN
     if taken >= layer.most:

@@ -18,7 +18,7 @@ from kept.workspace import Workspace
 
 CLIENTS = ("claude", "codex", "none")
 _SECONDS = 10.0  # time limit for reading the store; higher than in a hook, because a person asked for the preview
-_TOO_FAR = "below the floor"
+_TOO_FAR = "not relevant enough"
 _RANKED = 100  # maximum number of search results that may fill the budget
 _MISSED = 12  # maximum number of facts reported as not near enough
 

@@ -130,7 +130,7 @@ def edit(
         if not words and is_interactive():
             words, seen = edit_line(memory.content), if_match or browse.memory_revision(memory)
         if not words:
-            raise UsageError("there are no new words", hint=f'kept edit {memory.id} "…"')
+            raise UsageError("the new words are missing", hint=f'kept edit {memory.id} "…"')
         with person.one_run(workspace, "edit"):
             if words != memory.content or kind not in ("", memory.category):
                 memory, seen = person.edit(workspace, memory.id, words, category=kind or None, if_match=seen), ""

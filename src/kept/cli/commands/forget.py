@@ -153,7 +153,7 @@ def _format_erasure(gone: ErasureReport, *, proved: bool) -> Iterator[Line]:
 
 def _format_out_of_reach(texts: Sequence[str]) -> Iterator[Line]:
     if texts:
-        yield line(("Out of kept's reach:", "yellow"))
+        yield line(("kept cannot erase the words here:", "yellow"))
         yield from (hanging_line([("  ", "")], text) for text in texts)
 
 

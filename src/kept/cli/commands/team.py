@@ -82,7 +82,9 @@ def sync(
 def _act(workspace: Workspace, action: str, item: str, role: str, what: str, *, quotes: bool) -> None:
     check_choice(action, ("share", "leave", "accept"), "action")
     if not item or (action == "share" and not role):
-        raise UsageError(f"`kept team {action}` needs more", hint="kept team share PROJECT --with ROLE, kept team accept ID")
+        raise UsageError(
+            f"`kept team {action}` needs more arguments", hint="kept team share PROJECT --with ROLE, kept team accept ID"
+        )
     match action:
         case "share":
             teams.share_project(workspace, item, role, what=check_choice(what, SHARED, "--what"), quotes=quotes)
