@@ -232,9 +232,9 @@ def json_forms() -> Lines:
     yield from (
         "# JSON forms",
         "",
-        "The output of commands with `--json`, as printed for the bundled sample without embeddings. `[]` means each item of a",
-        "list. If the last part of a name is data (a category, a format), yours may differ. A value that is null in the sample may",
-        "be of any kind. Other commands that change memories print the same as `kept add` or `kept undo`.",
+        "This page lists the values that commands print with `--json`. It was made from the bundled sample, without embeddings.",
+        "`[]` means each item of a list. A name may end with data, such as a category; yours may differ. If a value is null in",
+        "the sample, it may be of any kind. Other commands that change memories print the same as `kept add` or `kept undo`.",
         "",
     )
     known = {"SAMPLE": str(Path(kept.__file__).parent / "sample" / "projects")}
