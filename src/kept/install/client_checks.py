@@ -100,7 +100,7 @@ def check_clients(home: Paths) -> Iterator[CheckFinding]:
         elif client in calling:
             yield from _check_hooks(home, client)
         elif client in using and not elsewhere:
-            yield CheckFinding(name=client.name, ok=None, detail="does not call kept", fix="kept setup")
+            yield CheckFinding(name=client.name, ok=None, detail="has no hooks of kept", fix="kept setup")
     sections = load_settings(home.settings).sections
     for client in section_clients(home):
         if client.name in sections:
