@@ -192,8 +192,8 @@ def exit_codes() -> Lines:
     ]
     yield from _table(("code", "meaning"), rows)
     kinds = [each for _, each in inspect.getmembers(errors, inspect.isclass) if issubclass(each, errors.KeptError)]
-    rows = [(each.__name__, str(each.exit_code), _sentences(inspect.getdoc(each)).partition(" Args:")[0]) for each in kinds]
-    yield from ("In Python these are exceptions of `kept.core.errors`:", "", *_table(("error", "code", "meaning"), rows))
+    faults = [(each.__name__, str(each.exit_code), _sentences(inspect.getdoc(each)).partition(" Args:")[0]) for each in kinds]
+    yield from ("In Python these are exceptions of `kept.core.errors`:", "", *_table(("error", "code", "meaning"), faults))
 
 
 # What is called on the bundled sample, in this order; MEMORY, WORDS and DAY

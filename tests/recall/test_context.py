@@ -286,6 +286,12 @@ def test_a_turn_that_means_what_the_message_means_comes_before_one_that_shares_a
     assert [turn.key for turn in turns] == ["hung", "painted"]
 
 
+@pytest.mark.usefixtures("searched")
+def test_turns_are_ranked_for_a_message_with_words_in_its_middle_alone():
+    turns = query.rank_past_turns(None, f"{'-' * 6_000} lanterns {'-' * 6_000}", "project:harbour", most=5)
+    assert [turn.key for turn in turns] == ["hung", "painted"]
+
+
 def test_a_turn_comes_back_unasked_only_if_the_message_asks_for_something_remembered(searched):
     asked = (None, "where should the lights of the harbour be?", "project:harbour", "another")
     assert list(query.find_near_turns(*asked)) == ["hung"]

@@ -98,7 +98,7 @@ def rank_past_turns(
     if not is_telling(message):
         return ()
     hits = search(place, message, where=(UnitKind.TURN,), limit=_POOL, filters=Filters(scopes=(scope,)), meaning=meaning)
-    words = len(telling_words(message))
+    words = max(1, len(telling_words(message)))  # a long message may have its words only in the middle, which is not looked at
     scored = ((_score_turn(hit, words), hit) for hit in hits if hit.author == "human" and hit.session != session)
     unique = {" ".join(each[1].text.split()).casefold(): each for each in sorted(scored, key=itemgetter(0))}
     best = sorted(unique.values(), key=itemgetter(0), reverse=True)[: max(most, 3)]
