@@ -37,7 +37,7 @@ def test_the_graph_for_graphviz_quotes_what_was_said(capsys, home):
 
 
 def test_files_are_listed_and_shown(capsys, remembered):
-    assert f"{MEMORY}  memory of coding; 2 memories" in kept(capsys, "files")[1]
+    assert f"{MEMORY}  memory, profile coding; 2 memories" in kept(capsys, "files")[1]
     (file,) = told(capsys, "files")
     assert (file["name"], file["condition"], file["memories"]) == (MEMORY, "there", 2)
     assert kept(capsys, "files", "show", MEMORY)[1] == memory_file(remembered).read_text()
