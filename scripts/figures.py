@@ -60,7 +60,7 @@ FIGURES = (
         name="replies",
         title="Extraction with recorded replies of models",
         command="kept eval extraction --turns SHARED/gold/turns --corpus SHARED/transcripts --replies benchmarks/replies/replies",
-        says_not="The replies were recorded once and answer the first question alone, not the second look. They are from "
+        says_not="The replies were recorded once and answer the first question alone, not the recheck. They are from "
         "careful and weak readers in the place of a model. The wording of the question was chosen on these turns. Nothing "
         "follows for a model that was not recorded.",
         tuned=True,

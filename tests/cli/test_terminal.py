@@ -299,6 +299,6 @@ def test_without_a_terminal_no_model_is_offered_and_status_says_what_is_not_trie
     _, out, _ = kept(capsys, "run", str(home / "t"))
     assert "nothing is sent" not in out
     assert "can be searched → kept search WORDS" in out
-    assert "with one, that takes 12 questions with about" in out  # ten are those of the trial, one is a second look
+    assert "with one, that takes 12 questions with about" in out  # ten are those of the trial, one is a recheck
     _, out, _ = kept(capsys, "status")
     assert "is not extracted" in out

@@ -163,7 +163,7 @@ def test_without_a_model_and_in_a_dry_run_nothing_is_written_and_the_dry_run_cou
     run_pipeline(told, [], RunOptions())
     writer = Writer(SPRING)
     would = run(told, writer, dry=True).asked.would
-    assert (would.questions, writer.asked, the(told).needed_for) == (3, [], ())  # about the session, its second look, and requests
+    assert (would.questions, writer.asked, the(told).needed_for) == (3, [], ())  # about the session, its recheck, and requests
     assert run_pipeline(replace(told, llm=None), [], RunOptions()).run == 0
 
 

@@ -9,8 +9,7 @@ FROM threads AS t JOIN files AS f ON f.id = t.file
 te.event BETWEEN e.id / 512 * 512 AND e.id AND te.event + te.events > e.id
 
 -- part: runs_of_events
-(SELECT value AS id FROM json_each(:events)) AS e CROSS JOIN thread_events AS te
-ON te.event BETWEEN e.id / 512 * 512 AND e.id AND te.event + te.events > e.id
+(SELECT value AS id FROM json_each(:events)) AS e CROSS JOIN thread_events AS te ON {covers}
 
 -- part: candidates
 SELECT c.row, c.pass AS pass_id, c.thread, c.ordinal, c.id, c.profile, c.scope, c.verdict, c.body, c.commitment, c.live, s.salt, s.words

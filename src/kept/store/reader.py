@@ -360,7 +360,8 @@ def _load_queries() -> dict[str, str]:
 def parse_queries(text: str) -> dict[str, str]:
     """The queries of an SQL file by name, without comments.
 
-    A line ``-- name: NAME`` begins a query. A line ``-- part: NAME`` begins a text, which later queries insert with ``{NAME}``.
+    A line ``-- name: NAME`` begins a query. A line ``-- part: NAME`` begins a text, which later parts and all queries
+    insert with ``{NAME}``.
     """
     queries: dict[str, list[str]] = {}
     parts: dict[str, list[str]] = {}
@@ -371,5 +372,7 @@ def parse_queries(text: str) -> dict[str, str]:
             lines = named.setdefault(line[9:], [])
         elif line and not line.startswith("--"):
             lines.append(line)
-    texts = {name: "\n".join(body) for name, body in parts.items()}
+    texts: dict[str, str] = {}
+    for name, body in parts.items():
+        texts[name] = "\n".join(body).format(**texts)
     return {name: "\n".join(body).format(**texts) if texts else "\n".join(body) for name, body in queries.items()}

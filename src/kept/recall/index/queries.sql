@@ -89,7 +89,7 @@ AND (:since IS NULL OR e.at >= :since_ms)
 AND (:until IS NULL OR e.at < :until_ms)
 AND EXISTS (
     SELECT 1 FROM thread_events AS te
-    WHERE te.event BETWEEN e.id / 512 * 512 AND e.id AND te.event + te.events > e.id AND NOT te.abandoned AND (:threads IS NULL OR te.thread IN (SELECT value FROM json_each(:threads)))
+    WHERE {covers} AND NOT te.abandoned AND (:threads IS NULL OR te.thread IN (SELECT value FROM json_each(:threads)))
 )
 
 -- name: memories
