@@ -161,6 +161,15 @@ def test_doctor_counts_a_backup_made_by_hand_as_long_as_it_is_there(capsys, home
     assert "there is none yet" in kept(capsys, "doctor")[1]
 
 
+def test_doctor_counts_the_copy_that_an_upgrade_makes_as_a_backup(capsys, home):
+    kept(capsys, "add", "Releases go out on Tuesdays only.", "--type", "constraint")
+    kept(capsys, "backup", home / "mine.db")
+    copy = home / ".local/share/kept/backups/format-6.db"
+    copy.parent.mkdir()
+    (home / "mine.db").rename(copy)
+    assert "the newest is 0 days old" in kept(capsys, "doctor")[1]
+
+
 @pytest.mark.parametrize("begun_anew", [True, False])
 def test_lines_of_a_store_that_is_gone_are_put_aside_and_not_taken_for_a_persons(capsys, home, begun_anew):
     kept(capsys, "add", "The lake house is blue.", "--type", "project_fact")

@@ -156,7 +156,7 @@ def _check_store(home: Paths, profile: str | None, zone: str | None) -> Iterator
         yield from _check_outputs(workspace)
         yield from _check_language_model(workspace)
         noted = (path for path in recorded_backups(workspace.store.log) if path.is_file())
-        copies = sorted({*home.backups.glob("kept-*.db"), *noted}, key=lambda path: path.stat().st_mtime)
+        copies = sorted({*home.backups.glob("*-*.db"), *noted}, key=lambda path: path.stat().st_mtime)
         newest = (workspace.clock().timestamp() - copies[-1].stat().st_mtime) / 86_400 if copies else None
         yield CheckFinding(
             name="backup",
