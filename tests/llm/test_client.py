@@ -350,12 +350,13 @@ def test_a_plan_that_refuses_is_not_asked_again_in_this_run() -> None:
     assert "allows no more for now" in found[1].reason
 
 
-def test_a_budget_in_money_that_cannot_hold_is_told() -> None:
+def test_a_budget_in_money_that_cannot_hold_is_told_once() -> None:
     told: list[str] = []
     asking = asker(Played(paid(GOOD, cost=None)), limits=(Limits(span="a run", usd=1.0),))
     asking.tell = told.append
-    asking([ask()])
-    assert "budgets in USD cannot be enforced" in told[0]
+    asking([ask("one")])
+    asking([ask("two")])
+    assert ["budgets in USD cannot be enforced" in words for words in told] == [True, False, False]
 
 
 def test_questions_are_spaced_as_the_rate_says() -> None:

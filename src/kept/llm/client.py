@@ -238,8 +238,9 @@ class LlmClient:
             self.tell(f"Asking {summary}")
 
     def _warn_of_budget(self, sentence: str) -> None:
-        self.tally.note("budget", sentence)
-        self.tell(sentence)
+        if sentence not in self.tally.reasons.get("budget", ()):
+            self.tally.note("budget", sentence)
+            self.tell(sentence)
 
     def find_shortfall(self, coming: Estimate) -> str:
         """Return the budget that is too small for all coming questions after what was spent. Empty if none. Raises StoreError."""
