@@ -50,3 +50,8 @@ def test_nothing_is_wrong_with_a_profile_of_the_program(name):
     text, where = read_profile_text(name)
     assert check_profile(text) == ()
     assert load_profile(name) == parse_profile(text, where)
+
+
+def test_a_profile_of_an_earlier_version_loads_though_it_names_a_setting_that_is_gone():
+    text, where = read_profile_text("coding")
+    assert parse_profile(text.replace("[[categories]]\n", "[[categories]]\nactionable = true\n"), where) == load_profile("coding")

@@ -6,6 +6,7 @@ This package defines the form of a profile. How a profile is used is up to the s
 import tomllib
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
 from kept.core.codec import load, load_table
 from kept.core.errors import ConfigError
@@ -70,7 +71,7 @@ def _read_profile_file(path: Path) -> str:
 def check_profile(text: str) -> tuple[Mistake, ...]:
     """Return all mistakes in the TOML text of a profile."""
     try:
-        return find_mistakes(tomllib.loads(text))
+        return find_mistakes(_parse_toml(text))
     except tomllib.TOMLDecodeError as error:
         return (Mistake("file", f"not valid TOML: {error}"),)
 
@@ -83,5 +84,15 @@ def parse_profile(text: str, where: str) -> Profile:
         first, more = wrong[0], len(wrong) - 1
         others = f" (and {more} more)" if more else ""
         raise ConfigError(f"{first.setting}: {first.told}{others}", where=where, hint=first.allowed)
-    made: Profile = load(Profile, tomllib.loads(text))
+    made: Profile = load(Profile, _parse_toml(text))
     return made
+
+
+def _parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML, and drop the category setting ``actionable`` of earlier versions, which had no effect."""
+    body = tomllib.loads(text)
+    categories = body.get("categories")
+    for category in categories if isinstance(categories, list) else ():
+        if isinstance(category, dict):
+            category.pop("actionable", None)
+    return body

@@ -85,7 +85,7 @@ class Category:
     ``consolidation`` says how several memories become one. ``users_words``: a candidate is held unless it is in the user's own
     words, and refused if its evidence includes a tool's text. ``tool_words = false``: a candidate from a tool's text is held.
     ``specific``: status reports and sentences without a concrete name are refused, except with an error fingerprint or, with
-    ``users_words``, in the user's own words. ``actionable`` has no effect. ``floor``: a candidate with a lower confidence is held.
+    ``users_words``, in the user's own words. ``floor``: a candidate with a lower confidence is held.
     ``review``: a held candidate with a lower confidence is refused. ``weight`` is its relevance when a file is full. ``half_life``
     is the number of days after which an unconfirmed memory counts half (0: never). ``fades`` is the number of days after which a
     memory retires if its project goes on without mentioning it (0: never). ``budget`` is the most memories of one project in a file
@@ -106,7 +106,6 @@ class Category:
     users_words: bool = True
     tool_words: bool = True
     specific: bool = True
-    actionable: bool = False
     floor: float = 0.7
     review: float = 0.0
     weight: float = 1.0

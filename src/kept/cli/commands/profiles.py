@@ -44,7 +44,7 @@ def profiles(
         list[str] | None, typer.Option("--map", metavar="A=B", help="With migrate: category A becomes B; A= keeps A. Repeatable.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With migrate: show the result; change nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> int:
     """List profiles, show one, copy one to make your own, migrate memories to another.
 
@@ -170,7 +170,6 @@ def _category_lines(profile: Profile, category: Category) -> Iterator[Line]:
             ("the user's words", category.users_words),
             ("no tool's words", not category.users_words and not category.tool_words),
             ("a concrete artifact", category.specific),
-            ("actionable words", category.actionable),
         )
         if on
     ]
