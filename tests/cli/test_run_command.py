@@ -371,3 +371,12 @@ def test_who_types_in_a_language_without_a_lexicon_is_told_that_nothing_was_foun
         _, out, _ = kept(capsys, *command, *root)
         assert ("what you asked it to remember was not found" in " ".join(out.split())) == warned
         assert ("docs/how-to/languages.md" in out) == warned
+
+
+def test_sleep_says_which_texts_wait_for_search_by_meaning(capsys, home, monkeypatch):
+    kept(capsys, "config", "set", "recall.embeddings", "hashing")
+    monkeypatch.setattr("kept.changes.update_index", lambda *_: 0)
+    kept(capsys, "add", "Releases go out on Tuesdays only.", "--type", "constraint")
+    assert kept(capsys, "sleep")[1] == "1 text waits for search by meaning → kept schedule run\n"
+    kept(capsys, "schedule", "run")
+    assert kept(capsys, "sleep")[1] == "Nothing to do.\n"

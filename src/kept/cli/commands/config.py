@@ -17,7 +17,7 @@ from kept.memories.browse import load_status
 from kept.memories.configure import Setting
 from kept.pipeline.probe import ProbePlan, plan_probe, run_probe
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 _ACTIONS = {"show": 0, "list": 0, "try": 0, "get": 1, "set": 2}
 
 

@@ -18,7 +18,7 @@ def files(
     action: Annotated[str, typer.Argument(metavar="list|show|preview", help="What to do.")] = "list",
     name: Annotated[str, typer.Argument(metavar="NAME", help="For show: which file, by its path below the home.")] = "",
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """List the files that kept writes, show kept's part of one, or preview what the next run would change (your edits included).
 

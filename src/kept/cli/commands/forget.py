@@ -46,13 +46,17 @@ def forget(
     ] = False,
     also: Annotated[list[str] | None, typer.Option(metavar="COPY", help="A near copy to erase as well; may be repeated.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show where the words are; erase nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show where the words are, and what --also can name; erase nothing.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> int:
     """Erase memories for good, and their words wherever kept has them: conversations, summaries, files, logs, backups.
 
-    First shows where the words are. Near copies, which say almost the same, stay unless you choose them. Erasing cannot be undone.
-    What remains is the memory's id, and a keyed fingerprint by which kept recognises the words if it reads them again.
+    First shows where the words are, and asks. Near copies, which say almost the same, stay unless you choose them. Erasing cannot
+    be undone. What remains is the memory's id, and a keyed fingerprint by which kept recognises the words if it reads them again.
+
+    Name memories and sentences; or a session or source, a project, and days; or --aged alone.
     """
     with command_workspace(context) as workspace:
         named = source or (browse.find_session(workspace, session, private=True) if session else "")

@@ -53,7 +53,7 @@ Which = Annotated[
     list[str] | None, typer.Argument(metavar="PASS|RUN", help="A pass by its number, or a run as r3 (see `kept log`)")
 ]
 Project = Annotated[str, typer.Option("--project", metavar="NAME", help="Only projects with this in their name.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def log(

@@ -75,7 +75,7 @@ def journal(
             "template whose entries are not remembered. The resulting entries are the same.",
         ),
     ] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> int:
     """Write the journal entry of a day, or of every day of a period in order; show statistics of entries.
 
@@ -270,7 +270,7 @@ def day(
     project: Annotated[str, typer.Option("--project", metavar="NAME", help="Only projects with this in their name.")] = "",
     detailed: Annotated[bool, typer.Option("--detailed", help="All work, not only what matters later.")] = False,
     routing: Annotated[bool, typer.Option("--routing", help="The outputs in which each memory of the day appears.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Show what was worked on, decided and learnt on a day, and what is still open."""
     with command_workspace(context) as workspace:

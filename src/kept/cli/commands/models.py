@@ -35,7 +35,7 @@ def jobs(
     number: Annotated[str, typer.Argument(metavar="ID", help="The job to show.")] = "",
     *,
     most: Annotated[int, typer.Option("--most", min=1, help="At most this many jobs at a time.")] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> int:
     """Let your own agent be the model: `prepare` writes questions into files, the agent writes a reply to each, and `commit` reads
     and applies the replies.
@@ -114,7 +114,7 @@ def llm(
     again: Annotated[
         bool, typer.Option("--again", help="Ask questions again that the model already answered; it may have changed.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> int:
     """List the available language models, and how much text one would read, without asking any.
 

@@ -23,7 +23,7 @@ def projects(
     project: Annotated[str, typer.Argument(metavar="PROJECT", help="A project: its name or a directory of it.")] = "",
     other: Annotated[str, typer.Argument(metavar="PROJECT]", help="join: the project it becomes part of.")] = "",
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """List projects, and pairs that may be the same project; join two or undo that. Their memories follow at the next run.
 

@@ -30,7 +30,7 @@ def prompt(
     whole: Annotated[
         bool, typer.Option("--whole", help="Show the whole text a model gets, with categories and the form of a reply.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Show the extraction prompt and where it comes from, write your own, go back to the built-in one, or see the difference.
 

@@ -43,6 +43,7 @@ from kept.pipeline.run_report import RunReport
 from kept.pipeline.sleep import run_sleep
 from kept.pipeline.upgrade import UpgradeReport, preview_upgrade, run_upgrade
 from kept.profiles.profile import Occasion
+from kept.recall.indexing import vector_status
 from kept.workspace import Workspace, open_workspace, utc_now
 
 
@@ -249,10 +250,15 @@ def backfill(
 def sleep(
     context: typer.Context,
     *,
-    accept_loss: Annotated[bool, typer.Option("--accept-loss", help="Apply what the guard against losses stopped.")] = False,
+    accept_loss: Annotated[
+        bool, typer.Option("--accept-loss", help="Retire them even where kept stopped because it would lose too many memories.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> int:
-    """Retire memories that their project no longer mentions, count old unconfirmed ones, update the files."""
+    """Retire memories that their project no longer mentions, count old memories to check, and update the files.
+
+    The nightly job includes it (kept schedule).
+    """
     with command_workspace(context) as workspace:
         done = run_sleep(workspace, allow=accept_loss)
         if as_json:
@@ -273,6 +279,10 @@ def sleep(
             if done.lingering:
                 text = format_count(done.lingering, "old memory is unconfirmed", "old memories are unconfirmed")
                 lines.append(line((text, "yellow"), (" → kept review --stale", "dim")))
+            vectors = vector_status(workspace)
+            if vectors.model and vectors.waiting:
+                text = format_count(vectors.waiting, "text waits", "texts wait")
+                lines.append(line(f"{text} for search by meaning", (" → kept schedule run", "dim")))
             if not lines and not global_options(context).quiet:
                 lines.append(line("Nothing to do."))
             write_lines(lines)

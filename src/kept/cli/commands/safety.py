@@ -52,13 +52,14 @@ from kept.workspace import Workspace, refuse_lost_store
 _FORMATS = ("jsonl", "json", "md", "archive")
 
 _MARKS = {True: ("well   ", "green"), False: ("wrong  ", "red"), None: ("note   ", "yellow")}
-AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def check(context: typer.Context, *, as_json: AsJson = False) -> int:
     """Check the store, its indexes and the files that kept wrote for damage.
 
-    Exits with 2 if it finds any. A memory file that you edited does not count as damaged; the next run applies your edits.
+    Repairs nothing. Exits with 2 if it finds damage. A memory file that you edited does not count as damaged; the next run applies
+    your edits.
     """
     home = command_home(context)
     if not home.store.exists():
@@ -97,12 +98,15 @@ def _confirm_hooks(home: Paths) -> bool:
 def doctor(
     context: typer.Context,
     *,
-    fix: Annotated[bool, typer.Option("--fix", help="Repair permissions, hooks and missing files.")] = False,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Repair what needs no decision of yours: permissions, hooks, missing files.")
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """Test each part of the installation, and say how to fix each problem. Changes nothing without --fix.
 
-    Each hook is called as your coding agent calls it. A language model that runs on this machine is asked one short question.
+    Exits with 1 if something is wrong. Each hook is called as your coding agent calls it. A language model that runs on this
+    machine is asked one short question.
     """
     call, home = global_options(context), command_home(context)
     check_findings = run_checks(home, profile=call.profile, zone=call.zone)

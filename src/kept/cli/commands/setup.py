@@ -278,7 +278,7 @@ def schedule(
         str, typer.Option("--with", metavar="SCHEDULER", help="systemd, launchd or cron; default: the best available.")
     ] = "",
     only_show: Annotated[bool, typer.Option("--show", help="install: show what would be written, and write nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> int:
     """Install, show or remove the nightly job, which runs kept, consolidates memories, checks the store and backs it up.
 

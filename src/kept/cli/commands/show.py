@@ -48,7 +48,7 @@ from kept.workspace import Workspace
 Asked = Annotated[list[str] | None, typer.Argument(metavar="ID|WORDS", help="The id of a memory, its first characters, or words.")]
 _CHOICES = 10  # maximum number of matching memories that are listed
 _REFUSED = "refused"
-AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def show(

@@ -70,7 +70,7 @@ def sources(
     project: Annotated[str, typer.Option("--project", metavar="NAME", help="add: the project to which all of it belongs.")] = "",
     author: Annotated[str, typer.Option("--author", metavar="person|agent", help="add: who wrote notes without an author.")] = "",
     session: Annotated[str, typer.Option("--session", metavar="ID", help="Print the archived turns of a session.")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Show what is read, from where, and what is not read and why. With --verbose, account for every record.
 

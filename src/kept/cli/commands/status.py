@@ -28,7 +28,9 @@ from kept.workspace import Workspace
 _DAYS = 7  # days for which the amount of text added by hooks is shown
 
 
-def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
+def status(
+    context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False
+) -> None:
     """Show what is stored, what was read, the last runs, and what is held for review."""
     with command_workspace(context) as workspace:
         store_status = load_status(workspace)
@@ -159,11 +161,7 @@ def _search_line(vectors: VectorStatus) -> Line:
         return line(
             "Search by words only", (": the local model is missing or turned off → kept config get recall.embeddings", "dim")
         )
-    left = (
-        f", {vectors.waiting:,} still to compute (by the nightly job or the next run that reads something)"
-        if vectors.waiting
-        else ""
-    )
+    left = f", {vectors.waiting:,} still to compute → kept schedule run" if vectors.waiting else ""
     return line("Search by words and meaning", (f": {vectors.model}, {format_count(vectors.embedded, 'vector')}{left}", "dim"))
 
 

@@ -37,7 +37,7 @@ def team(
         ),
     ] = "approved",
     quotes: Annotated[bool, typer.Option("--quotes", help="share: also the words that a memory is based on.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Show what your teams know and who shared it; share a project's memories with a team, or take them back.
 
@@ -58,7 +58,7 @@ def sync(
     *,
     key: Annotated[str, typer.Option(metavar="KEY", help="The key of your other machines, as --show-key prints it there.")] = "",
     show_key: Annotated[bool, typer.Option("--show-key", help="Print the key that your other machines need.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> int:
     """Exchange memories with your other machines through the folder that the setting sync.folder names. Every run does so too."""
     with command_workspace(context) as workspace:
