@@ -5,7 +5,7 @@ from kept.core.memory import CHOSEN, LASTING, TEMPLATE, Frame, Held, Refused, St
 from kept.core.operation import Add
 from kept.core.value import replace
 from kept.extraction.rules.tellings import ERRAND
-from kept.store.reasons import renew_reason
+from kept.store.records import renew_reason
 from kept.store.values import Span
 from store_world import AT, archive, commit, event, judged, memory
 

@@ -32,8 +32,8 @@ from kept.memories.new_memory import UNSURE
 from kept.memories.person import clean_memory_text
 from kept.pipeline.audit import is_instruction
 from kept.profiles.lexicons import load_lexicon
+from kept.store.backups import is_portable, read_rows
 from kept.store.check import IMPORTED
-from kept.store.portable import is_portable, read_rows
 from kept.store.values import Draft
 from kept.workspace import Workspace
 

@@ -13,7 +13,7 @@ from kept.core.project import Project
 from kept.core.times import format_instant, from_milliseconds, to_milliseconds
 from kept.store.archive import care
 from kept.store.archive.blocks import BLOCK_EVENTS, Blocks, add_events, find_known, index, is_user_prompt, unindex
-from kept.store.archive.repeats import add_repeats, find_events_repeated_by, list_repeated_events
+from kept.store.archive.care import add_repeats, find_events_repeated_by, list_repeated_events
 from kept.store.database import ERASING, Database, checksum
 from kept.store.erasing import erase_from_carry, erase_from_event
 from kept.store.records import merge_event_copy, replace_content

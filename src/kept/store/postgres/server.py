@@ -17,7 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 from kept.core.codec import to_canonical_json
 from kept.core.errors import StoreError, UnreachableError
 from kept.store.database import FORMAT
-from kept.store.postgres.values import Found, Head, Key, Row, SharedLine, Table
+from kept.store.postgres import Found, Head, Key, Row, SharedLine, Table
 
 _FILES = files("kept.store.postgres")
 _NEWEST = 6  # number of the last migration

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from kept.core.codec import to_canonical_json
 from kept.core.errors import StoreError, UnreachableError, UsageError
 from kept.store.database import AWAY, BINDING, ERASING, Database
-from kept.store.postgres.values import Head, Table
+from kept.store.postgres import Head, Table
 
 if TYPE_CHECKING:
     from kept.store.postgres.server import PostgresServer

@@ -17,7 +17,7 @@ from kept.store.archive.blocks import Blocks, index, unindex
 from kept.store.archive.care import CLEAR_DERIVED
 from kept.store.database import AWAY, Database, free_name
 from kept.store.memories import clear_texts, memory_index_words, memory_of_row
-from kept.store.postgres.values import NOT_COMPARED, Head, Key, Row, Table
+from kept.store.postgres import NOT_COMPARED, Head, Key, Row, Table
 from kept.store.redaction import Redact, skip_store_redaction
 from kept.store.replica.database import ReplicaDatabase
 from kept.store.sqlite import SqliteStore

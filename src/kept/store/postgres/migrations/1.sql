@@ -14,7 +14,7 @@ CREATE TABLE kept.migrations (
     at      timestamptz NOT NULL DEFAULT now()
 );
 
--- The state of each owner's rows (kept.store.postgres.values.Head), and their format of the SQLite store.
+-- The state of each owner's rows (kept.store.postgres.Head), and their format of the SQLite store.
 CREATE TABLE kept.owners (
     role    text COLLATE "C" PRIMARY KEY DEFAULT current_user,
     store   text NOT NULL,
