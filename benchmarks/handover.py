@@ -31,7 +31,7 @@ from kept.core.event import Author, Event, EventKind, Pointer, Precision, ToolUs
 from kept.core.fence import estimate_token_count
 from kept.core.handover import CAUSE, TOOL
 from kept.extraction.rules.handover import find_doubt, propose_handed_over
-from kept.mcp.schema import Alone, Kind, Lasts, Replaced, Words
+from kept.mcp.server import Alone, Kind, Lasts, Replaced, Words
 from kept.profiles import load_profile
 
 KEPT = Path(sys.executable).with_name("kept")

@@ -19,8 +19,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
-from kept.evaluation.recordings import format_typed
-from kept.evaluation.replies import collect_questions
+from kept.evaluation.replies import collect_questions, format_typed
 from kept.evaluation.turns import AnnotatedTurn, load_annotations, normalize_text
 from kept.extraction.questions.question import END, SCHEMA
 from kept.llm.adapter import estimate_tokens, format_full_prompt

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from kept.core.operation import operation_kind
-from kept.curation.llm_requests import MEMORIES, list_batches
+from kept.curation.llm_curation import MEMORIES, list_batches
 from kept.llm.ask import TokenLimits
 from kept.llm.budget import Limits
 from kept.memories import person

@@ -6,8 +6,7 @@ import pytest
 
 from kept.core.errors import UsageError
 from kept.core.memory import UNTRIED
-from kept.evaluation.recordings import format_typed
-from kept.evaluation.replies import ACTIVE, UNPROPOSED, collect_questions, replay_recordings
+from kept.evaluation.replies import ACTIVE, UNPROPOSED, collect_questions, format_typed, replay_recordings
 from kept.pipeline.trial import load_questions
 from talking import OTHER, RULE, say
 

@@ -9,7 +9,7 @@ import pytest
 from kept.core.errors import ConfigError, UsageError
 from kept.core.event import Origin
 from kept.core.memory import Status
-from kept.journal.entry_page import is_entry_edited, parse_entry_head
+from kept.journal.entry import is_entry_edited, parse_entry_head
 from kept.llm.adapters.scripted import ScriptedModel
 from kept.llm.client import LlmClient
 from kept.memories import person

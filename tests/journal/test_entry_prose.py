@@ -5,8 +5,17 @@ from datetime import date
 
 import pytest
 
-from kept.journal.entry import ContextItem, EntryHead, Slot, Template, TrustLevel
-from kept.journal.entry_page import is_entry_edited, parse_entry_head, render_entry, self_reference_share
+from kept.journal.entry import (
+    ContextItem,
+    EntryHead,
+    Slot,
+    Template,
+    TrustLevel,
+    is_entry_edited,
+    parse_entry_head,
+    render_entry,
+    self_reference_share,
+)
 from kept.journal.entry_prose import ContextBounds, build_prose_ask, read_prose_reply, select_items
 from kept.profiles.lexicons import load_machinery_pattern
 

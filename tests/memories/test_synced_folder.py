@@ -7,7 +7,7 @@ import pytest
 
 from kept.core.errors import UsageError
 from kept.core.memory import Status
-from kept.curation.llm_requests import write_requests
+from kept.curation.llm_curation import write_requests
 from kept.llm.ask import CompleteReply
 from kept.memories import person
 from kept.memories.backups import create_backup

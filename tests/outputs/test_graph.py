@@ -8,7 +8,7 @@ import pytest
 from kept.core.artifact import find_artifacts
 from kept.core.event import Origin
 from kept.core.memory import Memory, Status
-from kept.outputs.compose.graph import EdgeKind, NodeKind, build_graph
+from kept.outputs.graph import EdgeKind, NodeKind, build_graph
 from kept.profiles import load_profile
 
 NOW = datetime(2026, 10, 1, tzinfo=UTC)

@@ -8,7 +8,7 @@ from pathlib import PurePath
 import pytest
 
 from kept.core.erasure import ErasureWords
-from kept.journal.entry_page import OUTSIDE, OUTSIDE_END, is_entry_edited
+from kept.journal.entry import OUTSIDE, OUTSIDE_END, is_entry_edited
 from kept.local import files
 from kept.memories import person
 from kept.memories.backups import create_backup

@@ -3,9 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kept.api.session import LIVE, ExtractionContext, ObservedConversation, observe_event
 from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.segment import segment
-from kept.pipeline.observe import LIVE, ExtractionContext, ObservedConversation, observe_event
 from talk import LEXICON, PROFILE, agent, edit, output, talk, user
 
 ENGINE = ExtractionContext(profile=PROFILE, scope="project:shop")

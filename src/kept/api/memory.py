@@ -20,7 +20,7 @@ from types import EllipsisType, TracebackType
 from typing import Literal, Self, TypeVar
 from uuid import uuid4
 
-from kept.api.session import KEEP, MOST, Session, Window, find_withdrawals
+from kept.api.session import KEEP, MOST, Noticed, Session, Window, find_withdrawals
 from kept.api.values import Change, Context, Forgotten, Item, Learnt, Recalled, make_change, make_item, make_line, make_recalled
 from kept.changes import apply_person_change, update_index_after_change
 from kept.core.errors import BusyError, MissingError, UsageError
@@ -33,7 +33,6 @@ from kept.memories import history, person
 from kept.memories.browse import MemoryFilter, build_timeline, filter_memories
 from kept.paths import Paths, find_paths
 from kept.pipeline.erase.forget import forget, make_erasure_request
-from kept.pipeline.observe import Noticed
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.tools import suggest_memory
 from kept.profiles.profile import Occasion, format_kind

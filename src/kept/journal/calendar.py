@@ -15,7 +15,7 @@ from kept.core.summary import SummaryBullet, SummaryPart
 from kept.core.value import dataclass
 from kept.days.day_notes import drop_repeated_notes
 from kept.days.summaries import part_of_category, work_bullet
-from kept.journal.entry_page import entry_body, parse_entry_head
+from kept.journal.entry import entry_body, parse_entry_head
 from kept.local import files
 from kept.memories.day_view import list_said
 from kept.store.values import SessionActivity, ThreadNote

@@ -17,8 +17,7 @@ from kept.core.sentences import is_status_report, sentence_texts
 from kept.core.statement import find_content
 from kept.core.text import one_line
 from kept.core.value import dataclass, field, replace
-from kept.journal.entry import ContextItem, Slot, Template, TrustLevel
-from kept.journal.entry_page import template_slots
+from kept.journal.entry import ContextItem, Slot, Template, TrustLevel, template_slots
 from kept.llm.ask import Ask
 from kept.llm.reply import parse_as, schema_of
 

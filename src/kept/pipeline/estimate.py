@@ -18,7 +18,7 @@ from kept.core.summary import SummaryPoint
 from kept.curation.advice import FRESH, RELATED, find_matter, measure_likeness
 from kept.curation.advice import PURPOSE as CURATE
 from kept.curation.advice import SCHEMA as CHANGES
-from kept.curation.llm_requests import MEMORIES, build_requests_ask, complete_requests_ask, list_batches
+from kept.curation.llm_curation import MEMORIES, build_requests_ask, complete_requests_ask, list_batches
 from kept.days.llm_summaries import Place
 from kept.extraction.extract_threads import Within
 from kept.extraction.question_plan import ThreadPart, list_pending_threads, plan_questions

@@ -12,8 +12,7 @@ from kept.core.fence import NOTICE, TAG
 from kept.core.redact import redact
 from kept.core.redact.scanner import load_scanner
 from kept.core.value import dataclass, field, replace
-from kept.curation.llm_curation import LlmCurationReport, curate_with_llm
-from kept.curation.llm_requests import write_requests
+from kept.curation.llm_curation import LlmCurationReport, curate_with_llm, write_requests
 from kept.curation.passes import CurationReport, curate_changed_groups
 from kept.days.llm_summaries import write_day_summaries
 from kept.extraction.llm_extraction import LlmExtractionReport, Trust, extract_with_llm

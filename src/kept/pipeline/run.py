@@ -13,8 +13,7 @@ from time import monotonic
 from kept.core.errors import StoreError
 from kept.core.memory import Status
 from kept.core.value import dataclass, field, replace
-from kept.curation.llm_curation import curate_with_llm
-from kept.curation.llm_requests import write_requests
+from kept.curation.llm_curation import curate_with_llm, write_requests
 from kept.curation.passes import curate_changed_groups
 from kept.days.coverage_report import CoverageCounter
 from kept.days.day_notes import summarize_threads

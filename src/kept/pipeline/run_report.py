@@ -6,8 +6,7 @@ from typing import Any
 from kept.core.codec import json_fields
 from kept.core.memory import Memory
 from kept.core.value import dataclass, field
-from kept.curation.llm_curation import LlmCurationReport
-from kept.curation.llm_requests import LlmRequestsReport
+from kept.curation.llm_curation import LlmCurationReport, LlmRequestsReport
 from kept.curation.passes import CurationReport
 from kept.days.coverage_report import CoverageReport
 from kept.days.llm_summaries import DaySummaryReport

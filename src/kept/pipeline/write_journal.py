@@ -17,10 +17,18 @@ from kept.core.text import jaccard_similarity, tokenize
 from kept.core.value import dataclass, field, replace
 from kept.extraction.questions.question import PURPOSE, SCHEMA
 from kept.journal.context import collect_context, last_work_before_day, memories_before_day, session_ids_between, worked_days
-from kept.journal.entry import EXTRACTIVE, ContextItem, EntryHead, FeedItem, Slot, Template, TrustLevel
-from kept.journal.entry_page import (
+from kept.journal.entry import (
+    EXTRACTIVE,
+    ContextItem,
+    EntryHead,
+    FeedItem,
+    Slot,
+    Template,
+    TrustLevel,
     entry_body,
     is_entry_edited,
+    list_templates,
+    load_template,
     parse_entry_head,
     render_entry,
     self_reference_share,
@@ -28,7 +36,6 @@ from kept.journal.entry_page import (
 )
 from kept.journal.entry_prose import ContextBounds, ItemSelection, build_prose_ask, read_prose_reply, select_items
 from kept.journal.feed_reading import items_between
-from kept.journal.templates import list_templates, load_template
 from kept.llm.adapter import estimate_ask_tokens, estimate_tokens
 from kept.llm.ask import Ask, Asking, CompleteReply
 from kept.llm.budget import Estimate

@@ -10,8 +10,7 @@ from kept.cli.command_support import command_workspace
 from kept.cli.console import Line, format_count, hanging_line, line, to_safe_line, write_json, write_lines, write_text
 from kept.core.codec import json_fields
 from kept.memories.browse import find_project
-from kept.outputs.compose.graph import EdgeKind, Graph, NodeKind
-from kept.outputs.graph import build_knowledge_graph
+from kept.outputs.graph import EdgeKind, Graph, NodeKind, build_knowledge_graph
 
 _SHAPES = {NodeKind.YOU: "doublecircle", NodeKind.PROJECT: "box", NodeKind.ENTITY: "ellipse", NodeKind.RESOURCE: "note"}
 _SHOWN = 40  # maximum nodes in a printed list; --json has all

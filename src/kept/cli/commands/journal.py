@@ -32,9 +32,8 @@ from kept.core.summary import SummaryPart
 from kept.days.day_notes import format_authors, week_bounds
 from kept.days.summaries import part_of_category
 from kept.journal.calendar import CalendarMonth, load_month
-from kept.journal.entry import EntryHead
+from kept.journal.entry import EntryHead, list_templates
 from kept.journal.feed_reading import collect_feeds
-from kept.journal.templates import list_templates
 from kept.memories.browse import find_scopes, to_export
 from kept.memories.day_view import DayView, find_wordings_at, list_active_days, load_day_view
 from kept.outputs.compose.pages import OutputRoute

@@ -11,7 +11,7 @@ from pathlib import Path
 from kept.core.erasure import ErasureMatch, ErasureWords
 from kept.core.event import FORGOTTEN_MARK
 from kept.core.value import dataclass
-from kept.journal.entry_page import OUTSIDE, OUTSIDE_END, clean_line, is_entry_edited, parse_entry_head, update_digest
+from kept.journal.entry import OUTSIDE, OUTSIDE_END, clean_line, is_entry_edited, parse_entry_head, update_digest
 from kept.llm.adapters.recorded import remove_recorded_replies
 from kept.llm.replies import ReplyCache
 from kept.local import files

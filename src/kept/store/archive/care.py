@@ -1,6 +1,7 @@
 """Operations on the whole archive in SQLite: check for damage, find events with certain words, rebuild the index, export rows.
 
-Also finds long passages that occur in several sessions. Their hashes are stored with archived prompts, and added to events when read.
+Also finds long passages that occur in several sessions. Their hashes are stored with archived prompts, and added to events that are
+read.
 """
 
 import json

@@ -6,8 +6,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 
 from kept.core.codec import to_json
-from kept.outputs.compose.graph import MOST_NODES
-from kept.outputs.graph import build_knowledge_graph
+from kept.outputs.graph import MOST_NODES, build_knowledge_graph
 from kept.web.context import request_workspace
 
 router = APIRouter(tags=["graph"])

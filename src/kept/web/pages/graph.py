@@ -6,8 +6,7 @@ from typing import Annotated, Any, NamedTuple
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from kept.outputs.compose.graph import EdgeKind, Graph, Node, NodeKind
-from kept.outputs.graph import build_knowledge_graph
+from kept.outputs.graph import EdgeKind, Graph, Node, NodeKind, build_knowledge_graph
 from kept.web.context import request_workspace
 from kept.web.render import NavigationPage, render_page
 from kept.workspace import Workspace
