@@ -19,6 +19,7 @@ from kept.journal.feed_reading import collect_feeds
 from kept.llm.replies import QuestionNote, ReplyCache
 from kept.local.files import hold_lock
 from kept.memories import person
+from kept.memories.history import undo
 from kept.pipeline.erase.files import ReplyFile
 from kept.pipeline.erase.forget import (
     close_left,
@@ -247,6 +248,18 @@ def test_evidence_that_is_only_nearly_the_memory_is_forgotten_with_it_and_an_emp
         words = collect_words(workspace, [memory])
         assert words.quotes == {"n": (NEAR,)}
         assert words.about == {"s"}
+
+
+def test_a_former_wording_of_one_short_word_is_forgotten_only_where_the_memory_had_it(two_projects):
+    workspace = two_projects
+    number = person.create_memory(workspace, "The crane lifts nothing heavier than nine tons.", "constraint").id
+    person.edit(workspace, number, "Done")
+    undo(workspace)
+    request = make_erasure_request(workspace, [workspace.store.log.memory(number)])
+    assert [place.where for place in find_erasure_places(workspace, request)] == [f"memory {number}", f"the history of memory {number}"]
+    forget(workspace, request)
+    assert "Done" not in "".join(text for _, text in workspace.store.log.stored_texts())
+    assert [event.text for event in workspace.store.archive.events_with_words(ErasureWords(sentences=("Done",)))] == ["Done."] * 3
 
 
 @pytest.mark.parametrize("crate", [True, False], ids=["two memories", "one memory"])

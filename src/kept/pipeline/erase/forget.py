@@ -15,6 +15,7 @@ from kept.core.erasure import ErasureMatch, ErasureWords, Holder
 from kept.core.errors import BusyError, KeptError, StoreError, UsageError
 from kept.core.memory import WITHDRAWAL, Candidate, Evidence, Memory
 from kept.core.statement import find_content, roots_of
+from kept.core.text import tokenize
 from kept.core.value import dataclass, field, replace
 from kept.days.day_notes import summarize_threads
 from kept.journal.feed_reading import erase_source
@@ -31,7 +32,7 @@ from kept.workspace import Workspace
 
 _NAMES = "the project's name and folder stay in kept's list of erased projects; text about the project elsewhere also stays"
 _LEFT, _SEEN_TO = "left", "seen to"  # keys in a run's report: places that it could not reach, and whether a person dealt with them
-_LEAST = 12  # letters; a shorter text of an external item is not searched elsewhere, because it may occur by chance
+_LEAST = 12  # letters; a shorter text of an external item, or former wording, is not searched elsewhere: it may occur by chance
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -382,10 +383,12 @@ def _withdrawals_of(workspace: Workspace, memories: Sequence[Memory]) -> Iterato
 
 
 def _all_contents(workspace: Workspace, memory: Memory) -> list[str]:
-    """The content of a memory, now and after each of its operations."""
+    """The content of a memory, now and after each of its operations. Leaves out former contents of one or two short words."""
     values = (
         getattr(operation, "value", None) or getattr(operation, "facts", None)
         for _, operation in workspace.store.log.operations_on(memory.id)
         if operation.memory == memory.id
     )
-    return [text for text in dict.fromkeys((memory.content, *(value.content for value in values if value))) if text]
+    former = (value.content for value in values if value)
+    long = (text for text in former if text and (len(text) >= _LEAST or len(tokenize(text)) > 2))
+    return list(dict.fromkeys((*filter(None, (memory.content,)), *long)))
