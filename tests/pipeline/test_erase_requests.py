@@ -256,7 +256,10 @@ def test_a_former_wording_of_one_short_word_is_forgotten_only_where_the_memory_h
     person.edit(workspace, number, "Done")
     undo(workspace)
     request = make_erasure_request(workspace, [workspace.store.log.memory(number)])
-    assert [place.where for place in find_erasure_places(workspace, request)] == [f"memory {number}", f"the history of memory {number}"]
+    assert [place.where for place in find_erasure_places(workspace, request)] == [
+        f"memory {number}",
+        f"the history of memory {number}",
+    ]
     forget(workspace, request)
     assert "Done" not in "".join(text for _, text in workspace.store.log.stored_texts())
     assert [event.text for event in workspace.store.archive.events_with_words(ErasureWords(sentences=("Done",)))] == ["Done."] * 3

@@ -223,6 +223,17 @@ def test_a_branch_and_an_earlier_wording_that_were_forgotten_since_go_too(desk_a
     assert not list(traces(workspace.paths.store, words))
 
 
+def test_a_branch_of_forgotten_words_does_not_come_back_when_its_session_is_read_again(desk_at, home):
+    said = "The heron nests behind the northern pump house"
+    say(home, "a", "please look", branch=f"docs/{said.replace(' ', '-')}")
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        forget(workspace, make_erasure_request(workspace, said=[said]))
+        say(home, "a", "and once more", start=1, branch=f"docs/{said.replace(' ', '-')}")
+        run_pipeline(workspace, [], RunOptions(force=True))
+    assert not list(traces(workspace.paths.store, ErasureWords(sentences=(said,))))
+
+
 def test_a_short_reply_of_a_session_that_was_forgotten_since_goes_too(desk_at, home, tmp_path):
     say(home, "a", "The heron nests behind the northern pump house.")
     with desk_at(home) as workspace:

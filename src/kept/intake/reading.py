@@ -4,17 +4,19 @@ Events commit together with the cursor after them, so an interrupted run continu
 files in batches. Records with the same identity but different content get different keys, so that the archive keeps both.
 """
 
+import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kept.core.digest import hash_texts
 from kept.core.errors import SourceError
 from kept.core.event import FORGOTTEN_MARK, Cursor, Event, RecordAccount, is_note
-from kept.core.fingerprint import mark_known_statements
+from kept.core.fingerprint import is_known_statement, mark_known_statements
 from kept.core.memory import SUGGESTED, Actor
 from kept.core.operation import Reaffirm, to_facts
 from kept.core.text import normal_form
@@ -111,6 +113,7 @@ def archive_files(
     key = workspace.store.key("redaction")
     without_secrets = create_redaction(key)
     done, whole = found.before, found.before + sum(map(weigh_file, found.files)) + found.after
+    forgotten = workspace.store.log.forgotten_fingerprints()
     most = _WORKER_BATCH_BYTES if workers else BATCH_BYTES
     for batch, read in map_ahead(workers, read_whole, _prepare_batches(workspace, found, key, most, force=force)):
         if late():
@@ -122,7 +125,8 @@ def archive_files(
                 progress("reading", done, whole)
                 done += weigh_file(str(file.path))
                 try:
-                    _archive_file(workspace, file, _replay(read[place]) if read else read_slices(file, without_secrets), result)
+                    slices = _replay(read[place]) if read else read_slices(file, without_secrets)
+                    _archive_file(workspace, file, slices, forgotten, result)
                 except SourceError as error:
                     result.skipped.append((str(file.path), error.what))
     progress("reading", done, whole)
@@ -180,10 +184,11 @@ def _replay(cleaned_file: CleanedFile) -> Iterator[CleanedSlice]:
         raise SourceError(cleaned_file.failed)
 
 
-def _archive_file(workspace: Workspace, file: UnreadFile, slices: Iterator[CleanedSlice], result: ReadingReport) -> None:
+def _archive_file(
+    workspace: Workspace, file: UnreadFile, slices: Iterator[CleanedSlice], forgotten: frozenset[str], result: ReadingReport
+) -> None:
     archive, path, source = workspace.store.archive, str(file.path), file.source.name
     grown, rewritten = False, False
-    forgotten = workspace.store.log.forgotten_fingerprints() if _is_compared(file.source) else frozenset[str]()
     now: list[Event] | None = None  # all events of a file that is read from its start, if it is compared with its previous version
     for piece in slices:
         rewritten = rewritten or REWRITTEN in piece.account.noted
@@ -199,7 +204,8 @@ def _archive_file(workspace: Workspace, file: UnreadFile, slices: Iterator[Clean
         with workspace.store.transaction():
             readable = [_without_forgotten(workspace, done.event, forgotten) for done in usable]
             events = list(make_keys_unique(archive, readable, rewritten=rewritten))
-            result.fresh += archive.add_slice(source, path, events, account, piece.cursor, anew=piece.restarted)
+            cursor = _without_forgotten_branch(workspace, piece.cursor, forgotten)
+            result.fresh += archive.add_slice(source, path, events, account, cursor, anew=piece.restarted)
             count_remotes(result.remotes, events)
             collect_branches(result.branches, events)
         if piece.restarted:
@@ -215,12 +221,29 @@ def _archive_file(workspace: Workspace, file: UnreadFile, slices: Iterator[Clean
         archive.save_stat_cache_entry(source, path, file.stamp)
 
 
-def _without_forgotten(workspace: Workspace, event: Event, forgotten: Collection[str]) -> Event:
-    """Remove forgotten statements from an entry of a note. The rest stays, because the author may have extended the entry since."""
-    if not (forgotten and is_note(event)):
+def _without_forgotten(workspace: Workspace, event: Event, forgotten: frozenset[str]) -> Event:
+    """Remove a branch name of forgotten words, and forgotten statements from an entry of a note. The rest of the entry stays,
+    because its author may have extended it since.
+    """
+    if not forgotten:
         return event
-    text = mark_known_statements(event.text, forgotten, workspace.store.key("forget"), FORGOTTEN_MARK)
+    key = workspace.store.key("forget")
+    if event.branch and _is_forgotten_branch(event.branch, forgotten, key):
+        event = replace(event, branch="")
+    text = mark_known_statements(event.text, forgotten, key, FORGOTTEN_MARK) if is_note(event) else event.text
     return event if text == event.text else replace(event, text=text)
+
+
+def _without_forgotten_branch(workspace: Workspace, cursor: Cursor, forgotten: frozenset[str]) -> Cursor:
+    state = json.loads(cursor.carry or "{}") if forgotten else None
+    if not (isinstance(state, dict) and _is_forgotten_branch(str(state.get("branch")), forgotten, workspace.store.key("forget"))):
+        return cursor
+    return replace(cursor, carry=json.dumps(state | {"branch": ""}, ensure_ascii=False))
+
+
+@lru_cache(maxsize=1_000)  # events repeat the branch
+def _is_forgotten_branch(name: str, forgotten: frozenset[str], key: bytes) -> bool:
+    return is_known_statement("".join(char if char.isalnum() else " " for char in name), forgotten, key)
 
 
 def _is_compared(source: Source) -> bool:
