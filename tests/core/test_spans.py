@@ -123,6 +123,7 @@ FOREIGN = [
     f"[eslint] {RULE}",
     f"2026-01-02 10:00:00 INFO {RULE}",
     f"(node:123) Warning: {RULE}",
+    f"why does it say\n\nwarning: unused import: `Row`\nnote: {RULE}\nnote: {RULE}\nhelp: {RULE}",
     f"src/a.ts(3,4): error TS2345: {RULE}",
     f"error[E0308]: {RULE}",
     f"diff --git a/x b/x\n+{RULE}",
@@ -309,6 +310,10 @@ def test_the_person_goes_on_below_code_in_the_same_paragraph():
 )
 def test_the_person_goes_on_directly_below_output(output, words):
     assert typed(f"{output}\n{words}") == words
+
+
+def test_a_note_of_the_person_below_their_own_words_is_theirs():
+    assert typed(f"fix the warning\nnote: {RULE}") == f"fix the warning\nnote: {RULE}"
 
 
 def test_a_comment_of_code_behind_the_persons_words_is_not_theirs():

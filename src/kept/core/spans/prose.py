@@ -40,6 +40,8 @@ _BLANK = Pattern(r"\n(?:[ \t]*\n)+")
 _RULER = Pattern(r"^\s*[-=_*]{3,}\s*$")
 # A comment of a program.
 _REMARK = Pattern(r"^\s*(?:--|#|;|%)\s+\S")
+# What a compiler adds below its warning.
+_ADVICE = Pattern(r"^\s*(?:note|help|hint): \S")
 # A location as a compiler, an exception or a browser prints it, anywhere in a line.
 _LOCATED = fill_pattern(r"(?:^|\s)(‹shapes:documents.located›)")
 # A line that begins with a location in a file. The whole line is output.
@@ -468,6 +470,7 @@ def _split_paragraphs(marks: SpanMarks, *, brief: bool) -> list[list[_Line]]:
             foreign = (
                 (is_output_line(bare) and not _is_example(bare, len(bare)))
                 or at in dumps
+                or (bool(_ADVICE.match(bare)) and bool(found[-1]) and found[-1][-1].foreign)
                 or (not brief and bool(HEADING.match(bare)))
             )
             found[-1].append(_Line(at, at + len(bare), bare, marked, foreign))
