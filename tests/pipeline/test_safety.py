@@ -1,6 +1,7 @@
 """Backups, restoring, export and import, over the bundled sample."""
 
 import errno
+import gzip
 import json
 import os
 import re
@@ -552,6 +553,26 @@ def test_an_import_brings_back_nothing_that_was_forgotten_and_trusts_nothing_tha
         (held,) = [each for each in workspace.store.log.memories() if each.content]
         assert held.origin is Origin.TOOL
         assert not held.owned
+
+
+def test_no_field_of_an_exported_memory_brings_a_secret_or_half_a_surrogate_pair_into_the_store(desk_at, home):
+    secret = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hI6"
+    odd = f"\ud800 {secret}"
+    quote = dict.fromkeys(("quote", "source", "session", "event", "author"), odd) | {"origin": "user"}
+    (home / "m.jsonl").write_text(line(content=odd, about=odd, artifacts=[odd], needed_for=[odd], evidence=[quote]))
+    with desk_at(home) as workspace:
+        assert import_file(workspace, home / "m.jsonl").added == {"held": 1}
+        assert secret not in "".join(forms(workspace))
+
+
+def test_an_archive_with_a_number_that_the_store_cannot_hold_is_refused(desk_at, home, tmp_path):
+    rows = [
+        {"is": "storerow", "key": "0" * 64, "version": 1},
+        {"is": "runrow", "command": "add", "id": 2**63, "started_at": "", "ended_at": ""},
+    ]
+    (home / "kept.gz").write_bytes(gzip.compress("".join(f"{json.dumps(row)}\n" for row in rows).encode()))
+    with desk_at(home) as workspace, pytest.raises(StoreError):
+        import_file(workspace, home / "kept.gz")
 
 
 @pytest.mark.parametrize("body", ["[1]", "{", '{"content": 3}', "[" * 5000, '{"content": "x"'])

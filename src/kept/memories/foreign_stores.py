@@ -18,6 +18,7 @@ from kept.core.value import dataclass
 from kept.local.files.walking import find_files
 from kept.memories.foreign import INSTRUCTIONS, ForeignNote, markdown_notes
 from kept.sources.databases import MAGIC, open_copy, table_names
+from kept.sources.records import replace_surrogates
 
 _FILES = 2_000  # maximum number of files read in a folder
 _NOTES = 50_000  # maximum number of notes
@@ -166,7 +167,7 @@ def _parse_facts(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _stored_note(tool: str, path: Path, text: str, at: str | float) -> ForeignNote:
-    return ForeignNote(tool=tool, text=" ".join(text.split()), kind="", path=path, at=_parse_moment(at))
+    return ForeignNote(tool=tool, text=replace_surrogates(" ".join(text.split())), kind="", path=path, at=_parse_moment(at))
 
 
 def _parse_moment(at: str | float) -> datetime | None:

@@ -18,6 +18,7 @@ from kept.core.fingerprint import is_known_statement
 from kept.core.memory import PLANTED, REDACTED, USER_SCOPE, Actor, Evidence, Memory, Status
 from kept.core.operation import Add
 from kept.core.project import PROJECT
+from kept.core.redact import redact
 from kept.core.text import normal_form, one_line
 from kept.core.times import format_instant, parse_instant
 from kept.core.value import dataclass, field
@@ -32,6 +33,7 @@ from kept.memories.new_memory import UNSURE
 from kept.memories.person import clean_memory_text
 from kept.pipeline.audit import is_instruction
 from kept.profiles.lexicons import load_lexicon
+from kept.sources.records import replace_surrogates
 from kept.store.backups import is_portable, read_rows
 from kept.store.check import IMPORTED
 from kept.store.values import Draft
@@ -94,8 +96,9 @@ def _to_import_rows(workspace: Workspace, found: Iterable[ScopedNote]) -> Iterat
     for scoped_note in found:
         note = scoped_note.note
         at = format_instant(note.at) if note.at else None
+        text, path, tool = map(replace_surrogates, (note.text, str(note.path), note.tool))
         yield {
-            "content": note.text,
+            "content": text,
             "profile": workspace.profile.id,
             "category": scoped_note.category,
             "scope": scoped_note.scope,
@@ -103,7 +106,7 @@ def _to_import_rows(workspace: Workspace, found: Iterable[ScopedNote]) -> Iterat
             "origin": "assistant",
             "confidence": UNSURE,
             "first_seen": at,
-            "evidence": [{"quote": note.text, "source": str(note.path), "at": at, "author": note.tool, "origin": "assistant"}],
+            "evidence": [{"quote": text, "source": path, "at": at, "author": tool, "origin": "assistant"}],
         }
 
 
@@ -189,11 +192,9 @@ def _read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
 def _parse_line(line: bytes, number: int) -> Mapping[str, Any]:
     if len(line) > _LONGEST or number > _MOST:
         raise ValueError("the file is too large")
-    body = json.loads(line)
-    match body:
-        case {"content": str()}:
-            found: Mapping[str, Any] = body
-            return found
+    body: Any = replace_surrogates(json.loads(line))
+    if isinstance(body, dict) and isinstance(body.get("content"), str):
+        return body
     raise ValueError("it is not a memory")
 
 
@@ -234,7 +235,7 @@ def _parse_memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str
         origin=origin,
         first_seen=first,
         last_seen=last or first,
-        artifacts=_parse_texts(body.get("artifacts")),
+        artifacts=_parse_texts(workspace, body.get("artifacts")),
         evidence=evidence,
         observations=_parse_count(body.get("observations")),
         pinned=trusted and body.get("pinned") is True,
@@ -243,7 +244,7 @@ def _parse_memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str
         trigger=IMPORTED,
         about=about,
         needed_for=select_requests(
-            _parse_texts(body.get("needed_for")),
+            _parse_texts(workspace, body.get("needed_for")),
             load_lexicon(profile.languages),
             workspace.store.log.forgotten_fingerprints(),
             workspace.store.key("forget"),
@@ -273,21 +274,22 @@ def _is_quoted(workspace: Workspace, content: str, evidence: Sequence[Evidence],
 def _parse_evidence(workspace: Workspace, body: Mapping[str, Any]) -> Evidence:
     return Evidence(
         quote=clean_memory_text(workspace, body.get("quote", ""), most=100_000),
-        event=_parse_text(body.get("event")),
-        session=_parse_text(body.get("session")),
-        path=_parse_text(body.get("source")),
+        event=_parse_text(workspace, body.get("event")),
+        session=_parse_text(workspace, body.get("session")),
+        path=_parse_text(workspace, body.get("source")),
         at=parse_instant(body.get("at")),
-        author=_parse_text(body.get("author")),
+        author=_parse_text(workspace, body.get("author")),
         origin=Origin(body.get("origin", Origin.TOOL)),
     )
 
 
-def _parse_text(value: object) -> str:
-    return value[:4_000] if isinstance(value, str) else ""
+def _parse_text(workspace: Workspace, value: object) -> str:
+    return redact(value[:4_000], key=workspace.store.key("redaction")).text if isinstance(value, str) else ""
 
 
-def _parse_texts(value: object) -> tuple[str, ...]:
-    return tuple(_parse_text(item) for item in value[:100] if _parse_text(item)) if isinstance(value, list) else ()
+def _parse_texts(workspace: Workspace, value: object) -> tuple[str, ...]:
+    texts = (_parse_text(workspace, item) for item in value[:100]) if isinstance(value, list) else ()
+    return tuple(filter(None, texts))
 
 
 def _parse_confidence(value: object, usual: float) -> float:

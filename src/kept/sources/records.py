@@ -288,7 +288,7 @@ def _decode_value(text: str, position: int) -> tuple[dict[str, Any] | RecordFaul
     surrogates = text.find("\\u", position, after) >= 0 and (
         text.find("\\ud", position, after) >= 0 or text.find("\\uD", position, after) >= 0
     )
-    return _replace_surrogates(value) if surrogates else value, after
+    return replace_surrogates(value) if surrogates else value, after
 
 
 class _DuplicateKeyError(ValueError):
@@ -328,15 +328,15 @@ def _is_too_deep(value: Any) -> bool:
     return True
 
 
-def _replace_surrogates(value: Any) -> Any:
+def replace_surrogates(value: Any) -> Any:
     """Replace every unpaired surrogate by U+FFFD. DEPTH_LIMIT bounds the recursion."""
     match value:
         case str():
             return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         case list():
-            return [_replace_surrogates(item) for item in value]
+            return [replace_surrogates(item) for item in value]
         case dict():
-            return {_replace_surrogates(key): _replace_surrogates(item) for key, item in value.items()}
+            return {replace_surrogates(key): replace_surrogates(item) for key, item in value.items()}
         case _:
             return value
 

@@ -176,7 +176,7 @@ class Database:
         self._check_process()
         try:
             self._connection.executemany(_queries()[name], rows)
-        except sqlite3.Error as error:
+        except _REFUSED as error:
             raise _to_store_error(error, self.path) from error
 
     def execute_sql(self, sql: str, values: Mapping[str, Any] | None = None) -> sqlite3.Cursor:
@@ -193,7 +193,7 @@ class Database:
         cursor.path = self.path
         try:
             return cursor.execute(sql, values)
-        except sqlite3.Error as error:
+        except _REFUSED as error:
             raise _to_store_error(error, self.path) from error
 
     def _check_process(self) -> None:
@@ -398,7 +398,11 @@ def _open(path: Path) -> tuple[sqlite3.Connection, int, bool]:
     return connection, inode, made
 
 
-def _to_store_error(error: sqlite3.Error, path: Path) -> StoreError:
+# A number beyond 64 bits, or a lone surrogate, is refused before SQLite sees it.
+_REFUSED = (sqlite3.Error, OverflowError, UnicodeEncodeError)
+
+
+def _to_store_error(error: Exception, path: Path) -> StoreError:
     text = str(error)
     match text:
         case _ if "full" in text:
