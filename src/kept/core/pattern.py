@@ -196,6 +196,9 @@ class LatePattern:
         setattr(self, name, value)
         return value
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LatePattern, (self._source, self._flags)
+
 
 def compile_late(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """A pattern of ``re`` that is compiled on first use, because compiling all takes a tenth of a run that finds nothing new."""
