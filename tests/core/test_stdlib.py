@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.core.light import stdlib
-from kept.core.light.stdlib import NamedTuple, format_json, parse_json
+from kept.core import light
+from kept.core.light import NamedTuple, format_json, parse_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -36,7 +36,7 @@ class Public(typing.NamedTuple):
 @pytest.fixture(params=["C", "Python"])
 def implementation(request, monkeypatch):
     if request.param == "Python":
-        monkeypatch.setattr(stdlib, "_json", None)
+        monkeypatch.setattr(light, "_json", None)
 
 
 @given(VALUES)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kept.core.light import word_split
+from kept.core import text as word_split
 
 TEXTS = st.text(st.one_of(st.sampled_from("aBcDZ09 .'’/_-²½Ⅷيب中日\n\tǅßİé٣"), st.characters()), max_size=40)
 

@@ -6,7 +6,7 @@ Hooks import this module, so it must import next to nothing.
 from collections.abc import Sequence
 from functools import cache
 
-from kept.core.light.stdlib import TYPE_CHECKING, NamedTuple
+from kept.core.light import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import re

@@ -4,8 +4,6 @@ Hooks use this module, because importing ``typing`` or ``json`` takes as long as
 private to CPython. If one is missing, or behaves differently, the public module is used.
 """
 
-
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import UTC, datetime, timedelta

@@ -4,11 +4,9 @@ A hook reads a few thousand characters. Importing ``re`` and compiling the patte
 methods therefore split the first characters of a process; they find the same words in twice the time.
 """
 
-from functools import cache
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import groupby
-
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,10 +116,6 @@ def _is_boundary(before: str, char: str, after: str) -> bool:
         return True
     return "A" <= char <= "Z" and ("a" <= before <= "z" or ("A" <= before <= "Z" and "a" <= after <= "z"))
 
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
 
 # Scripts written without spaces between words. Their text is compared by pairs of characters.
 # These are ranges, because compiling a pattern for them would take a tenth of a hook's time.

@@ -8,7 +8,7 @@ import os
 import time
 
 from kept.core.fence import estimate_token_count
-from kept.core.light.stdlib import NamedTuple, format_json, parse_json
+from kept.core.light import NamedTuple, format_json, parse_json
 
 NIGHT, SESSION = "night", "session"  # jobs whose failures are recorded: the nightly job, the run at the end of a session
 _LINE = 3_500  # maximum bytes of a line, because a single append of this size is atomic on every system

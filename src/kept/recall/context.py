@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kept.core.errors import StoreError
 from kept.core.fence import CORE, DAYS, FACTS, FIXES, HERE, PAST, SAID, Context, ContextPiece
-from kept.core.light.stdlib import UTC, datetime, timedelta
+from kept.core.light import UTC, datetime, timedelta
 from kept.core.text import project_label
 from kept.recall.context_budget import fit_to_budget
 from kept.recall.nearby import (

@@ -9,7 +9,7 @@ from itertools import islice
 from time import monotonic
 
 from kept.core.fence import FACTS, PAST, ContextPiece
-from kept.core.light.stdlib import TYPE_CHECKING, NamedTuple, datetime
+from kept.core.light import TYPE_CHECKING, NamedTuple, datetime
 from kept.core.text import index_words, jaccard_similarity, tokenize
 from kept.recall.question import telling_words
 from kept.recall.relevance import (

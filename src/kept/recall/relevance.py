@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from math import exp, log, log1p
 
-from kept.core.light.stdlib import NamedTuple, datetime, timedelta
+from kept.core.light import NamedTuple, datetime, timedelta
 from kept.core.text import tokenize
 
 _MANNER = frozenset(

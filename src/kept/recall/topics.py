@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable
 from functools import cache
 
-from kept.core.light.stdlib import NamedTuple, parse_json
+from kept.core.light import NamedTuple, parse_json
 from kept.core.text import index_words, is_cjk
 from kept.recall.question import telling_words
 

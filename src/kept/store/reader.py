@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from kept.core.errors import StoreError
-from kept.core.light.stdlib import TYPE_CHECKING, Any, NamedTuple, format_json, parse_json
+from kept.core.light import TYPE_CHECKING, Any, NamedTuple, format_json, parse_json
 
 if TYPE_CHECKING:
     import sqlite3
