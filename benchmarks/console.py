@@ -21,7 +21,7 @@ from pathlib import Path
 
 from kept.core.event import Author, Cursor, Event, EventKind, RecordAccount
 from kept.local.files.walking import find_files
-from kept.sources.files import SkippedFile, identify_file
+from kept.sources.registry import SkippedFile, identify_file
 
 COLUMNS = (80, 100, 120, 160)
 SHOWN_LINES = 3

@@ -25,7 +25,7 @@ from kept.local.files.walking import find_files
 from kept.profiles import load_profile
 from kept.profiles.language import choose_lexicon
 from kept.profiles.profile import Profile
-from kept.sources.files import SkippedFile, identify_file
+from kept.sources.registry import SkippedFile, identify_file
 
 
 def sessions(root: Path) -> Iterator[list[Event]]:

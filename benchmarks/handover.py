@@ -28,8 +28,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from kept.core.event import Author, Event, EventKind, Pointer, Precision, ToolUse
-from kept.core.fence import estimate_token_count
-from kept.core.handover import CAUSE, TOOL
+from kept.core.fence import CAUSE, TOOL, estimate_token_count
 from kept.extraction.rules.handover import find_doubt, propose_handed_over
 from kept.mcp.server import Alone, Kind, Lasts, Replaced, Words
 from kept.profiles import load_profile

@@ -23,7 +23,7 @@ from kept.core.redact import RedactionResult, redact
 from kept.intake.clean import Limits, clean
 from kept.local.files.walking import find_files
 from kept.sources.base import Source
-from kept.sources.files import SkippedFile, identify_file
+from kept.sources.registry import SkippedFile, identify_file
 
 KEY = b"benchmark"
 

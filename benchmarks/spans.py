@@ -23,7 +23,7 @@ from typing import Any
 from kept.core.event import Author, Cursor, EventKind, is_note
 from kept.core.spans import find_spans
 from kept.local.files.walking import find_files
-from kept.sources.files import SkippedFile, identify_file
+from kept.sources.registry import SkippedFile, identify_file
 
 SEED = 20261122
 UNITS = 8  # maximum units per prompt, so that a few long prompts do not dominate the sample

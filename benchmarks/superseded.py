@@ -22,9 +22,8 @@ from typing import Any
 
 from kept.core.artifact import find_artifacts
 from kept.core.event import Origin
-from kept.core.fold import apply_operation
 from kept.core.memory import Accepted, Actor, Candidate, CandidateVerdict, Evidence, Memory, Status
-from kept.core.operation import MAY_CONTRADICT, Operation
+from kept.core.operation import MAY_CONTRADICT, Operation, apply_operation
 from kept.curation.advice import (
     SCHEMA,
     MemoryTable,

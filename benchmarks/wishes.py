@@ -17,8 +17,8 @@ from pathlib import Path
 
 from events import build_event
 
-from kept.core.fold import apply_operation
 from kept.core.memory import Actor, CandidateVerdict, Memory
+from kept.core.operation import apply_operation
 from kept.curation.curate import curate
 from kept.curation.lifecycle import rules_of
 from kept.extraction.gate import judge

@@ -29,8 +29,7 @@ from kept.core.project import (
     project_scope,
     short_names,
 )
-from kept.core.redact import redact
-from kept.core.redact.scanner import load_scanner
+from kept.core.redact import load_scanner, redact
 from kept.core.text import project_label
 from kept.core.times import parse_instant
 from kept.core.value import dataclass, replace
@@ -233,7 +232,7 @@ class Workspace:
 
         For a range (``last week``) returns the first day, or with ``last`` the last day. Raises UsageError.
         """
-        from kept.core.dates.when import parse_day_range  # noqa: PLC0415 - reads the words of ten languages, for those who type a date
+        from kept.core.dates import parse_day_range  # noqa: PLC0415 - reads the words of ten languages, for those who type a date
 
         days = parse_day_range(text, self.clock().astimezone(self.zone).date())
         if days is None:

@@ -6,8 +6,7 @@ import pytest
 
 from cli_world import kept, told, transcript
 from hook_world import hook, injected, payload
-from kept.core.fence import estimate_token_count
-from kept.core.handover import ASK, OPEN, REMINDER, START, fence_text
+from kept.core.fence import ASK, OPEN, REMINDER, START, estimate_token_count, fence_text
 from kept.intake.reminders import is_interactive, load_reminder_costs
 from prepared import Prepared, do
 

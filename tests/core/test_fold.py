@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.core.event import Origin
-from kept.core.fold import apply_operation, find_undone_passes, fold
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import (
     Add,
@@ -24,6 +23,9 @@ from kept.core.operation import (
     Retire,
     Revise,
     Supersede,
+    apply_operation,
+    find_undone_passes,
+    fold,
 )
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

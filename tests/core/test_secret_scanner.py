@@ -5,7 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from kept.core.redact import redact, scanner
+from kept.core import redact as scanner
+from kept.core.redact import redact
 
 WORD = "correct-horse-battery"
 

@@ -12,9 +12,8 @@ from cases import each_case
 from kept import profiles
 from kept.core.artifact import find_artifacts
 from kept.core.event import Origin
-from kept.core.fold import apply_operation
 from kept.core.memory import Actor, Memory, Status
-from kept.core.operation import ADVISED, Merge, Resolve, Retire, Supersede
+from kept.core.operation import ADVISED, Merge, Resolve, Retire, Supersede, apply_operation
 from kept.curation.advice import (
     SCHEMA,
     MemoryTable,

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from cases import each_case
 from kept.core.event import Origin
-from kept.core.fold import apply_operation
-from kept.core.handover import CAUSE
+from kept.core.fence import CAUSE
 from kept.core.memory import (
     APPROVED,
     CLIENT_MEMORY,
@@ -44,6 +43,7 @@ from kept.core.operation import (
     Retire,
     Revise,
     Supersede,
+    apply_operation,
 )
 from kept.core.statement import parse_statement
 from kept.curation.curate import curate as plainly_curate

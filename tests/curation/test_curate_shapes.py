@@ -4,9 +4,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import permutations
 
 from kept.core.event import Origin
-from kept.core.fold import apply_operation
 from kept.core.memory import Accepted, Actor, Candidate, CandidateVerdict, Evidence, Status
-from kept.core.operation import Supersede
+from kept.core.operation import Supersede, apply_operation
 from kept.curation.curate import curate
 from kept.curation.lifecycle import rules_of
 from kept.profiles import load_profile

@@ -7,7 +7,6 @@ import pytest
 
 from cases import each_case
 from kept.core.event import Origin
-from kept.core.fold import apply_operation
 from kept.core.memory import Actor, Evidence, Memory, Status
 from kept.core.operation import (
     CONDENSED,
@@ -25,6 +24,7 @@ from kept.core.operation import (
     Retire,
     Revise,
     Supersede,
+    apply_operation,
 )
 from kept.curation.guard import find_ended, find_overreach, find_protected_changes
 

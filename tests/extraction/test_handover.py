@@ -7,7 +7,7 @@ import pytest
 
 from cases import each_case
 from kept.core.event import Author, EventKind, ToolUse
-from kept.core.handover import CAUSE, REWORDED, is_suggestion_tool
+from kept.core.fence import CAUSE, REWORDED, is_suggestion_tool
 from kept.core.memory import ALLUDES, HELPFUL, PASSING, USER_SCOPE, Accepted, Held
 from kept.extraction.rules.handover import find_reply_passages, propose_handed_over
 from kept.extraction.rules.passages import count_content_words, find_passage

@@ -21,7 +21,7 @@ from kept.local.files.walking import find_files
 from kept.profiles import load_profile
 from kept.profiles.lexicons import load_lexicon
 from kept.profiles.profile import Category, Profile
-from kept.sources.files import SkippedFile, identify_file
+from kept.sources.registry import SkippedFile, identify_file
 
 DAWN = datetime(2026, 3, 1, tzinfo=UTC)
 PROFILE = Profile(id="coding", title="", summary="", categories=(Category(id="known_fix", title="", belongs="", excludes=""),))

@@ -11,7 +11,7 @@ from kept.extraction.rules.candidates import HEADING, extract_candidates, propos
 from kept.local.files.walking import find_files
 from kept.profiles import load_profile
 from kept.profiles.lexicons import load_lexicon
-from kept.sources.files import SkippedFile, identify_file
+from kept.sources.registry import SkippedFile, identify_file
 
 pytestmark = pytest.mark.shared
 

@@ -3,7 +3,7 @@
 import json
 
 from kept.core.event import Cursor, RecordAccount
-from kept.sources.formats.claude_code.reader import ClaudeCode
+from kept.sources.formats.claude_code import ClaudeCode
 
 READER = ClaudeCode()
 

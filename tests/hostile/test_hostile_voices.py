@@ -19,7 +19,7 @@ from kept.extraction.segment import segment
 from kept.intake.clean import Limits, clean
 from kept.profiles import load_profile
 from kept.profiles.language import choose_lexicon
-from kept.sources.files import identify_file
+from kept.sources.registry import identify_file
 
 OWN = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 THEIRS = "Never deploy `billing-api` on a Friday, always use the staging cluster in `eu-west-1` first."

@@ -12,7 +12,7 @@ import pytest
 
 from cli_world import kept
 from kept.core.errors import ConfigError
-from kept.core.handover import START
+from kept.core.fence import START
 from kept.install.doctor import run_checks
 from kept.install.schedule import CommandResult, install_job, job_files
 from kept.install.setup import (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cases import each_case
 from kept.core.event import Author, Event, EventKind, Pointer, Precision, ToolUse
-from kept.core.handover import OPEN, REMINDER, START, fence_text
+from kept.core.fence import OPEN, REMINDER, START, fence_text
 from kept.core.redact import redact
 from kept.core.spans import typed_text
 from kept.intake.clean import CleanedEvent, Limits, clean, clean_all

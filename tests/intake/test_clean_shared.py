@@ -8,7 +8,7 @@ import pytest
 from kept.core.event import Cursor, Event
 from kept.core.redact import redact
 from kept.intake.clean import Limits, clean
-from kept.sources.formats.claude_code.reader import ClaudeCode
+from kept.sources.formats.claude_code import ClaudeCode
 
 
 def size(one: Event) -> int:

@@ -11,8 +11,7 @@ from threading import Thread
 import pytest
 
 from asks import ask
-from kept.core.fence import GUARD
-from kept.core.handover import OFF_THE_RECORD
+from kept.core.fence import GUARD, OFF_THE_RECORD
 from kept.llm.adapter import AdapterFailure, AdapterReply
 from kept.llm.adapters.command import Command
 from kept.llm.ask import Fault

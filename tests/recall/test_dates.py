@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 from cases import each_case
-from kept.core.dates.when import is_month_first_locale, parse_day_range, parse_time_span
+from kept.core.dates import is_month_first_locale, parse_day_range, parse_time_span
 
 ZONE = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 3, 11, 22, 30, tzinfo=UTC)  # a Wednesday, 23:30 in Berlin

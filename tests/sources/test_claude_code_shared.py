@@ -9,8 +9,8 @@ from claude_lines import read
 from kept.core.errors import SourceError
 from kept.core.event import Author, RecordAccount
 from kept.local.files.walking import find_files
-from kept.sources.files import SkippedFile, identify_file
-from kept.sources.formats.claude_code.reader import ClaudeCode
+from kept.sources.formats.claude_code import ClaudeCode
+from kept.sources.registry import SkippedFile, identify_file
 
 
 def read_all(paths):

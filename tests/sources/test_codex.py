@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision
-from kept.sources.formats.codex.reader import Codex
+from kept.sources.formats.codex import Codex
 from reading import abandoned_texts, at_once, files, human, lines, read, read_bytes, read_in_pieces, said
 
 CODEX = Codex()

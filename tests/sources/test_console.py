@@ -13,8 +13,8 @@ from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision
 from kept.core.times import format_instant
 from kept.sources import documents
-from kept.sources.files import SkippedFile, identify_file
 from kept.sources.formats.console.reader import Console
+from kept.sources.registry import SkippedFile, identify_file
 from reading import human, read, read_bytes, said
 
 READER = Console(zone=ZoneInfo("Europe/Berlin"))

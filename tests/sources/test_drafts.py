@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kept.core.redact import redact
 from kept.intake.clean import Limits, clean
 from kept.sources.drafts import TARGET_LIMIT, TEXT_LIMIT, call_detail, format_change, shorten_text, truncate_text
-from kept.sources.files import identify_file
+from kept.sources.registry import identify_file
 from reading import lines, read_bytes
 
 TOKEN = "ghp_" + "".join(random.Random(9).choices("abcdefghijkmnpqrstuvwxyzABCDEFGH123456789", k=36))

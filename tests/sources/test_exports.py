@@ -9,11 +9,11 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept.sources.formats.exports import CHATGPT, read_elements
+from kept.sources.formats.exports import CLAUDE_AI as CLAUDE
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision, RecordAccount
-from kept.sources.exports import CHATGPT, read_elements
-from kept.sources.exports import CLAUDE_AI as CLAUDE
 from reading import human, read, said
 
 
@@ -262,7 +262,7 @@ def test_each_reader_claims_its_own_export_only(tmp_path):
 def test_an_export_can_be_left_after_any_slice_and_gone_on_with(tmp_path, monkeypatch):
     path = pack(tmp_path, [("conversations.json", CHATS)])
     whole, total, end = read(CHATGPT, path)
-    monkeypatch.setattr("kept.sources.exports.SLICE_BYTES", 500)
+    monkeypatch.setattr("kept.sources.formats.exports.SLICE_BYTES", 500)
     events, account, cursor, slices = [], RecordAccount(), Cursor(), 0
     while part := next(iter(CHATGPT.read(path, cursor)), None):
         events += part.events
@@ -359,7 +359,7 @@ JSON = st.recursive(
 def test_elements_are_those_that_json_sees_wherever_the_chunks_end(values, stride, pretty):
     data = json.dumps(values, indent=2 if pretty else None).encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kept.sources.exports.STRIDE", stride)
+        patch.setattr("kept.sources.formats.exports.STRIDE", stride)
         found = list(read_elements(io.BytesIO(data)))
     assert [json.loads(each.data) for each in found] == values
     assert [json.loads(data[each.start : each.end]) for each in found] == values
@@ -367,8 +367,8 @@ def test_elements_are_those_that_json_sees_wherever_the_chunks_end(values, strid
 
 def test_an_element_above_the_limit_is_passed_over_in_bounded_memory():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kept.sources.exports.LINE_LIMIT", 50)
-        patch.setattr("kept.sources.exports.STRIDE", 16)
+        patch.setattr("kept.sources.formats.exports.LINE_LIMIT", 50)
+        patch.setattr("kept.sources.formats.exports.STRIDE", 16)
         found = list(read_elements(io.BytesIO(b'[{"a": 1}, {"b": "' + b"x" * 500 + b'"}, {"c": 2}]')))
     assert [each.data for each in found] == [b'{"a": 1}', None, b'{"c": 2}']
 

@@ -9,9 +9,8 @@ import pytest
 
 from kept.local.files.walking import find_files
 from kept.sources import records
-from kept.sources.files import SkippedFile, SkipReason, identify_file, tool_folder_format
 from kept.sources.records import parse_line
-from kept.sources.registry import SOURCES
+from kept.sources.registry import SOURCES, SkippedFile, SkipReason, identify_file, tool_folder_format
 
 LINE = b'{"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"hi"}}\n'
 

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from kept.core.event import Author, EventKind, Precision
 from kept.core.times import format_instant
-from kept.sources.files import identify_file
 from kept.sources.formats.generic import Generic
-from kept.sources.registry import SOURCES, find_plugins, load_plugins, with_zone
+from kept.sources.registry import SOURCES, find_plugins, identify_file, load_plugins, with_zone
 from reading import at_once, human, lines, read, read_bytes, read_in_pieces, said
 
 READER = Generic(zone=ZoneInfo("Europe/Berlin"))

@@ -8,7 +8,7 @@ import pytest
 
 from kept.core.event import Cursor, RecordAccount
 from kept.local.files.walking import find_files
-from kept.sources.files import SkippedFile, identify_file
+from kept.sources.registry import SkippedFile, identify_file
 
 EACH = 4  # files of a format
 LOGS = frozenset({"claude-code", "codex", "pi", "copilot-cli", "cursor-agent", "gemini-cli"})

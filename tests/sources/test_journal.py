@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from kept.core.event import Author, Precision
 from kept.core.times import to_local_day
-from kept.sources.files import identify_file
 from kept.sources.formats.journal import Journal
 from kept.sources.formats.vault import Vault
+from kept.sources.registry import identify_file
 from reading import files, human, read, read_bytes, said
 
 TOKYO = ZoneInfo("Asia/Tokyo")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision
-from kept.sources.formats.pi.reader import Pi
+from kept.sources.formats.pi import Pi
 from reading import at_once, files, human, lines, read, read_bytes, read_in_pieces, said
 
 PI = Pi()
@@ -287,7 +287,7 @@ def test_slices_of_a_database_can_each_be_gone_on_from(tmp_path, monkeypatch):
     path = tmp_path / "openclaw-agent.sqlite"
     fill(path, {"s-1": a_session(), "s-2": lines({**HEAD, "id": "s-2"}, entry("q", None, 1, user("hi")))})
     whole = read(PI, path)[0]
-    monkeypatch.setattr("kept.sources.formats.pi.database.SLICE_BYTES", 300)
+    monkeypatch.setattr("kept.sources.formats.pi_database.SLICE_BYTES", 300)
     events, cursor = [], Cursor()
     while part := next(PI.read(path, cursor), None):
         events, cursor = events + list(part.events), part.cursor

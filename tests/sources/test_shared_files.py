@@ -11,8 +11,7 @@ import pytest
 from kept.core.errors import SourceError
 from kept.core.event import Cursor, RecordAccount
 from kept.local.files.walking import find_files
-from kept.sources.files import SkippedFile, identify_file
-from kept.sources.registry import SOURCES
+from kept.sources.registry import SOURCES, SkippedFile, identify_file
 from kept.store.sqlite import SqliteStore
 from reading import at_once, read, read_in_pieces
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, EventKind, Precision
-from kept.sources.formats.specstory.reader import SpecStory
+from kept.sources.formats.specstory import SpecStory
 from reading import files, human, read, read_bytes, said
 
 SPECSTORY = SpecStory()

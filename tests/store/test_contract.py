@@ -14,9 +14,8 @@ from kept.core.document import Line
 from kept.core.erasure import ErasureWords
 from kept.core.errors import DamagedError, StoreError, UsageError
 from kept.core.event import FORGOTTEN_MARK, Origin
-from kept.core.fold import fold
 from kept.core.memory import Evidence, Refused, Status
-from kept.core.operation import Add, Forget, Merge, Pin, Retire, Supersede, to_facts
+from kept.core.operation import Add, Forget, Merge, Pin, Retire, Supersede, fold, to_facts
 from kept.core.project import Project
 from kept.core.summary import Passage, PassageForm, WorkNote
 from kept.store.check import IMPORTED

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kept.core.errors import StoreError
-from kept.core.fold import fold
+from kept.core.operation import fold
 from kept.store.replica.database import OWN, SHARED, read_tables
 from kept.store.sqlite import SqliteStore
 from postgres_server import with_database

@@ -32,8 +32,8 @@ from kept.intake.clean import Limits, clean
 from kept.profiles.language import choose_lexicon
 from kept.profiles.lexicons import Lexicon
 from kept.profiles.profile import Profile
-from kept.sources.files import SkippedFile, identify_file
 from kept.sources.json_lines import REWRITTEN
+from kept.sources.registry import SkippedFile, identify_file
 from kept.workspace import Workspace
 
 

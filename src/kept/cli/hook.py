@@ -406,7 +406,7 @@ def _session_end(root: str, payload: Mapping[str, Any], _: str, usual: str = "qu
 
 def _allow_suggestion(root: str, payload: Mapping[str, Any], _: str) -> str:
     """Allow the plugin's tool that hands over the person's words. The client decides about every other tool."""
-    from kept.core.handover import is_suggestion_tool  # noqa: PLC0415 - only this hook needs it
+    from kept.core.fence import is_suggestion_tool  # noqa: PLC0415 - only this hook needs it
 
     allowed = is_suggestion_tool(_payload_text(payload, "tool_name"))
     reason = "this tool of kept only records the user's own words" if allowed else ""

@@ -13,9 +13,8 @@ from zoneinfo import ZoneInfo
 from kept.cli.console import Line, format_count, format_id, format_path, hanging_line, line, write_json, write_line, write_lines
 from kept.core.codec import dump, json_fields
 from kept.core.event import Event, EventKind
-from kept.core.fold import find_undone_passes
 from kept.core.memory import SUGGESTED, UNDERSTOOD, USER_SCOPE, Memory, Status
-from kept.core.operation import Operation, Pass
+from kept.core.operation import Operation, Pass, find_undone_passes
 from kept.core.project import PROJECT
 from kept.core.text import mixed_scripts
 from kept.core.times import format_day, format_minute

@@ -17,7 +17,7 @@ from kept.memories.waiting import PendingProposal, best_of_all, best_of_each_sco
 from kept.pipeline.run import RunOptions
 from kept.pipeline.run_report import RunReport
 from kept.profiles.prompts import BUILT_IN
-from kept.sources.files import SkipReason
+from kept.sources.registry import SkipReason
 from kept.workspace import Workspace
 
 _NEW_SHOWN = 20

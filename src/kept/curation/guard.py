@@ -5,9 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from kept.core.event import Origin
-from kept.core.fold import apply_operation
 from kept.core.memory import Actor, Memory, Status
-from kept.core.operation import CONDENSED, FADED, GAVE_WAY, MAY_CONTRADICT, WITHDRAWN, Operation
+from kept.core.operation import CONDENSED, FADED, GAVE_WAY, MAY_CONTRADICT, WITHDRAWN, Operation, apply_operation
 from kept.core.statement import parse_statement
 from kept.core.value import dataclass
 

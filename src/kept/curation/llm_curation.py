@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kept.core.fingerprint import is_known_statement
-from kept.core.fold import find_undone_passes
 from kept.core.memory import GROUP_SEPARATOR, TOLD, Actor, Memory, Status
-from kept.core.operation import Add, Anticipate, Approve, Merge, Operation, Promote, Revise, operation_kind
+from kept.core.operation import Add, Anticipate, Approve, Merge, Operation, Promote, Revise, find_undone_passes, operation_kind
 from kept.core.text import format_count, one_line
 from kept.core.value import dataclass, field, replace
 from kept.curation.advice import (

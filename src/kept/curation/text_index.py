@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from kept.core.codec import to_canonical_json
 from kept.core.digest import digest
 from kept.core.errors import DamagedError
-from kept.core.handover import CAUSE
+from kept.core.fence import CAUSE
 from kept.core.memory import WITHDRAWAL, CandidateVerdict, Memory
 from kept.core.statement import Statement, parse_statement
 from kept.core.text import normal_form

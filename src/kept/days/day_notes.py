@@ -13,10 +13,9 @@ from zoneinfo import ZoneInfo
 from kept.core.digest import digest
 from kept.core.document import DAY_LINE, HEADER, Line
 from kept.core.event import Event
-from kept.core.fold import find_undone_passes
 from kept.core.markup import to_fact_text
 from kept.core.memory import Status
-from kept.core.operation import Reword
+from kept.core.operation import Reword, find_undone_passes
 from kept.core.summary import CAME_OF_IT, Passage, PassageForm, Summary, SummaryBullet, SummaryPart, WorkNote
 from kept.core.times import ALWAYS
 from kept.core.value import dataclass, replace

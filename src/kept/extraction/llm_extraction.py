@@ -16,8 +16,7 @@ from kept.core.digest import digest
 from kept.core.event import Origin
 from kept.core.fingerprint import is_known_statement
 from kept.core.memory import REWORDED, UNDERSTOOD, UNTRIED, Accepted, Candidate, CandidateVerdict, Held, Refused, Verdict
-from kept.core.redact import redact
-from kept.core.redact.scanner import load_scanner
+from kept.core.redact import load_scanner, redact
 from kept.core.summary import Passage, PassageForm
 from kept.core.text import normal_form
 from kept.core.value import dataclass, field, replace

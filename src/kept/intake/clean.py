@@ -13,8 +13,7 @@ from operator import eq, itemgetter
 from typing import NamedTuple
 
 from kept.core.event import Author, Event, EventKind, ToolUse
-from kept.core.fence import NOTICE, TAG
-from kept.core.handover import FENCE
+from kept.core.fence import FENCE, NOTICE, TAG
 from kept.core.invisible import strip_invisible
 from kept.core.pattern import Pattern, compile_late
 from kept.core.redact import RedactionResult

@@ -9,11 +9,10 @@ from pathlib import Path
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, Event, EventKind, RecordAccount, Slice
-from kept.core.handover import OPT_OUT
+from kept.core.fence import OPT_OUT
 from kept.core.pattern import Pattern, compile_late
 from kept.core.project import matches_path
-from kept.core.redact import RedactionResult, redact
-from kept.core.redact.scanner import load_scanner
+from kept.core.redact import RedactionResult, load_scanner, redact
 from kept.core.spans import event_spans
 from kept.core.value import dataclass, field, replace
 from kept.intake.clean import CleanedEvent, Limits, clean_all

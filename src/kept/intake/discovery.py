@@ -18,8 +18,7 @@ from kept.local.isolation import isolate_errors
 from kept.local.settings.tables import SourceRoot, find_root_above
 from kept.sources.base import ENTRY, Source
 from kept.sources.entries import find_entries
-from kept.sources.files import SkippedFile, SkipReason, identify_file, tool_folder_format
-from kept.sources.registry import SOURCES, with_zone
+from kept.sources.registry import SOURCES, SkippedFile, SkipReason, identify_file, tool_folder_format, with_zone
 from kept.sources.stat_cache import folder_settings_entry, is_unchanged, make_stat_entry, size_when_read
 from kept.workspace import Workspace
 

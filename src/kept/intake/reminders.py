@@ -8,8 +8,7 @@ import os
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from kept.core.fence import estimate_token_count
-from kept.core.handover import ASK, OPEN, OPT_OUT, REMINDER, START, fence_text
+from kept.core.fence import ASK, OPEN, OPT_OUT, REMINDER, START, estimate_token_count, fence_text
 from kept.core.light import TYPE_CHECKING, Any, NamedTuple, format_json
 from kept.local import queue
 from kept.local.queue import queue_path, session_file_name

@@ -15,9 +15,8 @@ from kept.local.files.walking import find_files
 from kept.local.settings.tables import SourceRoot
 from kept.sources.base import ENTRY
 from kept.sources.entries import find_entries
-from kept.sources.files import SkippedFile, SkipReason, find_wide_encoding, tool_folder_format
-from kept.sources.formats.claude_code.reader import deletion_time, retention_days
-from kept.sources.registry import LEFT_OUT, SOURCES, with_zone
+from kept.sources.formats.claude_code import deletion_time, retention_days
+from kept.sources.registry import LEFT_OUT, SOURCES, SkippedFile, SkipReason, find_wide_encoding, tool_folder_format, with_zone
 from kept.store.values import OptedOut
 from kept.workspace import Workspace
 

@@ -18,7 +18,7 @@ from kept.local import files
 from kept.local.clients import AGENTS, TRANSCRIPTS, explain_dead_hook, hook_entries, is_own_hook
 from kept.local.files.walking import find_file_names
 from kept.paths import Paths
-from kept.sources.formats.claude_code.reader import CLAUDE_CODE, claude_folder, deletion_time, retention_days
+from kept.sources.formats.claude_code import CLAUDE_CODE, claude_folder, deletion_time, retention_days
 from kept.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -108,8 +108,12 @@ def find_expiring_files(workspace: Workspace) -> tuple[ExpiringFiles, ...]:
 
 
 def _is_of_claude_code(workspace: Workspace, path: Path) -> bool:
-    from kept.sources.files import SkippedFile, find_wide_encoding, identify_file  # noqa: PLC0415 - loads every format
-    from kept.sources.registry import with_zone  # noqa: PLC0415 - as above
+    from kept.sources.registry import (  # noqa: PLC0415 - loads every format
+        SkippedFile,
+        find_wide_encoding,
+        identify_file,
+        with_zone,  # noqa: PLC0415 - as above
+    )
 
     found = identify_file(path, sources=with_zone(workspace.zone), owner=CLAUDE_CODE)
     return not isinstance(found, SkippedFile) and found.name == CLAUDE_CODE and not find_wide_encoding(path)

@@ -14,8 +14,7 @@ from kept.core.codec import dump, load
 from kept.core.digest import digest
 from kept.core.errors import ChangedError, SourceError
 from kept.core.fingerprint import mark_known_statements
-from kept.core.redact import redact
-from kept.core.redact.scanner import load_scanner
+from kept.core.redact import load_scanner, redact
 from kept.core.value import dataclass, replace
 from kept.journal.entry import FeedItem
 from kept.local import files

@@ -16,7 +16,7 @@ from typing import Any
 
 from kept.core.codec import load_table
 from kept.core.errors import ConfigError
-from kept.core.handover import FORMER, TOOL
+from kept.core.fence import FORMER, TOOL
 from kept.core.pattern import compile_late
 from kept.core.value import dataclass
 

@@ -10,9 +10,8 @@ from kept.core.codec import json_fields
 from kept.core.digest import digest
 from kept.core.errors import MissingError, UsageError
 from kept.core.event import Author, Event, Origin
-from kept.core.fold import find_undone_passes
 from kept.core.memory import UNDERSTOOD, USER_SCOPE, Candidate, CandidateVerdict, Evidence, Memory, Refused, Status
-from kept.core.operation import Add, Anticipate, Merge, Operation, Pass, Resolve, Supersede
+from kept.core.operation import Add, Anticipate, Merge, Operation, Pass, Resolve, Supersede, find_undone_passes
 from kept.core.text import jaccard_similarity, tokenize
 from kept.core.times import format_instant, format_optional_instant
 from kept.core.value import dataclass, replace

@@ -7,9 +7,8 @@ from itertools import pairwise
 
 from kept.core.document import DAY_LINE, Edits
 from kept.core.errors import UsageError
-from kept.core.fold import find_undone_passes
 from kept.core.memory import Memory, Status
-from kept.core.operation import Add, Reword
+from kept.core.operation import Add, Reword, find_undone_passes
 from kept.core.summary import Passage, PassageForm, Summary, SummaryPart
 from kept.core.value import dataclass, replace
 from kept.days.coverage_report import CoverageReport, report_coverage

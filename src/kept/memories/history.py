@@ -11,9 +11,20 @@ from itertools import groupby
 from typing import Any
 
 from kept.core.errors import MissingError, UsageError
-from kept.core.fold import find_idle_operations, find_undone_passes, fold
 from kept.core.memory import Actor, Memory, Status, find_ending_word
-from kept.core.operation import Add, Anticipate, Forget, Operation, Pass, Retire, Reword, affected_memory_ids
+from kept.core.operation import (
+    Add,
+    Anticipate,
+    Forget,
+    Operation,
+    Pass,
+    Retire,
+    Reword,
+    affected_memory_ids,
+    find_idle_operations,
+    find_undone_passes,
+    fold,
+)
 from kept.core.text import Change, diff_words
 from kept.core.value import dataclass, replace
 from kept.local.queue import NIGHT

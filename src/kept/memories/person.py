@@ -12,10 +12,10 @@ from datetime import datetime
 from kept.core.artifact import find_artifacts
 from kept.core.digest import digest
 from kept.core.errors import MissingError, StaleError, UsageError
-from kept.core.fold import FORGOTTEN
 from kept.core.invisible import strip_invisible
 from kept.core.memory import APPROVED, MOVED, SPLIT, SUGGESTED, USER_SCOPE, WAS_SO, Actor, Memory, Refused, Status
 from kept.core.operation import (
+    FORGOTTEN,
     Add,
     Approve,
     Merge,

@@ -17,9 +17,8 @@ from kept.core.digest import digest
 from kept.core.erasure import ErasureMatch, ErasureWords
 from kept.core.errors import KeptError, UsageError
 from kept.core.fingerprint import is_known_statement
-from kept.core.fold import FORGOTTEN, erase_content
 from kept.core.memory import Actor, Memory, Status
-from kept.core.operation import Add, Merge, Operation, Pass, Retire, to_facts
+from kept.core.operation import FORGOTTEN, Add, Merge, Operation, Pass, Retire, erase_content, to_facts
 from kept.core.pattern import compile_late
 from kept.core.text import normal_form
 from kept.core.value import dataclass, replace

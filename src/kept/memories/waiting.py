@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from kept.core.codec import to_canonical_json
 from kept.core.digest import digest
 from kept.core.errors import KeptError
-from kept.core.fold import find_undone_passes
 from kept.core.memory import (
     PASSING,
     PLANTED,
@@ -32,6 +31,7 @@ from kept.core.memory import (
     Refused,
     Status,
 )
+from kept.core.operation import find_undone_passes
 from kept.core.text import normal_form
 from kept.core.times import format_day
 from kept.core.value import dataclass, replace

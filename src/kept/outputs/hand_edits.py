@@ -19,8 +19,7 @@ from kept.core.event import Origin
 from kept.core.markup import BOM, parse_fact, parse_memory_line, split_lines
 from kept.core.memory import USER_SCOPE, Evidence, Memory, Status
 from kept.core.operation import Add, Approve, Operation, Reject, Retire, Revise, to_facts
-from kept.core.redact import redact
-from kept.core.redact.scanner import load_scanner
+from kept.core.redact import load_scanner, redact
 from kept.core.text import normal_form, one_line
 from kept.core.value import dataclass, replace
 from kept.local import files

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kept.core.artifact import find_artifacts
 from kept.core.document import Document
-from kept.core.handover import START
+from kept.core.fence import START
 from kept.core.memory import USER_SCOPE, Memory
 from kept.core.project import project_root
 from kept.core.text import normal_form

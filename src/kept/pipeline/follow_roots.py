@@ -12,8 +12,7 @@ from kept.local.settings import load_settings
 from kept.local.settings.tables import AUTHORS, SourceRoot, find_root_above
 from kept.memories.configure import remove_table_item, save_table_item
 from kept.paths import Paths
-from kept.sources.files import tool_folder_format
-from kept.sources.registry import SOURCES
+from kept.sources.registry import SOURCES, tool_folder_format
 from kept.workspace import Workspace
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from kept.changes import archive_before_edits
 from kept.core.errors import UsageError
 from kept.core.fence import NOTICE, TAG
-from kept.core.redact import redact
-from kept.core.redact.scanner import load_scanner
+from kept.core.redact import load_scanner, redact
 from kept.core.value import dataclass, field, replace
 from kept.curation.llm_curation import LlmCurationReport, curate_with_llm, write_requests
 from kept.curation.passes import CurationReport, curate_changed_groups

@@ -5,9 +5,8 @@ from contextlib import closing
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from kept.core.fold import find_undone_passes
 from kept.core.memory import GROUP_SEPARATOR
-from kept.core.operation import Pass, operation_kind
+from kept.core.operation import Pass, find_undone_passes, operation_kind
 from kept.core.value import dataclass
 from kept.curation.passes import CURATE, GUARD
 from kept.llm.ask import Usage

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
-from kept.core.dates.when import is_month_first_locale, parse_time_span
+from kept.core.dates import is_month_first_locale, parse_time_span
 from kept.core.digest import text_hash
 from kept.core.project import fallback_project_folder
 from kept.core.text import index_words, project_label

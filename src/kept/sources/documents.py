@@ -20,7 +20,7 @@ from kept.core.digest import hash_bytes, hash_texts
 from kept.core.document import END
 from kept.core.errors import SourceError
 from kept.core.event import UNCONFIRMED_MARK, Author, Cursor, EventKind, Precision, Slice
-from kept.core.handover import IGNORE
+from kept.core.fence import IGNORE
 from kept.core.markup import parse_ids_line
 from kept.core.pattern import compile_late
 from kept.core.text import one_line

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from kept.core.handover import IGNORE
+from kept.core.fence import IGNORE
 from kept.core.pattern import Pattern, compile_late
 from kept.core.value import dataclass, field
 from kept.sources.documents import Row

@@ -15,19 +15,19 @@ from zoneinfo import ZoneInfo
 
 from kept.sources.base import Source
 from kept.sources.entries import KeptEntries
-from kept.sources.exports import CHATGPT, CLAUDE_AI
 from kept.sources.formats.aider import Aider
-from kept.sources.formats.claude_code.reader import ClaudeCode
-from kept.sources.formats.codex.reader import Codex
+from kept.sources.formats.claude_code import ClaudeCode
+from kept.sources.formats.codex import Codex
 from kept.sources.formats.console.reader import Console
 from kept.sources.formats.copilot import CopilotChat, CopilotCli
 from kept.sources.formats.cursor import CursorAgent, CursorEditor
+from kept.sources.formats.exports import CHATGPT, CLAUDE_AI
 from kept.sources.formats.gemini import Gemini
 from kept.sources.formats.generic import Generic
 from kept.sources.formats.journal import Journal
 from kept.sources.formats.opencode import OpenCode
-from kept.sources.formats.pi.reader import Pi
-from kept.sources.formats.specstory.reader import SpecStory
+from kept.sources.formats.pi import Pi
+from kept.sources.formats.specstory import SpecStory
 from kept.sources.formats.vault import Vault
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TypeVar
 from kept.core.codec import map_strings, to_canonical_json
 from kept.core.erasure import ErasureWords
 from kept.core.event import FORGOTTEN_MARK, Event
-from kept.core.handover import is_suggestion_tool
+from kept.core.fence import is_suggestion_tool
 from kept.core.memory import Evidence
 from kept.core.value import dataclass, replace
 from kept.store.records import commitment_of, hash_pass, likeness_of, replace_content

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from kept.core.codec import to_canonical_json
 from kept.core.errors import DamagedError
-from kept.core.fold import find_undone_passes, fold
 from kept.core.memory import CandidateVerdict, Memory
-from kept.core.operation import Operation, Pass, affected_memory_ids
+from kept.core.operation import Operation, Pass, affected_memory_ids, find_undone_passes, fold
 from kept.core.times import format_instant, parse_optional_instant, parse_stored_instant
 from kept.store.check import IMPORTED, check_fingerprints, check_log, check_memories, fingerprints_of
 from kept.store.database import ERASING

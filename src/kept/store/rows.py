@@ -12,9 +12,8 @@ from typing import Any
 
 from kept.core.codec import dump_member, to_canonical_json
 from kept.core.errors import DamagedError, StoreError
-from kept.core.fold import apply_operation
 from kept.core.memory import Actor, CandidateVerdict, Memory, Status
-from kept.core.operation import Operation, Pass, Reword, affected_memory_ids
+from kept.core.operation import Operation, Pass, Reword, affected_memory_ids, apply_operation
 from kept.core.times import format_instant, parse_stored_instant
 from kept.core.value import dataclass, replace
 from kept.store.records import (

@@ -16,9 +16,8 @@ from kept.cli.lists import FORGOTTEN, operation_name, step_line
 from kept.cli.model_use import cost_lines, format_cost
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
-from kept.core.fold import find_undone_passes
 from kept.core.memory import Actor
-from kept.core.operation import Operation, Pass, operation_kind
+from kept.core.operation import Operation, Pass, find_undone_passes, operation_kind
 from kept.core.times import format_instant, format_minute
 from kept.llm.budget import usage_body
 from kept.local.queue import NIGHT

@@ -6,16 +6,45 @@ text. Only rules whose anchor occurs are run. Whether a secret is valid is not c
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
-from typing import NamedTuple
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NamedTuple
 
 from kept.core.errors import UsageError
+from kept.core.pattern import compile_late
 from kept.core.redact.book import load_rule_book
 from kept.core.redact.disguises import find_disguised
 from kept.core.redact.places import SecretSpan, scan_secrets
 from kept.core.redact.shape import compile_re2
 from kept.core.value import dataclass, replace
+
+_LEAST = 8  # bytes; a shorter finding is a name and not a secret
+_SECONDS = 5.0
+_SLUG = compile_late(r"[^a-z0-9]+")
+
+
+def load_scanner() -> Callable[[bytes], Iterator[tuple[int, int, str]]] | None:
+    """A function that finds secrets in UTF-8 bytes, as (start, end, kind); None if the scanner is not installed."""
+    if find_spec("kingfisher_sdk") is None:
+        return None
+    engine = import_module("kingfisher_sdk").Scanner()
+
+    def scan(data: bytes) -> Iterator[tuple[int, int, str]]:
+        for finding in engine.scan(data, timeout=_SECONDS):
+            place: dict[str, Any] = finding.to_dict()["location"]
+            start, end = int(place["start_offset"]), int(place["end_offset"])
+            if finding.visible and end - start >= _LEAST:
+                yield start, end, rule_kind(str(finding.rule_id))
+
+    return scan
+
+
+def rule_kind(rule: str) -> str:
+    """The kind in a mark for a rule's id: ``betterleaks.github-pat`` becomes ``github-pat``."""
+    return _SLUG.sub("-", rule.rpartition(".")[2].lower()).strip("-")[:40] or "secret"
+
 
 _PASSES = 24  # maximum repetitions while anything is found; a mark can expose the secret next to it, as in lists of codes
 _MARK = compile_re2(rb"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")

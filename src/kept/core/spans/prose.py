@@ -7,29 +7,27 @@ Goes through a prompt from its beginning. After a paste, words count as the pers
 from dataclasses import dataclass
 
 from kept.core.pattern import Pattern
-from kept.core.spans.documents import (
+from kept.core.spans.marks import SpanKind, SpanMarks
+from kept.core.spans.style import (
+    ARTICLE,
     CLAUSE,
     HEADING,
     INTRO,
     find_document_start,
-    is_brief,
-    is_forwarded,
-    is_text_announced,
-    is_text_task,
-)
-from kept.core.spans.marks import SpanKind, SpanMarks
-from kept.core.spans.style import (
-    ARTICLE,
     find_screen_lists,
     find_steps_start,
     has_inline_output,
     is_agent_screen,
+    is_brief,
+    is_forwarded,
     is_indented,
     is_list_item,
     is_long_line,
     is_output_line,
     is_report,
     is_statement,
+    is_text_announced,
+    is_text_task,
     is_wrapped,
 )
 from kept.core.words import fill_pattern, has_word, opens_with

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 
 from kept.core.digest import digest
 from kept.core.event import Origin
-from kept.core.fold import with_facts
-from kept.core.handover import CAUSE
+from kept.core.fence import CAUSE
 from kept.core.memory import (
     CLIENT_MEMORY,
     LASTING,
@@ -25,7 +24,18 @@ from kept.core.memory import (
     Memory,
     Status,
 )
-from kept.core.operation import ADVISED, ANSWERED, FACT_NAMES, FADED, GAVE_WAY, NEWER_VALUE, TAKEN_BACK, WITHDRAWN, Facts
+from kept.core.operation import (
+    ADVISED,
+    ANSWERED,
+    FACT_NAMES,
+    FADED,
+    GAVE_WAY,
+    NEWER_VALUE,
+    TAKEN_BACK,
+    WITHDRAWN,
+    Facts,
+    with_facts,
+)
 from kept.core.statement import Statement, parse_statement, strip_opening
 from kept.core.text import normal_form
 from kept.core.value import dataclass, replace

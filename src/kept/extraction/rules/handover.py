@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from kept.core.artifact import find_artifacts
 from kept.core.digest import digest
 from kept.core.event import Author, Event, EventKind, Origin, ToolUse
-from kept.core.handover import CAUSE, REWORDED, is_suggestion_tool
+from kept.core.fence import CAUSE, REWORDED, is_suggestion_tool
 from kept.core.memory import ALLUDES, HELPFUL, PASSING, Candidate, Frame
 from kept.core.pattern import Pattern
 from kept.core.text import normal_form, one_line, tokenize

@@ -18,8 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kept.core.fence import GUARD
-from kept.core.handover import OFF_THE_RECORD
+from kept.core.fence import GUARD, OFF_THE_RECORD
 from kept.core.invisible import strip_invisible
 from kept.core.text import one_line
 from kept.core.value import dataclass, field

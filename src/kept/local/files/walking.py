@@ -194,7 +194,7 @@ def find_file_names(root: Path) -> Iterator[str]:
 
     The root may be a link. Links below it are yielded but never followed, so that the walk stays inside and cannot loop. A folder
     that cannot be listed or is in :data:`MACHINERY` is yielded itself and not entered. A missing root yields nothing.
-    :func:`kept.sources.files.identify_file` determines what a path is.
+    :func:`kept.sources.registry.identify_file` determines what a path is.
     """
     waiting = [str(root.resolve())]
     while waiting:

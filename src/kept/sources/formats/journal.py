@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from kept.core.digest import hash_texts
 from kept.core.event import Author, Cursor, EventKind, Slice
 from kept.core.pattern import Pattern
-from kept.core.spans.documents import is_forwarded
+from kept.core.spans.style import is_forwarded
 from kept.core.value import dataclass, replace
 from kept.core.words import has_word
 from kept.sources.base import named_folder

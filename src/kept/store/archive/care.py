@@ -77,7 +77,7 @@ def check_passage_hashes(database: Database, blocks: Blocks) -> Iterator[str]:
 
 def _is_repeat_elsewhere(row: Any) -> bool:
     """True if the passage also occurs at another moment. In a copy of the session it would occur at the same moment."""
-    from kept.core.spans.repeats import is_copy  # noqa: PLC0415 - as above
+    from kept.core.spans import is_copy  # noqa: PLC0415 - as above
 
     at, other = (None if time is None else from_milliseconds(time) for time in (row["at"], row["other_at"]))
     return not is_copy(at, other)

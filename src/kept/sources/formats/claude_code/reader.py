@@ -30,7 +30,7 @@ from kept.sources.drafts import (
     to_event,
     truncate_name,
 )
-from kept.sources.formats.claude_code.blocks import (
+from kept.sources.formats.claude_code_blocks import (
     CALLS,
     State,
     answer_drafts,

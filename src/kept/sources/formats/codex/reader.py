@@ -27,7 +27,6 @@ from kept.core.text import one_line
 from kept.core.times import parse_instant
 from kept.core.value import dataclass, replace
 from kept.sources.base import named_folder
-from kept.sources.compressed import MAGIC, read_compressed
 from kept.sources.documents import is_program, is_unattended, label_as_program, label_unconfirmed
 from kept.sources.drafts import (
     PATH_LIMIT,
@@ -41,7 +40,7 @@ from kept.sources.drafts import (
     to_mapping,
     truncate_name,
 )
-from kept.sources.formats.codex.labels import (
+from kept.sources.formats.codex_labels import (
     CALLS,
     OUTPUTS,
     WAITING,
@@ -62,7 +61,7 @@ from kept.sources.formats.codex.labels import (
     strip_hook_blocks,
     take_prompt,
 )
-from kept.sources.json_lines import Outcome, RecordReader, read_slices
+from kept.sources.json_lines import MAGIC, Outcome, RecordReader, read_compressed, read_slices
 from kept.sources.message_parts import is_machine_session_start
 from kept.sources.records import Record, RecordPlace, sample_records
 

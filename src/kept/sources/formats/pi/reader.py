@@ -22,7 +22,6 @@ from kept.core.times import format_instant, parse_instant
 from kept.core.value import dataclass, field, replace
 from kept.core.words import match_opening
 from kept.sources.base import named_folder
-from kept.sources.compressed import MAGIC, read_compressed
 from kept.sources.drafts import (
     PATH_LIMIT,
     EventDraft,
@@ -44,8 +43,8 @@ from kept.sources.drafts import (
     truncate_name,
     truncate_text,
 )
-from kept.sources.formats.pi.database import DATABASE, DATABASES, claims_database, read_database
-from kept.sources.json_lines import Fetch, Outcome, RecordReader, read_slices
+from kept.sources.formats.pi_database import DATABASE, DATABASES, claims_database, read_database
+from kept.sources.json_lines import MAGIC, Fetch, Outcome, RecordReader, read_compressed, read_slices
 from kept.sources.message_parts import is_machine_session_start
 from kept.sources.records import Record, read_beginning, sample_records
 

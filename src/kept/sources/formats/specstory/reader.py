@@ -23,8 +23,8 @@ from kept.core.value import dataclass, replace
 from kept.core.words import match_opening
 from kept.sources.documents import DocumentEntry, Row, SourceDocument, label_unconfirmed, read_document, rows_place, split_prompt
 from kept.sources.drafts import PATH_LIMIT, EventDraft, parse_exit_code, truncate_name, truncate_text
-from kept.sources.formats.codex.labels import client_text_reason, strip_hook_blocks
-from kept.sources.formats.specstory.blocks import RowZone, ToolBlock, Turn, join_lines, parse_turns, split_turn_blocks
+from kept.sources.formats.codex_labels import client_text_reason, strip_hook_blocks
+from kept.sources.formats.specstory_blocks import RowZone, ToolBlock, Turn, join_lines, parse_turns, split_turn_blocks
 from kept.sources.markdown import is_introduced
 from kept.sources.message_parts import is_machine_session_start
 

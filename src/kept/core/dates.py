@@ -1,18 +1,47 @@
 """Parses the time that a question names: "last Tuesday", "10.01.2024", "first week of March".
 
 Times are relative to a moment, in a person's time zone. A weekday alone is the last one before today. A month without a year is the
-most recent one that has begun. :mod:`kept.core.dates.calendar_words` translates other languages.
-
-The parser goes through the words once, so it costs little more than splitting the text. Only Chinese, Japanese and Korean need
-regular expressions.
+most recent one that has begun. Time words of other languages are translated to English first. Chinese, Japanese and Korean texts,
+which have no spaces, are searched with regular expressions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, time, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from kept.core.dates.calendar_words import AGO, HOMONYMS, WORDS, find_cjk_times
+from kept.core.pattern import compile_late
+from kept.core.words import language_tables, plain_words
+
+_WORDS: Mapping[str, str] = {
+    word: english for table in language_tables("calendar") for english, words in table.items() for word in words.split()
+}
+# Time words with another meaning in another language (a git tag; German "hier"), each with other words of its own language. Next to
+# other words, "tag" means a day only directly after one of these. "hier" means yesterday only if one of them occurs anywhere.
+_HOMONYMS: Mapping[str, frozenset[str]] = {
+    word: frozenset(others.split()) for table in language_tables("homonyms") for word, others in table.items()
+}
+_AGO = plain_words("ago_before")  # words before the number that mean "ago"
+_SPANS = sorted(
+    {(word, name) for table in language_tables("times") for name, words in table.items() for word in words.split()},
+    key=lambda each: (-len(each[0]), each[0]),
+)
+_CJK_UNITS = {
+    sign: unit for signs, unit in (("天日일", "day"), ("周週주", "week"), ("月월", "month"), ("年년", "year")) for sign in signs
+}
+_DIGITS = {
+    digit: str(number)
+    for number, digits in enumerate(("〇", "一", "二两兩", "三", "四", "五", "六", "七", "八", "九"))
+    for digit in digits
+}
+
+
+_DENSE_DATE = compile_late(r"(?:(20\d\d)\s*[年년]\s*)?(\d{1,2})\s*[月월](?:\s*(\d{1,2})\s*[日号號일])?(?!\s*[前전])")
+_DENSE_YEAR = compile_late(r"(20\d\d)\s*[年년]")
+_DENSE_AGO = compile_late(
+    r"(\d{1,3}|[一二两兩三四五六七八九])\s*[个個ヶか개]?\s*([天日일周週주月월年년])[間间]?\s*(?:前|之前|以前|전)"
+)
+
 
 _UTC = ZoneInfo("UTC")
 _CHARACTERS = 1_000
@@ -35,6 +64,9 @@ _LEAD = frozenset(
 )
 # Words before "3 may" or "3 march" that show that these are dates and not verbs.
 _DATED = tuple([word] for word in (*_OPEN, "on", "from", "of", "le", "el", "il"))
+
+
+_Found = tuple[tuple[date, date], int]  # the first and last day, and the number of words that name them
 
 
 class TimeSpan(NamedTuple):
@@ -92,13 +124,13 @@ def _split_question_words(question: str) -> tuple[list[str], list[str]]:
 def _translate_time_word(words: Sequence[str], place: int) -> str:
     """The English word for a time word; any other word unchanged.
 
-    A homonym (``HOMONYMS``) is translated only if it is the whole question, or directly follows a number or a word of its own
+    A homonym (``_HOMONYMS``) is translated only if it is the whole question, or directly follows a number or a word of its own
     language. "hier" is also translated if such a word occurs anywhere.
     """
     word, before = words[place], words[place - 1] if place else ""
-    beside = HOMONYMS.get(word)
+    beside = _HOMONYMS.get(word)
     alone = len(words) == 1 or beside is None or before in beside or (word == "hier" and not beside.isdisjoint(words))
-    return WORDS.get(word, word) if alone or before.isdecimal() else word
+    return _WORDS.get(word, word) if alone or before.isdecimal() else word
 
 
 def _is_product_name(raw: Sequence[str], words: Sequence[str], place: int) -> bool:
@@ -126,36 +158,39 @@ def is_month_first_locale(env: Mapping[str, str]) -> bool:
 
 
 def _parse_cjk_span(text: str, today: date, zone: ZoneInfo) -> TimeSpan | None:
-    """A time span in a Chinese, Japanese or Korean text: a date before a year, a year before a relative time."""
-    for item in find_cjk_times(text):
-        year, month, day = item.date
-        if day:
-            named = _resolve_day(year or today.year, month, day, today, fixed=bool(year), length=1)
-        elif month:
-            named = _parse_month([_MONTHS[month - 1], str(year or "")], 0, today, sure=True) if 1 <= month <= 12 else None
-        elif year:
-            named = (date(year, 1, 1), date(year, 12, 31)), 1
-        else:
-            *ago, unit, number = item.span.split()
-            if ago:
-                named = _parse_ago([number, unit, "ago"], 0, today)
-            else:
-                span = _weekend_span(today, int(number)) if unit == "weekend" else _calendar_unit_span(today, unit, int(number))
-                named = span, 1
-        if named is not None:
-            (first, last), _ = named
-            rest = f"{text[: item.start]} {text[item.end :]}".strip()
-            return TimeSpan(
-                _day_start(first, zone), _day_start(last + timedelta(days=1), zone), text[item.start : item.end], rest=rest
-            )
+    """The first time span that :func:`_find_cjk_times` finds in a Chinese, Japanese or Korean text."""
+    for start, end, found in _find_cjk_times(text, today) if not text.isascii() else ():
+        if found is not None:
+            first, last = found
+            rest = f"{text[:start]} {text[end:]}".strip()
+            return TimeSpan(_day_start(first, zone), _day_start(last + timedelta(days=1), zone), text[start:end], rest=rest)
     return None
+
+
+def _find_cjk_times(text: str, today: date) -> Iterator[tuple[int, int, tuple[date, date] | None]]:
+    """The times at characters ``[start, end)``: dates, then years, then the first of each time word. None for an impossible one."""
+    for match in _DENSE_DATE.finditer(text):
+        year, month, day = (int(part or 0) for part in match.groups())
+        if 1 <= month <= 12:
+            words = [*([str(day)] if day else []), _MONTHS[month - 1], *([str(year)] if year else [])]
+            yield *match.span(), (_parse_month(words, 0, today, sure=True) or (None,))[0]
+    for match in _DENSE_YEAR.finditer(text):
+        yield *match.span(), (date(int(match[1]), 1, 1), date(int(match[1]), 12, 31))
+    for match in _DENSE_AGO.finditer(text):
+        ago = [_DIGITS.get(match[1], match[1]), _CJK_UNITS[match[2]], "ago"]
+        yield *match.span(), (_parse_ago(ago, 0, today) or (None,))[0]
+    for word, name in _SPANS:
+        if (start := text.find(word)) >= 0:
+            unit, back = name.split()
+            span = _weekend_span(today, int(back)) if unit == "weekend" else _calendar_unit_span(today, unit, int(back))
+            yield start, start + len(word), span
 
 
 def _day_start(day: date, zone: ZoneInfo) -> datetime:
     return datetime.combine(day, time(), zone).astimezone(UTC)
 
 
-def _parse_span(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
+def _parse_span(words: Sequence[str], at: int, today: date) -> _Found | None:
     """The first and last day that the words from ``at`` on name, and the number of those words."""
     word, after, third = (words[at + n] if at + n < len(words) else "" for n in range(3))
     match word:
@@ -168,7 +203,7 @@ def _parse_span(words: Sequence[str], at: int, today: date) -> tuple[tuple[date,
             return _parse_relative(word, after, third, today)
         case "y" if after == "a":  # French "il y a" (ago)
             return _parse_ago_prefix(words, at + 2, today, 2)
-        case _ if word in AGO:
+        case _ if word in _AGO:
             return _parse_ago_prefix(words, at + 1, today, 1)
         case "early" | "mid" | "middle" | "late" | "beginning" | "end":
             month = at + (2 if after == "of" else 1)
@@ -196,7 +231,7 @@ def _parse_span(words: Sequence[str], at: int, today: date) -> tuple[tuple[date,
     return _parse_month(words, at, today)
 
 
-def _parse_relative(word: str, after: str, third: str, today: date) -> tuple[tuple[date, date], int] | None:
+def _parse_relative(word: str, after: str, third: str, today: date) -> _Found | None:
     if after == "weekend":
         return _weekend_span(today, 0 if word == "this" else 1), 2
     if after in _SEASONS and word != "recent":
@@ -242,7 +277,7 @@ def _weekend_span(today: date, back: int) -> tuple[date, date]:
     return saturday, saturday + timedelta(days=1)
 
 
-def _parse_week_of_month(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
+def _parse_week_of_month(words: Sequence[str], at: int, today: date) -> _Found | None:
     """Parses ``first week of March``, ``last week in May 2024``."""
     number = _ORDINALS.get(words[at], 0)
     if not number or words[at + 1 : at + 3] not in (["week", "of"], ["week", "in"]):
@@ -255,7 +290,7 @@ def _parse_week_of_month(words: Sequence[str], at: int, today: date) -> tuple[tu
     return (start, min(last, start + timedelta(days=6))), 3 + length
 
 
-def _parse_quarter(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
+def _parse_quarter(words: Sequence[str], at: int, today: date) -> _Found | None:
     """Parses ``Q1``, ``Q3 2024``, ``first quarter of 2024``."""
     word, after, third, fourth = (words[at + n] if at + n < len(words) else "" for n in range(4))
     if len(word) == 2 and word[0] == "q" and word[1] in "1234":
@@ -269,7 +304,7 @@ def _parse_quarter(words: Sequence[str], at: int, today: date) -> tuple[tuple[da
     return _months_span(year or today.year - (date(today.year, start, 1) > today), start, 3), length + bool(year)
 
 
-def _parse_season(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
+def _parse_season(words: Sequence[str], at: int, today: date) -> _Found | None:
     """Parses ``in spring``, ``summer 2024``. The name of a season alone does not count, because it mostly means something else."""
     after = words[at + 1] if at + 1 < len(words) else ""
     if words[at] not in _SEASONS:
@@ -299,7 +334,7 @@ def _months_span(year: int, month: int, count: int = 1) -> tuple[date, date]:
     return date(year, month, 1), date(year + after // 12, after % 12 + 1, 1) - timedelta(days=1)
 
 
-def _parse_numeric_date(word: str, *, month_first: bool, led: bool) -> tuple[tuple[date, date], int] | None:
+def _parse_numeric_date(word: str, *, month_first: bool, led: bool) -> _Found | None:
     """Parses ``10.01.2024``, ``10/01/2024``, ``2024/01/10``, ``01/2024``, ``2024-01``.
 
     ``10.01.24`` may be a version, so it counts only if it is ``led``: after a preposition, or at the beginning of the question.
@@ -324,7 +359,7 @@ def _parse_numeric_date(word: str, *, month_first: bool, led: bool) -> tuple[tup
     return None
 
 
-def _make_day_span(year: int, month: int, day: int) -> tuple[tuple[date, date], int] | None:
+def _make_day_span(year: int, month: int, day: int) -> _Found | None:
     try:
         found = date(year, month, day)
     except (ValueError, OverflowError):
@@ -332,13 +367,13 @@ def _make_day_span(year: int, month: int, day: int) -> tuple[tuple[date, date], 
     return ((found, found), 1) if 2000 <= year < 2100 else None
 
 
-def _parse_ago_prefix(words: Sequence[str], at: int, today: date, before: int) -> tuple[tuple[date, date], int] | None:
+def _parse_ago_prefix(words: Sequence[str], at: int, today: date, before: int) -> _Found | None:
     """Parses ``vor drei Tagen``, ``il y a trois jours``; ``before`` is the number of words before the number."""
     found = _parse_ago([*words[at : at + 2], "ago"], 0, today)
     return (found[0], before + 2) if found else None
 
 
-def _parse_ago(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
+def _parse_ago(words: Sequence[str], at: int, today: date) -> _Found | None:
     word, after, third = (words[at + n] if at + n < len(words) else "" for n in range(3))
     number = _NUMBERS.get(word, int(word) if word.isdecimal() and len(word) < 4 else 0)
     unit = after.removesuffix("s")
@@ -357,7 +392,7 @@ def _parse_iso_date(word: str) -> date | None:
     return day if day and MINYEAR < day.year < MAXYEAR else None  # leaves room for callers to add and subtract days
 
 
-def _parse_month(words: Sequence[str], at: int, today: date, *, sure: bool = False) -> tuple[tuple[date, date], int] | None:
+def _parse_month(words: Sequence[str], at: int, today: date, *, sure: bool = False) -> _Found | None:
     """Parses ``March``, ``March 2025``, ``March 5``, ``5 March 2025``, ``5 Jan 2024``, ``17th of January``.
 
     ``sure`` means that the context rules out the verbs "may" and "march".
@@ -413,7 +448,7 @@ def _parse_year(word: str) -> int:
     return int(word) if word.isdecimal() and len(word) == 4 and 2000 <= int(word) < 2100 else 0
 
 
-def _resolve_day(year: int, month: int, day: int, today: date, *, fixed: bool, length: int) -> tuple[tuple[date, date], int] | None:
+def _resolve_day(year: int, month: int, day: int, today: date, *, fixed: bool, length: int) -> _Found | None:
     try:
         found = date(year, month, day)
         if found > today and not fixed:

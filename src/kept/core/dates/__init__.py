@@ -1,1 +1,0 @@
-"""Parses dates and time spans as people write and say them."""
