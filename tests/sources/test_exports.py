@@ -9,11 +9,11 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kept.sources.formats.exports import CHATGPT, read_elements
-from kept.sources.formats.exports import CLAUDE_AI as CLAUDE
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision, RecordAccount
+from kept.sources.formats.exports import CHATGPT, read_elements
+from kept.sources.formats.exports import CLAUDE_AI as CLAUDE
 from reading import human, read, said
 
 

@@ -112,7 +112,7 @@ def _is_of_claude_code(workspace: Workspace, path: Path) -> bool:
         SkippedFile,
         find_wide_encoding,
         identify_file,
-        with_zone,  # noqa: PLC0415 - as above
+        with_zone,
     )
 
     found = identify_file(path, sources=with_zone(workspace.zone), owner=CLAUDE_CODE)

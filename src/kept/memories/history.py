@@ -145,9 +145,17 @@ def undo_model(workspace: Workspace, model: str) -> UndoResult:
 
 def undo_in_scopes(workspace: Workspace, scopes: Collection[str]) -> UndoResult:
     """Undo the passes that affect only memories of these scopes, in the last run that has any. Raises UsageError."""
-    heads = tuple(workspace.store.log.pass_heads())
+    log = workspace.store.log
+    heads = tuple(log.pass_heads())
     undone = find_undone_passes(heads)
-    return _undo_passes(workspace, _last_passes_in_scopes(workspace, heads, undone, scopes), undone)
+
+    def is_inside(pass_: Pass) -> bool:
+        affected = [log.memory(number) for operation in pass_.operations for number in affected_memory_ids(operation)]
+        return bool(affected) and all(memory is not None and memory.scope in scopes for memory in affected)
+
+    runs = groupby((head for head in reversed(heads) if head.id not in undone), key=lambda head: head.run)
+    inside = ([pass_ for pass_ in log.passes(only=[head.id for head in run]) if is_inside(pass_)] for _, run in runs)
+    return _undo_passes(workspace, next(filter(None, inside), []), undone)
 
 
 def _undo_passes(workspace: Workspace, wanted: Sequence[Pass], undone: frozenset[int]) -> UndoResult:
@@ -157,24 +165,6 @@ def _undo_passes(workspace: Workspace, wanted: Sequence[Pass], undone: frozenset
     if not chosen:
         raise UsageError("there is nothing to undo", hint="see `kept log`")
     return _commit_undo_redo(workspace, undoes=tuple(chosen), redoes=())
-
-
-def _last_passes_in_scopes(
-    workspace: Workspace, heads: tuple[Pass, ...], undone: frozenset[int], scopes: Collection[str]
-) -> tuple[Pass, ...]:
-    """The passes that affect only memories of these scopes and are not undone, from the last run that has any; empty if there is
-    none.
-    """
-    log = workspace.store.log
-    for _, run in groupby((head for head in reversed(heads) if head.id not in undone), key=lambda head: head.run):
-        passes = []
-        for pass_ in log.passes(only=[head.id for head in run]):
-            affected = [log.memory(number) for operation in pass_.operations for number in affected_memory_ids(operation)]
-            if affected and all(memory is not None and memory.scope in scopes for memory in affected):
-                passes.append(pass_)
-        if passes:
-            return tuple(passes)
-    return ()
 
 
 def last_undoable_run(workspace: Workspace) -> str:

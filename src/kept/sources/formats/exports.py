@@ -15,15 +15,25 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple, Protocol
 
 from kept.core.errors import SourceError
-from kept.core.event import Cursor, Slice
+from kept.core.event import Cursor, Slice, ToolUse
 from kept.core.pattern import compile_late
+from kept.core.times import EARLIEST, parse_instant
 from kept.core.value import dataclass, field
-from kept.sources.documents import SourceDocument, to_outcomes
-from kept.sources.formats import chatgpt, claude_ai
+from kept.sources.documents import (
+    DocumentEntry,
+    SourceDocument,
+    block_drafts,
+    draft_message,
+    label_unconfirmed,
+    split_prompt,
+    to_outcomes,
+)
+from kept.sources.drafts import content_text, count_note, safe_word, to_mapping, to_mappings, truncate_name, truncate_text
 from kept.sources.json_lines import REWRITTEN, Outcome, hash_prefix, make_slice
 from kept.sources.records import (
     HEAD_BYTES,
@@ -41,6 +51,154 @@ from kept.sources.records import (
     parse_line,
     refuse_wide_text,
 )
+from kept.sources.roles import parse_role
+
+
+def translate_chatgpt(value: Mapping[str, Any], place: RecordPlace) -> SourceDocument:
+    """Translate a conversation of the export, with a record for each node of its tree."""
+    session = truncate_name(value.get("conversation_id")) or truncate_name(value.get("id"))
+    nodes = to_mapping(value.get("mapping"))
+    if value.get("is_do_not_remember") or value.get("is_temporary_chat"):
+        entries = [DocumentEntry(place=place, dropped="do-not-remember") for _ in nodes]
+    else:
+        chain = _active_branch(nodes, value.get("current_node"))
+        started = parse_instant(value.get("create_time"))
+        entries = [_read_node(node, nodes[node], place, started) for node in chain]
+        entries += [DocumentEntry(place=place, dropped=_off_path(nodes[node])) for node in nodes.keys() - set(chain)]
+    return SourceDocument(session=session, entries=tuple(entries or [DocumentEntry(place=place, dropped="empty-conversation")]))
+
+
+def _off_path(node: Any) -> str:
+    return "off-path" if isinstance(node, dict) and isinstance(node.get("message"), dict) else "no-message"
+
+
+def _active_branch(nodes: Mapping[str, Any], current: Any) -> list[str]:
+    """The ids from the root to the current node, or to the youngest leaf if there is no current node. A cycle ends the branch."""
+    if not isinstance(current, str) or current not in nodes:
+        leaves = [node for node, value in nodes.items() if isinstance(value, dict) and not value.get("children")]
+        current = max(leaves, key=lambda node: _creation_time(nodes[node]), default=None)
+    chain: dict[str, None] = {}
+    while isinstance(current, str) and current in nodes and current not in chain:
+        chain[current] = None
+        node = nodes[current]
+        current = node.get("parent") if isinstance(node, dict) else None
+    return list(reversed(chain))
+
+
+def _creation_time(node: Mapping[str, Any]) -> float:
+    created = to_mapping(node.get("message")).get("create_time")
+    return float(created) if isinstance(created, int | float) else 0.0
+
+
+_SPEECH = ("text", "multimodal_text")
+_THINKING = ("thoughts", "reasoning_recap")
+
+
+def _read_node(node: str, value: Any, place: RecordPlace, started: datetime | None) -> DocumentEntry:
+    """Read a node of the branch."""
+    message = value.get("message") if isinstance(value, dict) else None
+    if not isinstance(message, dict):
+        return DocumentEntry(place=place, dropped="no-message")
+    author, metadata, content = (to_mapping(message.get(key)) for key in ("author", "metadata", "content"))
+    role, kind = author.get("role"), content.get("content_type")
+    if metadata.get("is_visually_hidden_from_conversation") or metadata.get("is_user_system_message"):
+        return DocumentEntry(place=place, dropped="hidden")
+    if kind in ("user_editable_context", "model_editable_context"):
+        return DocumentEntry(place=place, dropped="hidden-context")
+    if kind in _THINKING or message.get("channel") == "analysis":
+        return DocumentEntry(place=place, dropped="thinking")
+    if role not in ("user", "assistant"):
+        return DocumentEntry(place=place, dropped=f"role:{safe_word(role)}")
+    native, parent = truncate_name(message.get("id")) or node, value.get("parent")
+    template = draft_message("export:user", message.get("create_time"), started, native=native, parent=parent)
+    text, noted = _read_parts(content)
+    if role == "user" and kind not in _SPEECH:
+        return DocumentEntry(place=place, dropped=f"content:{safe_word(kind)}")
+    recipient, answer = message.get("recipient"), template.answer(text, "export:assistant")
+    if role == "user" and (mark := _not_typed(message, metadata)):
+        drafts = [template.injected(text, mark)] if text else []
+    elif role == "user":
+        drafts = split_prompt(text, template, noted)
+        if (name := author.get("name")) and (not isinstance(name, str) or parse_role(name) is None):
+            drafts = label_unconfirmed(drafts, noted, "named")  # the message names one of several authors, perhaps a program
+    elif text and isinstance(recipient, str) and recipient not in ("all", ""):
+        drafts = [answer.call(ToolUse(name=truncate_name(recipient), target=truncate_text(text)))]
+    else:
+        drafts = [answer] if text else []
+    return DocumentEntry(place=place, drafts=tuple(drafts), noted=noted)
+
+
+def _not_typed(message: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
+    """Why nobody typed a message in the user's role: a scheduled task sent it, it is a call, or the model did not get it. Empty if
+    somebody may have typed it.
+    """
+    marks = {
+        "automation": metadata.get("is_automation") or metadata.get("automation_id"),
+        "recipient": message.get("recipient") not in (None, "", "all"),
+        "weight": message.get("weight") == 0,
+    }
+    return next((name for name, holds in marks.items() if holds), "")
+
+
+def _read_parts(content: Mapping[str, Any]) -> tuple[str, dict[str, int]]:
+    """The words of a message's content, including transcribed speech, and the counts of other parts such as pictures."""
+    noted: dict[str, int] = {}
+    parts = content.get("parts")
+    if not isinstance(parts, list):
+        return content_text(content.get("text")), noted
+    texts = []
+    for part in parts:
+        if isinstance(part, dict) and not isinstance(part.get("text"), str):
+            count_note(noted, f"part:{safe_word(part.get('content_type'))}")
+        else:
+            texts.append(part)
+    return content_text(texts), noted
+
+
+def translate_claude_ai(value: Mapping[str, Any], place: RecordPlace) -> SourceDocument:
+    """Translate a conversation of the export, with a record for each message."""
+    messages = to_mappings(value.get("chat_messages"))
+    started = parse_instant(value.get("created_at"))
+    path = _active_messages(messages)
+    entries = [
+        _read_message(message, place, started) if number in path else DocumentEntry(place=place, dropped="off-path")
+        for number, message in enumerate(messages)
+    ]
+    session = truncate_name(value.get("uuid"))
+    return SourceDocument(session=session, entries=tuple(entries or [DocumentEntry(place=place, dropped="empty-conversation")]))
+
+
+def _active_messages(messages: Sequence[Mapping[str, Any]]) -> frozenset[int]:
+    """The indices of the messages from the root to the youngest one; all messages if none names its parent."""
+    numbers = {message["uuid"]: number for number, message in enumerate(messages) if isinstance(message.get("uuid"), str)}
+    if not any(isinstance(message.get("parent_message_uuid"), str) for message in messages):
+        return frozenset(range(len(messages)))
+    times = [parse_instant(message.get("created_at")) or EARLIEST for message in messages]
+    current: int | None = max(range(len(messages)), key=lambda number: (times[number], number))
+    path: set[int] = set()
+    while current is not None and current not in path:
+        path.add(current)
+        current = numbers.get(messages[current].get("parent_message_uuid"))
+    return frozenset(path)
+
+
+def _read_message(message: Mapping[str, Any], place: RecordPlace, started: datetime | None) -> DocumentEntry:
+    """Read a message. Text of an attached file does not count as the person's words."""
+    sender = message.get("sender")
+    if sender not in ("human", "assistant"):
+        return DocumentEntry(place=place, dropped=f"role:{safe_word(sender)}")
+    native, parent = message.get("uuid"), message.get("parent_message_uuid")
+    template = draft_message("export:human", message.get("created_at"), started, native=native, parent=parent)
+    blocks = to_mappings(message.get("content"))
+    if not any(block.get("type") == "text" for block in blocks):
+        blocks.append({"type": "text", "text": message.get("text")})
+    noted: dict[str, int] = {}
+    drafts = block_drafts(blocks, template, noted, answers="export:assistant" if sender == "assistant" else "")
+    for attachment in to_mappings(message.get("attachments")):
+        if text := content_text(attachment.get("extracted_content")):
+            drafts.append(template.injected(text, "attachment"))
+    return DocumentEntry(place=place, drafts=tuple(drafts), noted=noted)
+
 
 # Matches a string that ends in the same chunk. The pattern is possessive, so it does not backtrack.
 _OUTSIDE = compile_late(rb'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{}]')
@@ -156,8 +314,8 @@ class Export:
         return _read_export(path, cursor, self.translate)
 
 
-CHATGPT = Export(name="chatgpt", opening=compile_late(rb'"mapping"\s*+:\s*+\{'), translate=chatgpt.translate_chatgpt)
-CLAUDE_AI = Export(name="claude-ai", opening=compile_late(rb'"chat_messages"\s*+:\s*+\['), translate=claude_ai.translate_claude_ai)
+CHATGPT = Export(name="chatgpt", opening=compile_late(rb'"mapping"\s*+:\s*+\{'), translate=translate_chatgpt)
+CLAUDE_AI = Export(name="claude-ai", opening=compile_late(rb'"chat_messages"\s*+:\s*+\['), translate=translate_claude_ai)
 
 
 def _opens_with(path: Path, head: bytes, pattern: re.Pattern[bytes]) -> bool:

@@ -1,1 +1,0 @@
-"""Sessions of pi and OpenClaw."""

@@ -1,1 +1,0 @@
-"""SpecStory's Markdown histories."""
