@@ -24,6 +24,11 @@ def test_the_parts_of_a_block_come_back_whatever_they_hold(parts):
     assert list(decompress(compress(parts))) == parts
 
 
+@given(PARTS.filter(bool))
+def test_a_part_that_is_skipped_leaves_the_ids_of_the_others_in_place(parts):
+    assert list(decompress(compress(parts), skip=1)) == [b"", *parts[1:]]
+
+
 def test_an_id_of_32_hexadecimal_digits_takes_sixteen_bytes():
     parts = [f'["{UUID(DIGEST)}","{DIGEST}"]'.encode()]
     assert compress(parts).count(bytes.fromhex(DIGEST)) == 2

@@ -5,7 +5,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from io import BytesIO
+from struct import iter_unpack
 from typing import Any
 
 from kept.core.digest import digest
@@ -32,20 +32,23 @@ def compress(parts: Iterable[bytes]) -> bytes:
     return _IDS + len(ids).to_bytes(4, "big") + b"".join(ids) + compressed
 
 
-def decompress(body: bytes) -> Iterator[bytes]:
-    """The parts of a block: places, then words. Each is decompressed when it is needed. Raises zlib.error for damaged bytes."""
-    ids = BytesIO()
+def decompress(body: bytes, *, skip: int = 0) -> Iterator[bytes]:
+    """The parts of a block: places, then words. Each is decompressed when it is needed. The first ``skip`` parts, which the caller
+    does not read, are empty. Raises zlib.error for damaged bytes.
+    """
+    digits = b""
     if body.startswith(_IDS):
         start = len(_IDS) + 4
         stop = start + 16 * int.from_bytes(body[len(_IDS) : start], "big")
-        ids, body = BytesIO(body[start:stop]), body[stop:]
-        if not body:
+        if len(body) <= stop:
             raise zlib.error("the parts are missing")
-
+        digits, body = body[start:stop].hex().encode(), body[stop:]
     while body:
         state = zlib.decompressobj()
         first, *others = state.decompress(body).split(_UUID)
-        yield first + b"".join(_restore_id(ids.read(16).hex(), rest) for rest in others)
+        ids, digits = digits[: 32 * len(others)], digits[32 * len(others) :]
+        skip -= 1
+        yield first + b"".join(map(_restore_id, others, iter_unpack("8s4s4s4s12s", ids))) if skip < 0 else b""
         if not state.eof:
             raise zlib.error("the end is missing")
         body = state.unused_data
@@ -59,11 +62,9 @@ def unpack_value(body: bytes) -> str:
         return ""
 
 
-def _restore_id(digits: str, rest: bytes) -> bytes:
-    """An id and what follows it in a part."""
-    if rest.startswith(_DIGEST):
-        return f'"{digits}"'.encode() + rest[1:]
-    return f'"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"'.encode() + rest
+def _restore_id(rest: bytes, digits: tuple[bytes, ...]) -> bytes:
+    """An id, given its groups of digits, and what follows it in a part."""
+    return b'"%b"%b' % (b"".join(digits), rest[1:]) if rest.startswith(_DIGEST) else b'"%b"%b' % (b"-".join(digits), rest)
 
 
 def refer_up(values: Sequence[Any], named: Sequence[Any] | None = None) -> list[Any]:
@@ -100,7 +101,7 @@ def join_keys(keys: Sequence[Any], records: Sequence[str]) -> list[str]:
 
 def texts_of(body: bytes) -> list[str]:
     """The texts of a block's events. Raises one of DAMAGE if its bytes are damaged."""
-    _, words = decompress(body)
+    _, words = decompress(body, skip=1)
     texts: list[str] = json.loads(words)[_TEXT]
     return texts
 

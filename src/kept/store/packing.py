@@ -77,7 +77,7 @@ def unpack(body: bytes, places: Places | None = None) -> tuple[Event, ...]:
     """The events of a block. ``places`` are its places, if known. Raises ValueError or zlib.error for damaged bytes."""
     places = places or unpack_places(body)
     try:
-        _, words = decompress(body)
+        _, words = decompress(body, skip=1)
         return tuple(_unpack_words(places, json.loads(words)))
     except (LookupError, TypeError) as error:
         raise ValueError(str(error)) from error
