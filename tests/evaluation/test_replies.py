@@ -6,7 +6,8 @@ import pytest
 
 from kept.core.errors import UsageError
 from kept.core.memory import UNTRIED
-from kept.evaluation.replies import ACTIVE, UNPROPOSED, collect_questions, format_typed, replay_recordings
+from kept.evaluation.replies import UNPROPOSED, collect_questions, format_typed, replay_recordings
+from kept.evaluation.turns import ACTIVE
 from kept.pipeline.trial import load_questions
 from talking import OTHER, RULE, say
 

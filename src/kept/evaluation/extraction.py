@@ -265,7 +265,7 @@ def _count_outcomes(turns: Sequence[AnnotatedTurn], words: Lexicon) -> Counter[t
         for candidate in propose_prompt_tellings(events, 0, len(events), profile=rules, lexicon=words, scope="project:turns"):
             status = "active" if isinstance(judge(candidate, rules, lexicon=words), Accepted) else "waiting"
             status = SAID_ONCE if candidate.doubt == SAID_ONCE else status
-            counts[turn.source, f"{status} {'right' if turn.is_worth_keeping(candidate.evidence[0].quote) else 'wrong'}"] += 1
+            counts[turn.source, f"{status} {'right' if turn.passages_in(candidate.evidence[0].quote) else 'wrong'}"] += 1
     return counts
 
 

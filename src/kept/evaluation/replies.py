@@ -1,9 +1,9 @@
 """Replay recorded replies to kept's questions about annotated transcripts without calling a model.
 
 A reader is a model or person that answered the questions without seeing the annotations. Each reader has a folder with one file per
-question (see ``benchmarks/replies``). The subfolder ``trial`` contains the
-reader's replies to the ten trial questions (01.json to 10.json). Parsing, checks and curation are those of a run, so the result
-shows what they accept, and where each passage worth keeping is lost.
+question (see ``benchmarks/replies``). The subfolder ``trial`` contains the reader's replies to the ten trial
+questions (01.json to 10.json). Parsing, checks and curation are those of a run, so the result shows what they accept, and where
+each passage worth keeping is lost.
 
 A reply names events by number, but the numbers change if a conversation is read or split differently. Therefore a manifest near the
 replies lists, for each question, its sessions, and for each typed event a hash of the beginning of its words. With these hashes,
@@ -34,6 +34,7 @@ from kept.core.text import one_line
 from kept.core.value import dataclass, field, replace
 from kept.curation.passes import curate_changed_groups
 from kept.evaluation.turns import (
+    ACTIVE,
     AnnotatedTurn,
     KeepPassage,
     TurnScore,
@@ -262,7 +263,7 @@ class ReplayResult:
     trial: TrialScore | None
 
 
-ACTIVE, UNSHOWN, UNPROPOSED, MERGED = "active", "not in the prompt", "not proposed", "merged or replaced"
+UNSHOWN, UNPROPOSED, MERGED = "not in the prompt", "not proposed", "merged or replaced"
 
 
 def collect_questions(
@@ -376,7 +377,7 @@ def _passage_outcome(
     judged: Sequence[CandidateVerdict],
     memories: Iterable[Mapping[str, Any]],
 ) -> str:
-    live = (quote["quote"] for memory in memories if memory["status"] == "active" for quote in memory["evidence"])
+    live = (quote["quote"] for memory in memories if memory["status"] == ACTIVE for quote in memory["evidence"])
     if any(_is_covered_by(quote, turn, keep) for quote in live):
         return ACTIVE
     if not any(_is_covered_by(quote, turn, keep) for quote in proposed):

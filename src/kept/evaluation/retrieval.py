@@ -241,7 +241,7 @@ def archive_items(workspace: Workspace, items: Sequence[Mapping[str, Any]]) -> d
             for item in group:
                 key, author = f"{len(names)}", Author.ASSISTANT if item.get("role") == "assistant" else Author.HUMAN
                 place, at = Pointer(path=f"eval/{session}", line=1, start=0, end=0), _parse_instant(workspace, item.get("date"))
-                events.append(replace(plain_event(key, session, author, str(item["text"]), pointer=place, at=at), record=key))
+                events.append(plain_event(key, session, author, str(item["text"]), pointer=place, at=at, record=key))
                 names[key] = str(item["id"])
             if has_threads:
                 continue

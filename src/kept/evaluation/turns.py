@@ -9,7 +9,7 @@ is not judged.
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -22,11 +22,12 @@ from kept.core.value import dataclass, field
 
 TURNS, LABELS = "turns.jsonl", "labels.jsonl"
 LEVELS = (3, 2, 1)
+ACTIVE, HELD = "active", "held"
+_STATUSES = {"active": ACTIVE, "accepted": ACTIVE, "held": HELD}
 _MARKS = Pattern(r"[`*_\"'’‘“”]")
 _LEAST_QUOTE_CHARS = 15  # shorter quotes are not looked for
 _SHARE = 0.5
 _NOWHERE = Pointer(path="", line=0, start=0, end=0)
-_STATUSES = {"active": "active", "accepted": "active", "held": "held"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,9 +52,9 @@ class AnnotatedTurn:
     keep: tuple[KeepPassage, ...]
     drop: tuple[tuple[str, str], ...]
 
-    def is_worth_keeping(self, quote: str) -> bool:
-        """True if a quote overlaps with a passage worth keeping."""
-        return any(is_overlapping(quote, item.quote) for item in self.keep)
+    def passages_in(self, quote: str) -> list[KeepPassage]:
+        """The passages worth keeping that overlap with a quote."""
+        return [item for item in self.keep if is_overlapping(quote, item.quote)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,14 +76,13 @@ class TurnScore:
     """The score of memories against annotated turns.
 
     ``elsewhere`` counts, by status, the memories that occur in no annotated turn. ``wanted`` counts, by importance, the passages to
-    keep, and ``found`` those that an active memory contains. ``missed`` are the others.
+    keep, and ``found`` those that an active memory contains.
     """
 
     judged: list[MemoryJudgement] = field(default_factory=list)
     elsewhere: Counter[str] = field(default_factory=Counter)
     found: Counter[int] = field(default_factory=Counter)
     wanted: Counter[int] = field(default_factory=Counter)
-    missed: list[KeepPassage] = field(default_factory=list)
 
     def count_right(self, status: str, source: str = "") -> tuple[int, int]:
         """Return the numbers of right and of judged memories with a status, of all sources or of one."""
@@ -102,54 +102,73 @@ class TurnScore:
         """The sources with judged memories, sorted."""
         return tuple(sorted({judgement.source for judgement in self.judged}))
 
+    def body(self) -> dict[str, Any]:
+        """The score as ``kept eval --json`` prints it."""
+
+        def count(status: str, source: str = "") -> dict[str, int]:
+            return dict(zip(("right", "of"), self.count_right(status, source), strict=True))
+
+        return {
+            "precision": {status: count(status) for status in (ACTIVE, HELD)},
+            "by_source": {source: {status: count(status, source) for status in (ACTIVE, HELD)} for source in self.sources},
+            "elsewhere": dict(self.elsewhere),
+            "recall": {str(level): {"found": self.found[level], "of": self.wanted[level]} for level in LEVELS},
+            "reliability": {str(band): {"right": right, "of": of} for band, (right, of) in self.reliability().items()},
+        }
+
 
 def load_annotations(folder: Path) -> tuple[AnnotatedTurn, ...]:
     """Load the annotated turns of a folder. Raises UsageError if a file is missing or a row is malformed."""
-    labels: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    keep: dict[str, list[KeepPassage]] = defaultdict(list)
+    drop: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for row in read_rows(folder / LABELS, ("id", "label", "quote")):
-        labels[row["id"]].append(row)
+        if row["label"] == "keep":
+            keep[row["id"]].append(KeepPassage(quote=row["quote"], importance=int(row.get("importance", 1))))
+        elif row["label"] == "drop":
+            drop[row["id"]].append((row["quote"], str(row.get("why", ""))))
+    needed = ("id", "source", "session", "text")
     return tuple(
         AnnotatedTurn(
-            id=row["id"],
-            source=row["source"],
-            session=row["session"],
+            **{name: row[name] for name in needed},
             before=row.get("before") or "",
-            text=row["text"],
-            keep=tuple(
-                KeepPassage(quote=label["quote"], importance=int(label.get("importance", 1)))
-                for label in labels[row["id"]]
-                if label["label"] == "keep"
-            ),
-            drop=tuple((label["quote"], str(label.get("why", ""))) for label in labels[row["id"]] if label["label"] == "drop"),
+            keep=tuple(keep[row["id"]]),
+            drop=tuple(drop[row["id"]]),
         )
-        for row in read_rows(folder / TURNS, ("id", "source", "session", "text"))
+        for row in read_rows(folder / TURNS, needed)
     )
 
 
 def compare_with_turns(turns: Sequence[AnnotatedTurn], memories: Iterable[Mapping[str, Any]]) -> TurnScore:
     """Compare memories (rows of ``kept export``) with annotated turns."""
-    place, result = _create_locator(turns), TurnScore()
-    hit: set[KeepPassage] = set()
+    texts = [(turn, normalize_text(turn.text)) for turn in sorted(turns, key=lambda turn: turn.id)]
+    score, hit = TurnScore(), set[KeepPassage]()
     for memory in memories:
-        status = _STATUSES.get(str(memory.get("status", "active")))
+        status = _STATUSES.get(str(memory.get("status", ACTIVE)))
         if status is None:
             continue
-        placed = place(memory)
-        if placed is None:
-            result.elsewhere[status] += 1
+        if (place := _find_turn(texts, memory)) is None:
+            score.elsewhere[status] += 1
             continue
-        turn, quote = placed
-        keeps = [item for item in turn.keep if is_overlapping(quote, item.quote)]
+        turn, quote = place
+        keeps = turn.passages_in(quote)
         why = next((reason for passage, reason in turn.drop if not keeps and is_overlapping(quote, passage)), "")
-        result.judged.append(MemoryJudgement(memory=memory, status=status, source=turn.source, right=bool(keeps), why=why))
-        if status == "active":
+        score.judged.append(MemoryJudgement(memory=memory, status=status, source=turn.source, right=bool(keeps), why=why))
+        if status == ACTIVE:
             hit.update(keeps)
-    for item in (item for turn in turns for item in turn.keep):
-        result.wanted[item.importance] += 1
-        result.found[item.importance] += item in hit
-        if item not in hit:
-            result.missed.append(item)
-    return result
+    passages = [item for turn in turns for item in turn.keep]
+    score.wanted.update(item.importance for item in passages)
+    score.found.update(item.importance for item in passages if item in hit)
+    return score
+
+
+def _find_turn(texts: Sequence[tuple[AnnotatedTurn, str]], memory: Mapping[str, Any]) -> tuple[AnnotatedTurn, str] | None:
+    """Find the turn that contains the longest of a memory's quotes. Returns it with that quote, or None."""
+    quotes = [str(evidence.get("quote", "")) for evidence in memory.get("evidence", ())]
+    for quote in sorted(quotes, key=lambda quote: -len(normalize_text(quote))):
+        words = normalize_text(quote)
+        if len(words) >= _LEAST_QUOTE_CHARS and (turn := next((turn for turn, text in texts if words in text), None)):
+            return turn, quote
+    return None
 
 
 def is_overlapping(left: str, right: str) -> bool:
@@ -164,27 +183,6 @@ def normalize_text(text: str) -> str:
     return " ".join(_MARKS.sub("", text).split()).lower()
 
 
-def _create_locator(turns: Sequence[AnnotatedTurn]) -> Callable[[Mapping[str, Any]], tuple[AnnotatedTurn, str] | None]:
-    """Return a function that finds the turn that contains the longest of a memory's quotes, and that quote."""
-    texts = {turn.id: normalize_text(turn.text) for turn in turns}
-    by_id = {turn.id: turn for turn in turns}
-    starts: dict[str, set[str]] = defaultdict(set)
-    for number, text in texts.items():
-        for at in range(max(1, len(text) - _LEAST_QUOTE_CHARS + 1)):
-            starts[text[at : at + _LEAST_QUOTE_CHARS]].add(number)
-
-    def locate_memory(memory: Mapping[str, Any]) -> tuple[AnnotatedTurn, str] | None:
-        best: tuple[int, str, str] | None = None
-        for evidence in memory.get("evidence", ()):
-            quote = normalize_text(str(evidence.get("quote", "")))
-            for number in sorted(starts.get(quote[:_LEAST_QUOTE_CHARS], ())) if len(quote) >= _LEAST_QUOTE_CHARS else ():
-                if quote in texts[number] and (best is None or len(quote) > best[0]):
-                    best = (len(quote), number, str(evidence["quote"]))
-        return (by_id[best[1]], best[2]) if best else None
-
-    return locate_memory
-
-
 def read_rows(path: Path, needed: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield the rows of a JSON Lines file. Raises UsageError if it cannot be read, or if a row lacks one of the fields
     ``needed``.
@@ -197,37 +195,32 @@ def read_rows(path: Path, needed: Sequence[str]) -> Iterator[dict[str, Any]]:
     except OSError as error:
         raise UsageError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
     except (ValueError, RecursionError) as error:
-        raise UsageError(
-            f"the file is not a list of JSON objects: {error}", where=str(path), hint="write one JSON object per line"
-        ) from error
+        hint = "write one JSON object per line"
+        raise UsageError(f"the file is not a list of JSON objects: {error}", where=str(path), hint=hint) from error
 
 
 def _parse_row(line: str, number: int, needed: Sequence[str]) -> dict[str, Any]:
     row = json.loads(line)
-    if not isinstance(row, dict) or not all(name in row for name in needed):
+    if not isinstance(row, dict) or not row.keys() >= set(needed):
         raise ValueError(f"line {number} has not all of {', '.join(needed)}")
     return row
 
 
 def plain_event(
-    key: str, session: str, author: Author, text: str, *, pointer: Pointer = _NOWHERE, at: datetime | None = None
+    key: str, session: str, author: Author, text: str, *, pointer: Pointer = _NOWHERE, at: datetime | None = None, record: str = ""
 ) -> Event:
     """Create an event for a statement of a person or an assistant in a data set."""
+    empty: dict[str, Any] = dict.fromkeys(("twin", "parent", "turn", "label_reason", "project", "branch"), "")
     return Event(
         key=key,
-        twin="",
         session=session,
-        record="",
-        parent="",
-        turn="",
+        record=record,
         kind=EventKind.PROMPT if author is Author.HUMAN else EventKind.RESPONSE,
         author=author,
-        label_reason="",
         text=text,
         at=at,
         precision=Precision.SESSION if at else Precision.NONE,
-        project="",
-        branch="",
         tool=None,
         pointer=pointer,
+        **empty,
     )

@@ -17,7 +17,6 @@ from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
 from kept.evaluation.extraction import Counts, GoldResult, compare_gold_sets, run_ablations, score_extraction
 from kept.evaluation.replies import (
-    ACTIVE,
     FOLDER,
     UNPROPOSED,
     UNSHOWN,
@@ -27,7 +26,7 @@ from kept.evaluation.replies import (
     run_adversarial_cases,
 )
 from kept.evaluation.retrieval import ExtractionResult, RetrievalResult, run_extraction, run_retrieval
-from kept.evaluation.turns import LEVELS, TurnScore, load_annotations
+from kept.evaluation.turns import ACTIVE, HELD, LEVELS, TurnScore, load_annotations
 from kept.paths import Paths
 from kept.pipeline.safety import write_whole_file
 from kept.workspace import Workspace, open_workspace
@@ -118,7 +117,7 @@ def eval_(
             case _, _ if turns is not None:
                 read = _require_path(corpus, "--corpus", "--turns")
                 memories, score = score_extraction(open_store, turns, read, progress=progress)
-                rows, body = memories, _turns_body(score)
+                rows, body = memories, score.body()
                 lines = _turns_lines(score)
                 if ablate:
                     without = run_ablations(load_annotations(turns))
@@ -186,23 +185,8 @@ def _extraction_lines(result: ExtractionResult) -> Iterator[Line]:
         yield line(f"{100 * result.measures[name]:>6.1f}  ", (words, "dim"))
 
 
-def _turns_body(score: TurnScore) -> dict[str, Any]:
-    def pair(counts: tuple[int, int]) -> dict[str, int]:
-        return {"right": counts[0], "of": counts[1]}
-
-    return {
-        "precision": {status: pair(score.count_right(status)) for status in ("active", "held")},
-        "by_source": {
-            source: {status: pair(score.count_right(status, source)) for status in ("active", "held")} for source in score.sources
-        },
-        "elsewhere": dict(score.elsewhere),
-        "recall": {str(level): {"found": score.found[level], "of": score.wanted[level]} for level in LEVELS},
-        "reliability": {str(band): pair(counts) for band, counts in score.reliability().items()},
-    }
-
-
 def _turns_lines(score: TurnScore) -> Iterator[Line]:
-    for status in ("active", "held"):
+    for status in (ACTIVE, HELD):
         right, judged = score.count_right(status)
         elsewhere = f"; {score.elsewhere[status]:,} more come from turns that are not annotated"
         yield line((f"{status:<8}", "bold"), f"{right} of {judged} right{_format_percent(right, judged)}", (elsewhere, "dim"))
@@ -221,12 +205,12 @@ def _replay_body(result: ReplayResult) -> dict[str, Any]:
     losses = {str(level): dict(result.losses[level]) for level in LEVELS}
     names = ("replies", "turns", "questions", "unreadable")
     trial = json_fields(result.trial, "found", "obeyed", "unread", "passes", "failed", took="unwanted") if result.trial else None
-    return json_fields(result, *names) | {"losses": losses, "trial": trial} | _turns_body(result.score)
+    return json_fields(result, *names) | {"losses": losses, "trial": trial} | result.score.body()
 
 
 def _replay_lines(result: ReplayResult) -> Iterator[Line]:
-    right, judged = result.score.count_right("active")
-    junk = sum(bool(judgement.why) for judgement in result.score.judged if judgement.status == "active")
+    right, judged = result.score.count_right(ACTIVE)
+    junk = sum(bool(judgement.why) for judgement in result.score.judged if judgement.status == ACTIVE)
     (matched, recorded), (again, typed) = result.replies, result.turns
     yield line(
         (result.reader, "bold"),
