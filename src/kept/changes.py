@@ -14,8 +14,7 @@ from kept.llm.replies import ReplyCache
 from kept.local.files import hold_lock
 from kept.outputs.write import FileState, WriteReport, file_states, merge_hand_edits, write_outputs
 from kept.recall.indexing import CHANGE_SECONDS, UNMADE, update_index
-from kept.store.run_number import RunNumber
-from kept.workspace import Workspace
+from kept.workspace import RunNumber, Workspace
 
 T = TypeVar("T")
 
@@ -61,7 +60,7 @@ def apply_person_change(
     ``change``.
     """
     written = WriteReport(accepted=dict(accepted))
-    number = RunNumber(workspace.store.log, workspace.clock, "absorb")
+    number = RunNumber(workspace, "absorb")
     try:
         if with_files:
             with_files = False

@@ -253,6 +253,23 @@ class Workspace:
 Opener = Callable[[Path], AbstractContextManager[Workspace]]  # opens the workspace of a home
 
 
+class RunNumber:
+    """Returns the run's number when called. The first call starts the run, so a run that changes nothing leaves no trace."""
+
+    def __init__(self, workspace: Workspace, command: str = "run") -> None:
+        self._workspace, self._command, self._number = workspace, command, 0
+
+    @property
+    def started(self) -> bool:
+        """True if the run was started."""
+        return self._number > 0
+
+    def __call__(self) -> int:
+        """The number of the run."""
+        self._number = self._number or self._workspace.store.log.start_run(self._command, self._workspace.clock())
+        return self._number
+
+
 def project_directory(directory: str, path: str) -> str:
     """The directory that identifies a project: the working directory or, if empty, a folder derived from the transcript's path."""
     return directory if directory.strip() else fallback_project_folder(path) if path else ""

@@ -10,9 +10,8 @@ import pytest
 
 from cli_world import OTHER, RULE, command, kept, told, transcript
 from kept import __version__
-from kept.cli.call import split_global_options
 from kept.cli.hook import EVENTS
-from kept.cli.registry import COMMANDS, EVERYDAY
+from kept.cli.registry import COMMANDS, EVERYDAY, split_global_options
 from kept.core.text import one_line
 from kept.local.error_log import error_line
 from kept.memories import browse

@@ -16,7 +16,7 @@ from kept.memories.synced_folder import SyncFolder
 from kept.memories.waiting import list_pending_proposals
 from kept.paths import find_paths
 from kept.pipeline.safety import restore_store
-from kept.store.run_number import RunNumber
+from kept.workspace import RunNumber
 from machines import KEY, Machine
 from talking import OTHER, RULE, forget_ids, say
 
@@ -72,9 +72,7 @@ def test_a_change_on_one_machine_leaves_the_requests_that_a_model_wrote_on_the_o
     laptop.sync()
     reply = CompleteReply(body={"memories": [{"id": 1, "requests": ["plan the unloading of the next ship"]}]})
     with laptop.desk() as workspace:
-        write_requests(
-            workspace, RunNumber(workspace.store.log, workspace.clock, "run"), lambda asks: [reply for _ in asks], by="m"
-        )
+        write_requests(workspace, RunNumber(workspace, "run"), lambda asks: [reply for _ in asks], by="m")
     desk.change(person.pin, number)
     desk.sync()
     laptop.sync()

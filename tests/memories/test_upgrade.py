@@ -19,8 +19,8 @@ from kept.memories.history import undo
 from kept.memories.waiting import list_pending_proposals
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.upgrade import find_outdated_memories, preview_upgrade, run_upgrade
-from kept.store.run_number import RunNumber
 from kept.store.values import Draft, Span
+from kept.workspace import RunNumber
 
 PIP = "Never use pip in this repo, always use `uv sync` instead."
 BROKER = "the broker is NATS and never RabbitMQ."
@@ -75,7 +75,7 @@ def test_an_upgrade_spares_what_a_person_pinned_edited_or_added(workspace):
 
 def falsify(workspace, trigger):
     """Have rules of earlier versions put a file in the place of what the person said."""
-    number = RunNumber(workspace.store.log, workspace.clock, "run")
+    number = RunNumber(workspace, "run")
     for thread in workspace.store.archive.threads():
         judged = [(each.ordinal, each.judged) for each in workspace.store.log.thread_proposals(thread.id, 0)]
         worded = tuple(

@@ -14,8 +14,7 @@ from kept.core.event import Origin
 from kept.core.markup import encode_lines, parse_fact, split_lines
 from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.outputs.compose.sheet import compose_sheet
-from kept.outputs.merge_edits.edits import find_edits, restore_user_lines, unchanged_edits
-from kept.outputs.merge_edits.match import is_fact
+from kept.outputs.merge_edits import find_edits, is_fact, restore_user_lines, unchanged_edits
 from kept.outputs.render import render_file
 from kept.profiles.profile import Category, Outputs, Profile
 

@@ -14,7 +14,7 @@ from kept.memories.waiting import list_pending_proposals
 from kept.paths import find_paths
 from kept.pipeline.nightly import run_nightly
 from kept.pipeline.run import RunOptions, run_pipeline
-from kept.pipeline.status import list_stopped_groups, load_runs
+from kept.pipeline.run_report import list_stopped_groups, load_runs
 from kept.store.values import Draft
 from kept.web.background import BackgroundRun
 from kept.workspace import open_workspace

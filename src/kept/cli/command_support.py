@@ -12,8 +12,8 @@ from pathlib import Path
 
 import typer
 
-from kept.cli.call import GlobalOptions
 from kept.cli.console import Line, Span, to_safe_line, write_line, write_lines, write_text
+from kept.cli.registry import GlobalOptions
 from kept.core.errors import BusyError, UsageError
 from kept.local import files
 from kept.local.agents_shell import agent_variable

@@ -10,9 +10,8 @@ from contextlib import suppress
 from typing import NoReturn
 
 from kept import __version__
-from kept.cli.call import GlobalOptions, refuse_agents, split_global_options
 from kept.cli.parsers import create_help_parser, create_parser, full_overview_text, overview_text
-from kept.cli.registry import COMMANDS, Command
+from kept.cli.registry import COMMANDS, Command, GlobalOptions, refuse_agents, split_global_options
 from kept.core.errors import KeptError, UsageError
 
 _INTERRUPTED = 130

@@ -19,9 +19,9 @@ from typing import Annotated
 
 import typer
 
-from kept.cli.call import GlobalOptions
 from kept.cli.command_support import command_home, global_options
 from kept.cli.console import line, write_line, write_lines
+from kept.cli.registry import GlobalOptions
 from kept.core.errors import BusyError, KeptError
 from kept.local import files
 from kept.paths import Paths, sample_env, sample_home

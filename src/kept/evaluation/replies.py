@@ -58,8 +58,7 @@ from kept.local.progress import Progress, ignore_progress
 from kept.memories.browse import to_export
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.trial import TrialScore, load_questions, score_replies
-from kept.store.run_number import RunNumber
-from kept.workspace import Opener, Workspace
+from kept.workspace import Opener, RunNumber, Workspace
 
 MANIFEST = "manifest.json"
 _BEGIN = "<conversation>"
@@ -272,7 +271,7 @@ def collect_questions(
     """Return the questions that a run would ask about transcripts by id, and the file names of the transcripts by session."""
     recorded_replies = RecordedReplies()
     with _read_without_model(open_workspace, [transcripts], progress) as workspace:
-        extract_with_llm(workspace, RunNumber(workspace.store.log, workspace.clock, _COMMAND), recorded_replies, by=_BY)
+        extract_with_llm(workspace, RunNumber(workspace, _COMMAND), recorded_replies, by=_BY)
         files = {thread.session: Path(thread.path).name for thread in workspace.store.archive.threads()}
     return recorded_replies.asked, files
 
@@ -301,7 +300,7 @@ def replay_recordings(
 def _read_without_model(open_workspace: Opener, transcripts: Sequence[Path], progress: Progress) -> Iterator[Workspace]:
     """Provide a workspace with a temporary store in which the transcripts have been read without a model."""
     with TemporaryDirectory(prefix="kept-eval-") as home, open_workspace(Path(home)) as workspace:
-        number = RunNumber(workspace.store.log, workspace.clock, _COMMAND)
+        number = RunNumber(workspace, _COMMAND)
         reading = archive_files(workspace, discover(workspace, transcripts), progress=progress)
         record_projects(workspace, reading)
         extract_pending(workspace, number, progress=progress)
@@ -315,7 +314,7 @@ def _replay_reader(
     recorded_replies, trial = RecordedReplies(recorded=recorded), _score_trial(reader)
     trust = Trust.NOTHING if trial is not None and not trial.passes else Trust.CLAIMS
     with workspace.store.trial_transaction():  # rolled back, so that the next reader starts from the same store
-        number = RunNumber(workspace.store.log, workspace.clock, _COMMAND)
+        number = RunNumber(workspace, _COMMAND)
         extract_with_llm(workspace, number, recorded_replies, by=_BY, trust=trust)
         curate_changed_groups(workspace, number)
         memories = [to_export(workspace, memory) | {"trigger": memory.trigger} for memory in workspace.store.log.memories()]

@@ -105,12 +105,12 @@ class TurnScore:
     def body(self) -> dict[str, Any]:
         """The score as ``kept eval --json`` prints it."""
 
-        def count(status: str, source: str = "") -> dict[str, int]:
+        def count_as_body(status: str, source: str = "") -> dict[str, int]:
             return dict(zip(("right", "of"), self.count_right(status, source), strict=True))
 
         return {
-            "precision": {status: count(status) for status in (ACTIVE, HELD)},
-            "by_source": {source: {status: count(status, source) for status in (ACTIVE, HELD)} for source in self.sources},
+            "precision": {status: count_as_body(status) for status in (ACTIVE, HELD)},
+            "by_source": {source: {status: count_as_body(status, source) for status in (ACTIVE, HELD)} for source in self.sources},
             "elsewhere": dict(self.elsewhere),
             "recall": {str(level): {"found": self.found[level], "of": self.wanted[level]} for level in LEVELS},
             "reliability": {str(band): {"right": right, "of": of} for band, (right, of) in self.reliability().items()},

@@ -49,9 +49,8 @@ from kept.outputs.targets import list_editable_targets
 from kept.outputs.view_file import list_views
 from kept.outputs.write import WriteReport, merge_hand_edits
 from kept.paths import Paths
-from kept.store.run_number import RunNumber
 from kept.store.values import Output
-from kept.workspace import Workspace
+from kept.workspace import RunNumber, Workspace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -181,7 +180,7 @@ def uninstall_kept(workspace: Workspace, env: Mapping[str, str], *, run: Run = r
     it.
     """
     left = uninstall_system_parts(workspace.paths, env, run=run)
-    written, number = WriteReport(), RunNumber(workspace.store.log, workspace.clock, "uninstall")
+    written, number = WriteReport(), RunNumber(workspace, "uninstall")
     with suppress(BusyError):  # an active run archives them itself
         archive_before_edits(workspace)
     merge_hand_edits(workspace, number, written)

@@ -37,9 +37,8 @@ from kept.intake.projects import record_directory
 from kept.memories.browse import find_project, matching_scopes, memory_revision
 from kept.memories.new_memory import make_memory
 from kept.memories.waiting import accepted_memory_id, find_refused, record_judgement, to_held_memory
-from kept.store.run_number import RunNumber
 from kept.store.values import Draft
-from kept.workspace import Workspace
+from kept.workspace import RunNumber, Workspace
 
 _SHARED_RUN: ContextVar[RunNumber | None] = ContextVar("shared_run", default=None)
 _LISTED, _SHORT = 8, 40  # for an ambiguous id: maximum number of memories listed, and characters shown of each
@@ -436,7 +435,7 @@ def _memory_of_refused(workspace: Workspace, candidate: str, status: Status) -> 
 @contextmanager
 def one_run(workspace: Workspace, command: str) -> Iterator[RunNumber]:
     """A context in which all changes by the person form one run and one transaction. A single undo then reverts all of them."""
-    run = RunNumber(workspace.store.log, workspace.clock, command)
+    run = RunNumber(workspace, command)
     with workspace.store.transaction():
         token = _SHARED_RUN.set(run)
         try:

@@ -38,9 +38,8 @@ from kept.memories.sync_lines import (
     settle_lines,
 )
 from kept.store.check import IMPORTED
-from kept.store.run_number import RunNumber
 from kept.store.values import Draft
-from kept.workspace import Workspace
+from kept.workspace import RunNumber, Workspace
 
 _NOTE = SYNC  # name of the note in the store with the key and the places read so far
 _AWAY = "away"  # machine name in the lines of the outbox

@@ -28,9 +28,8 @@ from kept.memories.decisions import hold_conflict
 from kept.memories.person import approve, clean_memory_text, create_memory
 from kept.store.opening import connect_server
 from kept.store.postgres import SharedLine
-from kept.store.run_number import RunNumber
 from kept.store.values import Draft
-from kept.workspace import Workspace
+from kept.workspace import RunNumber, Workspace
 
 if TYPE_CHECKING:
     from kept.store.postgres.server import PostgresServer

@@ -28,7 +28,7 @@ from kept.memories.new_memory import make_memory
 from kept.memories.person import clean_memory_text, find_new_end
 from kept.outputs.agent_edits import AgentEdits
 from kept.outputs.compose.sheet import contradicted_texts
-from kept.outputs.merge_edits.match import is_fact
+from kept.outputs.merge_edits import is_fact
 from kept.outputs.targets import Target
 from kept.paths import Paths
 from kept.profiles.profile import Profile, format_kind, parse_kind

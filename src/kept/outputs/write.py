@@ -37,8 +37,7 @@ from kept.outputs.hand_edits import (
     release_quarantined,
 )
 from kept.outputs.lock import hold_outputs_lock
-from kept.outputs.merge_edits.edits import find_edits, restore_user_lines, unchanged_edits
-from kept.outputs.merge_edits.match import is_fact
+from kept.outputs.merge_edits import find_edits, is_fact, restore_user_lines, unchanged_edits
 from kept.outputs.render import render_file, render_section
 from kept.outputs.targets import (
     OutputContent,
@@ -53,11 +52,9 @@ from kept.outputs.targets import (
 from kept.outputs.unchanged import IsAsWritten, WrittenFiles, load_written_files, prepare_digest, record_written_files
 from kept.outputs.view_file import list_views, view_edits_to_operations, write_view
 from kept.store.values import Draft, Output
-from kept.workspace import Workspace
+from kept.workspace import RunNumber, Workspace
 
 TRIES = 5
-
-RunNumber = Callable[[], int]
 
 
 @dataclass(kw_only=True, slots=True)

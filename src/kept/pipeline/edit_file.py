@@ -20,13 +20,12 @@ from kept.core.value import dataclass
 from kept.local import files
 from kept.local.files import FileContent
 from kept.outputs import section
-from kept.outputs.merge_edits.edits import locate_lines
+from kept.outputs.merge_edits import locate_lines
 from kept.outputs.targets import Target, compose_outputs, list_targets
 from kept.outputs.view_file import list_views
 from kept.outputs.write import WriteReport, write_outputs
 from kept.profiles.profile import Profile
-from kept.store.run_number import RunNumber
-from kept.workspace import Workspace
+from kept.workspace import RunNumber, Workspace
 
 VIEW = "view"  # the form of the JSON view; other forms are those of a target
 NOTHING = ""  # the revision of a missing file
@@ -233,7 +232,7 @@ def preview_write(workspace: Workspace, name: str = "", text: str | None = None)
     with workspace.store.trial_transaction():
         before = {memory.id: memory for memory in workspace.store.log.memories()}
         written = WriteReport(dry=True, read=read_replaced, accepted=accepted)
-        write_outputs(workspace, RunNumber(workspace.store.log, workspace.clock, "absorb"), written)
+        write_outputs(workspace, RunNumber(workspace, "absorb"), written)
         after = {memory.id: memory for memory in workspace.store.log.memories()}
     return WritePreview(
         changes=tuple(_diff_memories(before, after)),
@@ -355,7 +354,7 @@ def _refuse_damage(workspace: Workspace, known: _KnownFile, data: bytes) -> None
     """Raise GuardError if the merge would reject the file as damaged."""
     with workspace.store.trial_transaction():
         written = WriteReport(dry=True, read=lambda path: files.to_content(data) if path == known.path else files.read_file(path))
-        write_outputs(workspace, RunNumber(workspace.store.log, workspace.clock, "absorb"), written)
+        write_outputs(workspace, RunNumber(workspace, "absorb"), written)
     if known.path in written.quarantined:
         reason_text = next((problem for problem in written.problems if str(known.path) in problem), "it looks like damage")
         reason = reason_text.split(": ", 1)[-1].split(". ", 1)[0].rstrip(".")

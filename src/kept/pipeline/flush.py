@@ -22,8 +22,7 @@ from kept.intake.triggers import has_trigger
 from kept.local.files import hold_lock
 from kept.outputs.write import WriteReport, write_day_notes
 from kept.paths import find_paths
-from kept.store.run_number import RunNumber
-from kept.workspace import Workspace, open_workspace
+from kept.workspace import RunNumber, Workspace, open_workspace
 
 
 def archive_transcript(root: str, path: str, *, most: int, session: str = "") -> str:
@@ -57,7 +56,7 @@ def archive_transcript(root: str, path: str, *, most: int, session: str = "") ->
 
 def _write_day_notes(workspace: Workspace) -> WriteReport:
     """Write the day notes. Does not merge hand edits, because only one transcript was read."""
-    written, number = WriteReport(), RunNumber(workspace.store.log, workspace.clock, "flush")
+    written, number = WriteReport(), RunNumber(workspace, "flush")
     if any(profile.outputs.daily_folder for profile in workspace.profiles):
         write_day_notes(workspace, number, written)
     return written

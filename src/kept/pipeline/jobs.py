@@ -24,8 +24,7 @@ from kept.memories.backups import make_daily_backup
 from kept.memories.browse import find_by_prefix
 from kept.outputs.write import WriteReport, merge_hand_edits, write_outputs
 from kept.pipeline.write_journal import find_entries_without_model, write_journal_entry
-from kept.store.run_number import RunNumber
-from kept.workspace import Workspace
+from kept.workspace import RunNumber, Workspace
 
 _REPLY = ".reply.json"
 _JOB = ".md"
@@ -154,7 +153,7 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
     with hold_lock(workspace.paths.lock):
         if not any(jobs_folder(workspace).glob(f"*{_REPLY}")):
             raise UsageError("no job has a reply", where=str(jobs_folder(workspace)), hint="kept jobs prepare, then answer them")
-        number = RunNumber(workspace.store.log, workspace.clock, "jobs")
+        number = RunNumber(workspace, "jobs")
         written, reply_files = WriteReport(agent=agent), _ReplyFiles(workspace=workspace)
         archive_before_edits(workspace, locks=False)
         merge_hand_edits(workspace, number, written)
@@ -204,7 +203,7 @@ def _find_open_questions(workspace: Workspace, *, agent: bool) -> _ReplyFiles:
     """Find the questions that are still open after the replies, by asking all of them in a transaction that is rolled back."""
     reply_files = _ReplyFiles(workspace=workspace)
     with workspace.store.trial_transaction():
-        number = RunNumber(workspace.store.log, workspace.clock, "jobs")
+        number = RunNumber(workspace, "jobs")
         _ask_all(workspace, number, reply_files, agent=agent)
         if reply_files.is_answered:  # questions about entries depend on the memories found before
             reply_files([ask for *_, ask in find_entries_without_model(workspace, reply_files, _BY)])

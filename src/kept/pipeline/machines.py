@@ -6,8 +6,7 @@ from kept.local.files import hold_lock
 from kept.memories.synced_folder import SyncFolder, SyncReport
 from kept.outputs.write import WriteReport
 from kept.pipeline.erase.forget import erase_forgotten
-from kept.store.run_number import RunNumber
-from kept.workspace import Workspace
+from kept.workspace import RunNumber, Workspace
 
 
 def reach_server(workspace: Workspace) -> tuple[str, ...]:
@@ -52,7 +51,7 @@ def sync_machines(workspace: Workspace) -> tuple[SyncReport, WriteReport]:
         )
 
     def exchange() -> SyncReport:
-        run = RunNumber(workspace.store.log, workspace.clock, "sync")
+        run = RunNumber(workspace, "sync")
         report = pull_changes(workspace, run)
         if run.started:
             workspace.store.log.end_run(run(), workspace.clock(), {"received": report.received, "clashes": report.clashes})

@@ -46,9 +46,8 @@ from kept.pipeline.trial import FAILED, OVERRULE, UNTRIED_TOO, load_score, take_
 from kept.pipeline.upgrade import find_outdated_memories
 from kept.profiles.profile import Occasion
 from kept.recall.indexing import UNMADE, count_uses, create_meaning_scorer, update_index
-from kept.store.run_number import RunNumber
 from kept.store.values import Run
-from kept.workspace import Workspace
+from kept.workspace import RunNumber, Workspace
 
 _MUCH = 12 * 2**20  # bytes of new transcripts from which starting other processes saves more time than it takes
 _LARGE = 3  # if more than this many times ``first`` bytes are new, the newest ``first`` bytes are read ahead of the rest
@@ -137,7 +136,7 @@ def _run_steps(
     report.written.dry, report.written.agent = options.dry, options.agent and not workspace.settings.trust_agents
     if workspace.llm is not None:
         report.asked = workspace.llm.tally
-    run_number = RunNumber(workspace.store.log, workspace.clock)
+    run_number = RunNumber(workspace)
     grown: Mapping[int, int] = {}
     large = new > _LARGE * options.first and not (options.dry or options.force)
     first, files_to_read = files_to_read.split_newest(options.first if large else 0)

@@ -18,9 +18,8 @@ from kept.local.files import hold_lock
 from kept.outputs.write import WriteReport, merge_hand_edits, write_outputs
 from kept.profiles.profile import Category
 from kept.recall.index import SearchLimits, UnitKind, open_index
-from kept.store.run_number import RunNumber
 from kept.store.values import Draft, ThreadNote
-from kept.workspace import Workspace
+from kept.workspace import RunNumber, Workspace
 
 FADE = "fade"
 _DAWN = datetime.min.replace(tzinfo=UTC)
@@ -56,7 +55,7 @@ class SleepReport:
 def run_sleep(workspace: Workspace, *, allow: bool = False) -> SleepReport:
     """Do the nightly work. ``allow`` applies changes that a guard would stop. Raises BusyError if a run is active, StoreError."""
     result = SleepReport()
-    run = RunNumber(workspace.store.log, workspace.clock, "sleep")
+    run = RunNumber(workspace, "sleep")
     with hold_lock(workspace.paths.lock):
         archive_before_edits(workspace, locks=False)
         merge_hand_edits(workspace, run, result.written)

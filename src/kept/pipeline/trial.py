@@ -4,21 +4,27 @@ The score counts which passages the model *selects*. The ten questions contain 1
 matter only for the task. A model passes if it selects at most ``MOST_TAKEN`` of these fifty. A model with 5 % junk among its active
 lines exceeds that in one of twelve trials, a model with 20 % junk in four of five. Missed passages are reported, but do not fail
 the trial. A model that leaves a question without a reply has not passed, and is asked that question again.
+
+A probe is one small question without any memory, which is shown before it is sent.
 """
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from kept.core.codec import load_table
 from kept.core.errors import UsageError
 from kept.core.text import normal_form
+from kept.core.times import format_instant
 from kept.core.value import dataclass, replace
 from kept.extraction.questions.answer import TASK
 from kept.extraction.questions.question import Excerpt, build_question_ask
 from kept.extraction.questions.turns import Chunk, Turn
+from kept.llm.adapter import estimate_ask_tokens
 from kept.llm.ask import Ask, Asking, CompleteReply, Reply
+from kept.llm.reply import schema_of
 from kept.local.settings import LlmSettings
 from kept.profiles import load_profile
 from kept.profiles.prompts import BUILT_IN, compose_prompt, default_prompt_text
@@ -176,3 +182,77 @@ def trial_asks() -> list[Ask]:
 def _excerpt(talk: Sequence[str]) -> Excerpt:
     turns = tuple(Turn(ordinal=number, text=f"[e{number}] {text}") for number, text in enumerate(talk))
     return Excerpt(chunk=Chunk(start=0, stop=len(turns), closed=True, turns=turns))
+
+
+_MOST_TOKENS = 200
+_SYSTEM = 'You are asked whether you can be reached. Reply with one JSON object, such as {"word": "ready"}, and nothing else.'
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProbeReplyForm:
+    """The form of the reply."""
+
+    word: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProbePlan:
+    """The request of a probe: the model, the program or server, the text, and the approximate tokens and USD (None: unknown)."""
+
+    model: str
+    where: str
+    words: str
+    tokens: int
+    cost: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProbeResult:
+    """The result of a probe: the model's reply or the reason why there is none, with seconds, tokens and USD (None: unknown)."""
+
+    ok: bool
+    answer: str
+    seconds: float
+    tokens: int
+    cost: float | None
+
+
+def plan_probe(workspace: Workspace) -> ProbePlan:
+    """Return what :func:`run_probe` would send now. Sends nothing. Raises UsageError if no model is set, ConfigError."""
+    if workspace.llm is None:
+        raise UsageError("no language model is set", hint="choose llm.adapter first")
+    ask, chosen = _build_probe_ask(workspace), workspace.settings.llm
+    would = workspace.llm.estimate([ask]).usage
+    usual = {"anthropic": "the interface of Anthropic", "openai": "the interface of OpenAI"}.get(chosen.adapter, "this machine")
+    where = f"the program `{chosen.command}` on this machine" if chosen.adapter == "command" else chosen.base_url or usual
+    words = f"{ask.system}\n\n{ask.prompt}"
+    return ProbePlan(model=chosen.name, where=where, words=words, tokens=estimate_ask_tokens(ask), cost=would.cost)
+
+
+def run_probe(workspace: Workspace) -> ProbeResult:
+    """Send the question of the probe. Raises UsageError if no model is set, StoreError."""
+    if workspace.llm is None:
+        raise UsageError("no language model is set", hint="choose llm.adapter first")
+    began = monotonic()
+    (reply,) = workspace.llm([_build_probe_ask(workspace)])
+    usage = reply.usage
+    answer = str(reply.body.get("word", "")) if isinstance(reply, CompleteReply) else reply.reason
+    return ProbeResult(
+        ok=isinstance(reply, CompleteReply),
+        answer=answer[:500],
+        seconds=monotonic() - began,
+        tokens=usage.input_tokens + usage.output_tokens,
+        cost=usage.cost,
+    )
+
+
+def _build_probe_ask(workspace: Workspace) -> Ask:
+    """Build a question that no stored reply answers, because it contains the current time."""
+    return Ask(
+        purpose="test",
+        version="1",
+        system=_SYSTEM,
+        prompt=f"It is {format_instant(workspace.clock())}. Reply with any one word.",
+        schema=schema_of(ProbeReplyForm),
+        most=_MOST_TOKENS,
+    )

@@ -15,8 +15,7 @@ from kept.curation.passes import CurationReport, curate_changed_groups
 from kept.extraction.extract_threads import extract_pending
 from kept.local.files import hold_lock
 from kept.recall.indexing import create_meaning_scorer
-from kept.store.run_number import RunNumber
-from kept.workspace import Workspace
+from kept.workspace import RunNumber, Workspace
 
 COMMAND = "upgrade"
 _STANDING = (Status.ACTIVE, Status.HELD)
@@ -57,12 +56,12 @@ class UpgradeReport:
 def preview_upgrade(workspace: Workspace) -> UpgradeReport:
     """Return what :func:`run_upgrade` would do. Changes nothing. Raises StoreError."""
     with hold_lock(workspace.paths.lock), workspace.store.trial_transaction():
-        return _upgrade_memories(workspace, RunNumber(workspace.store.log, workspace.clock, COMMAND))
+        return _upgrade_memories(workspace, RunNumber(workspace, COMMAND))
 
 
 def run_upgrade(workspace: Workspace) -> UpgradeReport:
     """Extract everything again and write the outputs. ``kept undo`` reverts it. Raises StoreError."""
-    number = RunNumber(workspace.store.log, workspace.clock, COMMAND)
+    number = RunNumber(workspace, COMMAND)
 
     def upgrade_locked() -> UpgradeReport:
         with hold_lock(workspace.paths.lock):

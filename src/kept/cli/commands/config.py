@@ -15,7 +15,6 @@ from kept.core.errors import UsageError
 from kept.memories import configure
 from kept.memories.browse import load_status
 from kept.memories.configure import Setting
-from kept.pipeline.probe import ProbePlan, plan_probe, run_probe
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 _ACTIONS = {"show": 0, "list": 0, "try": 0, "get": 1, "set": 2}
@@ -69,12 +68,15 @@ def config(
 
 def _try_model(context: typer.Context, *, yes: bool, as_json: bool) -> int:
     """Show the question for the language model and where it would go. Send it if the person confirms."""
+    from kept.pipeline.trial import plan_probe, run_probe  # noqa: PLC0415 - imports everything that extracts
+
     with command_workspace(context) as workspace:
         if not yes:
             if not is_interactive():
                 raise UsageError("a trial sends a question to the language model, so it needs your consent", hint="add --yes")
             plan = plan_probe(workspace)
-            write_lines(_probe_plan_lines(plan))
+            write_lines([line(("To:    ", "cyan"), plan.where), line(("Model: ", "cyan"), plan.model)])
+            write_lines(line("  ", item) for item in plan.words.splitlines())
             if not confirm((f"About {plan.tokens} tokens, {format_cost(plan.cost)}. Send it?", "bold")):
                 raise UsageError("nothing was sent")
         result = run_probe(workspace)
@@ -87,12 +89,6 @@ def _try_model(context: typer.Context, *, yes: bool, as_json: bool) -> int:
             (f" ({result.seconds:.1f} s, {result.tokens} tokens, {format_cost(result.cost)})", "dim"),
         )
     return 0 if result.ok else 1
-
-
-def _probe_plan_lines(plan: ProbePlan) -> Iterator[Line]:
-    yield line(("To:    ", "cyan"), plan.where)
-    yield line(("Model: ", "cyan"), plan.model)
-    yield from (line(("  ", ""), item) for item in plan.words.splitlines())
 
 
 def _format_settings(settings: Sequence[Setting]) -> Iterator[Line]:

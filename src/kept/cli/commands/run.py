@@ -14,7 +14,6 @@ from typing import Annotated
 
 import typer
 
-from kept.cli.call import GlobalOptions
 from kept.cli.command_support import (
     check_choice,
     command_home,
@@ -26,6 +25,7 @@ from kept.cli.command_support import (
 )
 from kept.cli.console import Line, format_count, format_path, hanging_line, line, write_json, write_line, write_lines
 from kept.cli.model_use import offer_model, searchable_line, unknown_language_line, without_model_line
+from kept.cli.registry import GlobalOptions
 from kept.cli.report import idle_line, is_idle, outdated_lines, pending_lines, problem_lines, report_lines
 from kept.core.codec import json_fields
 from kept.core.errors import BusyError, KeptError

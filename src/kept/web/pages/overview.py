@@ -19,7 +19,7 @@ from kept.memories.day_view import load_day_view as look_at
 from kept.memories.history import DifferenceKind, list_differences, run_changes, run_history
 from kept.outputs.compose.sheet import recency_of
 from kept.outputs.routing import preview_start
-from kept.pipeline.status import ChartPoint, daily_costs
+from kept.pipeline.run_report import ChartPoint, daily_costs
 from kept.profiles.profile import category_title
 from kept.recall.preview import session_directories
 from kept.web.context import request_workspace

@@ -34,7 +34,7 @@ from kept.memories.waiting import describe_set_aside
 from kept.pipeline.estimate import estimate_run
 from kept.pipeline.nightly import load_last_night
 from kept.pipeline.run import has_interrupted_run
-from kept.pipeline.status import RunSummary, list_stopped_groups, load_runs
+from kept.pipeline.run_report import RunSummary, list_stopped_groups, load_runs
 from kept.web.background import STAGES
 from kept.web.context import request_workspace, web_context
 from kept.web.render import NavigationPage, render_page, render_part
