@@ -1,13 +1,21 @@
 """Language detection: choose which of a profile's lexicons applies to some events, by the person's own words in them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
-from kept.core.event import Event, EventKind, is_note
+from kept.core.event import Event, is_note, is_prompt
 from kept.core.pattern import Pattern
 from kept.core.spans import typed_text
-from kept.profiles.lexicons import LANGUAGES, Lexicon, TellingPatterns, detect_languages, load_lexicon, load_telling_patterns
+from kept.profiles.lexicons import (
+    LANGUAGES,
+    Lexicon,
+    TellingPatterns,
+    count_common_words,
+    detect_languages,
+    load_lexicon,
+    load_telling_patterns,
+)
 
 _RECENT_CHARS = 4_000  # characters of the latest prompts that are examined
 _PROMPT_CHARS = 1_500
@@ -35,22 +43,23 @@ def choose_lexicon(events: Sequence[Event], languages: tuple[str, ...]) -> Lexic
 
 
 def _choose_now(events: Sequence[Event], languages: tuple[str, ...]) -> Lexicon:
-    text, room = [], _RECENT_CHARS
-    for item in _recent_texts(events):
-        text.append(item[:room])
-        room -= len(text[-1])
-        if room <= 0:
+    """Read the latest prompts and notes, but only until the rest cannot change the result: finding typed words takes long."""
+    said = [event for event in reversed(events) if is_note(event) or is_prompt(event)]
+    most = count_common_words("\n".join(event.text for event in said), languages)
+    text, room = "", _RECENT_CHARS
+    for event in said:
+        words = (event.text if is_note(event) else typed_text(event))[: min(room, _PROMPT_CHARS)]
+        text, room = f"{text}\n{words}", room - len(words)
+        if room <= 0 or _is_certain(text, most, languages):
             break
-    return load_lexicon(_detect_cached("\n".join(text), languages) or languages[:1])
+    return load_lexicon(_detect_cached(text, languages) or languages[:1])
 
 
-def _recent_texts(events: Sequence[Event]) -> Iterator[str]:
-    """Yield the typed texts and the texts of notes, latest first."""
-    for event in reversed(events):
-        if is_note(event):
-            yield event.text[:_PROMPT_CHARS]
-        elif event.kind is EventKind.PROMPT and (words := typed_text(event)):
-            yield words[:_PROMPT_CHARS]
+def _is_certain(text: str, most: Mapping[str, int], languages: tuple[str, ...]) -> bool:
+    """True if a text has so many words of one language that no other can catch up. ``most`` bounds the words still to come."""
+    own = count_common_words(text, languages)
+    first = max(languages, key=own.__getitem__)
+    return all(3 * (own[other] + most[other]) < 2 * own[first] for other in languages if other != first)
 
 
 def detect_spoken(text: str, local: Sequence[TellingPatterns]) -> tuple[str, ...]:

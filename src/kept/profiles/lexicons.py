@@ -223,13 +223,14 @@ def detect_languages(text: str, languages: tuple[str, ...]) -> tuple[str, ...]:
     Returns the language with the highest count and those with at least two thirds of it, the highest first. Empty if no common word
     occurs. Languages without spaces, and those whose lexicon names a ``script``, are recognized by their script.
     """
-    counts = _count_common_words(text, languages)
+    counts = count_common_words(text, languages)
     ranked = sorted(((counts[each], -place, each) for place, each in enumerate(languages)), reverse=True)
     most = ranked[0][0] if ranked else 0
     return tuple(each for count, _, each in ranked if count and count * 3 >= most * 2)
 
 
-def _count_common_words(text: str, languages: tuple[str, ...]) -> dict[str, int]:
+def count_common_words(text: str, languages: tuple[str, ...]) -> dict[str, int]:
+    """The number of common words of each language in a text."""
     words = Counter(_WORD.findall(text.casefold().replace("’", "'")))
     kana, han = (0, 0) if text.isascii() else (len(_KANA.findall(text)), len(_HAN.findall(text)))
     counts = {item: sum(words[word] for word in words.keys() & _common_words(item)) for item in languages}
@@ -247,10 +248,10 @@ def is_unknown_language(text: str) -> bool:
     language, or more are common words of another one.
     """
     letters = sum(map(str.isalpha, text))
-    if letters < _LEAST_LETTERS or _count_common_words(text, LANGUAGES[:1])[LANGUAGES[0]] >= 2 * letters * _LEAST_SHARE:
+    if letters < _LEAST_LETTERS or count_common_words(text, LANGUAGES[:1])[LANGUAGES[0]] >= 2 * letters * _LEAST_SHARE:
         return False  # no other lexicon is read, because `kept status` waits for this
     words = Counter(_WORD.findall(text.casefold()))
-    most = max(_count_common_words(text, (*LANGUAGES, *LOCAL_LANGUAGES)).values())
+    most = max(count_common_words(text, (*LANGUAGES, *LOCAL_LANGUAGES)).values())
     others = (sum(words[word] for word in row.split()) for row in load_table(_WORDS)["unknown"].values())
     return most < max(letters * _LEAST_SHARE, *others)
 
