@@ -1,7 +1,19 @@
 import pickle
 
-from kept.core.pattern import compile_late
+import pytest
+
+from kept.core.pattern import Pattern, compile_late
 
 
 def test_a_pattern_that_is_not_compiled_yet_can_be_sent_to_another_process():
     assert pickle.loads(pickle.dumps(compile_late(r"a+"))).search("baa").group() == "aa"
+
+
+def test_a_text_without_a_string_that_a_pattern_needs_is_not_searched_and_does_not_compile_it():
+    pattern = Pattern("a(b|c)", needs=("b", "c"))
+    assert (pattern.search("a"), pattern.match("a"), pattern.fullmatch("a"), [*pattern.finditer("a")]) == (None, None, None, [])
+    assert (pattern.sub("x", "a"), pattern.split("a"), pattern.findall("a")) == ("a", ["a"], [])
+    with pytest.raises(AttributeError):
+        object.__getattribute__(pattern, "engine")
+    assert pattern.search("xac")[1] == "c"
+    assert (pattern.match("xab"), pattern.match("ab")[1], pattern.fullmatch("abx")) == (None, "b", None)

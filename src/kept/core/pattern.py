@@ -54,16 +54,23 @@ class Pattern:
     compiled.
 
     ``pattern`` may be a function that returns the source. ``memory`` limits the automaton's memory in bytes, for patterns that need
-    more than RE2's default. ``latin1`` treats each byte as a character. The first use of an invalid pattern raises the engine's
-    error.
+    more than RE2's default. ``latin1`` treats each byte as a character. ``needs`` are strings of which each matching text contains
+    one: other texts are not searched and do not compile the pattern. The first use of an invalid pattern raises the engine's error.
     """
 
-    __slots__ = ("_latin1", "_memory", "pattern", *_MADE)
+    __slots__ = ("_latin1", "_memory", "_needs", "pattern", *_MADE)
 
-    def __init__(self, pattern: str | bytes | Callable[[], str], *, memory: int = 0, latin1: bool = False) -> None:
+    def __init__(
+        self, pattern: str | bytes | Callable[[], str], *, memory: int = 0, latin1: bool = False, needs: Sequence[str] = ()
+    ) -> None:
         self.pattern = pattern
         self._memory = memory
         self._latin1 = latin1
+        self._needs = needs
+        if needs:
+            self.search = partial(self._first_needed, "UNANCHORED")
+            self.match = partial(self._first_needed, "ANCHOR_START")
+            self.fullmatch = partial(self._first_needed, "ANCHOR_BOTH")
 
     def __getattr__(self, name: str) -> Any:
         """Compile the pattern on first access to an attribute that only a compiled pattern has."""
@@ -82,15 +89,18 @@ class Pattern:
         # Calls the engine's internal functions directly, which takes a third of the time.
         anchors = re2._Anchor  # noqa: SLF001
         self._anywhere = anchors.UNANCHORED
-        self.search = partial(self._first, anchors.UNANCHORED)
-        self.match = partial(self._first, anchors.ANCHOR_START)
-        self.fullmatch = partial(self._first, anchors.ANCHOR_BOTH)
+        if not self._needs:
+            self.search = partial(self._first, anchors.UNANCHORED)
+            self.match = partial(self._first, anchors.ANCHOR_START)
+            self.fullmatch = partial(self._first, anchors.ANCHOR_BOTH)
         self._run = self.engine._regexp.Match  # noqa: SLF001
         self._found = re2._Match  # noqa: SLF001
         return getattr(self, name)
 
     def finditer(self, text: str | bytes, pos: int = 0, end: int | None = None) -> Iterator[Any]:
         """The non-overlapping matches, in order."""
+        if self._needs and not self._is_possible(text):
+            return iter(())
         if isinstance(text, bytes):
             data = text
         elif text.isascii():
@@ -113,6 +123,17 @@ class Pattern:
     def sub(self, put: Any, text: Any, count: int = 0) -> Any:
         """The text with matches replaced by ``put``, a template or a function of the match. ``count`` limits them unless 0."""
         return self.engine.sub(put, text, count) if self.search(text) else text
+
+    def _is_possible(self, text: Any) -> bool:
+        """True if a text contains one of the strings that the pattern needs."""
+        for part in self._needs:  # noqa: SIM110 - any() takes several times as long
+            if part in text:
+                return True
+        return False
+
+    def _first_needed(self, anchor: str, text: str | bytes, pos: int = 0, end: int | None = None) -> Any:
+        """The first match of a pattern with ``needs``."""
+        return self._first(getattr(load_engine()._Anchor, anchor), text, pos, end) if self._is_possible(text) else None  # noqa: SLF001
 
     def _first(self, anchor: Any, text: str | bytes, pos: int = 0, end: int | None = None) -> Any:
         """The first match under the given anchoring; None if there is none."""

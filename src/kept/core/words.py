@@ -22,7 +22,7 @@ find the author of a text; the modules that read the other keys describe them.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -73,13 +73,13 @@ def match_opening(client: str, text: str) -> str:
     return next((reason for reason, texts in _load_openings(client) if text.startswith(texts)), "")
 
 
-def fill_pattern(template: str, *, memory: int = 0) -> Pattern:
-    """A pattern from a template with placeholders. ``memory`` is that of :class:`Pattern`.
+def fill_pattern(template: str, *, memory: int = 0, needs: Sequence[str] = ()) -> Pattern:
+    """A pattern from a template with placeholders. ``memory`` and ``needs`` are those of :class:`Pattern`.
 
     ``‹polite›`` becomes the fragments under that key in all languages. ``‹polite:spaced›`` becomes only those of languages with
     spaces between words, ``‹polite:unspaced›`` those of the others. ``‹shapes:clients.tags›`` becomes a list of ``shapes.toml``.
     """
-    return Pattern(partial(_NAMED.sub, _fill_name, template), memory=memory)
+    return Pattern(partial(_NAMED.sub, _fill_name, template), memory=memory, needs=needs)
 
 
 def _fill_name(named: "re.Match[str]") -> str:

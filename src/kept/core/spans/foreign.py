@@ -26,7 +26,7 @@ _FENCE = Pattern(r"(?m)^[ \t]*(?:[-*>][ \t]+)?(`{3,}|~{3,})[ \t]*([^`\n]*)$")
 _OPENS_LATE = Pattern(r"(?m)\S[ \t]*(`{3,})[ \t]*([A-Za-z0-9+#-]{0,20})[ \t]*$")
 _ONE_LINE = Pattern(r"`{3,}[^`\n]+`{3,}")
 # Three quotation marks at the beginning of a line open a quoted text, and the next ones close it.
-_TRIPLE = Pattern(r"\"\"\"|\'\'\'")
+_TRIPLE = Pattern(r"\"\"\"|\'\'\'", needs=('"""', "'''"))
 _QUOTE = Pattern(r"(?m)^[ \t]{0,3}>(?:[ \t>]|$|[^\s=\w]|\w).*$")
 _CODE = Pattern(r"(`{1,2})[^`\n]+(`{1,2})")
 
@@ -142,9 +142,11 @@ def mark_quotes(marks: SpanMarks) -> None:
         marks.mark(match.start(), match.end(), SpanKind.QUOTED)
 
 
-_QUOTATION = Pattern(r"[“«„]([^“”«»„\n]+)[”»“]|(?:^|[\s(:])\"([^\"\n]+)\"|「([^「」\n]+)」|『([^『』\n]+)』")
+_QUOTATION = Pattern(
+    r"[“«„]([^“”«»„\n]+)[”»“]|(?:^|[\s(:])\"([^\"\n]+)\"|「([^「」\n]+)」|『([^『』\n]+)』", needs=tuple('“«„"「『')
+)
 # A line below other words that is a single quotation. It may contain shorter quotations.
-_QUOTED_LINE = Pattern(r"(?m)^[ \t]*(\"[^\n]+\"|“[^\n]+”)[ \t]*$")
+_QUOTED_LINE = Pattern(r"(?m)^[ \t]*(\"[^\n]+\"|“[^\n]+”)[ \t]*$", needs=('"', "“"))
 # Japanese puts the verb of saying after the quotation.
 _SAID_BEHIND = Pattern(r"(?:と|って)(?:言った|言って(?:い)?(?:た|まし|る|ます)|言いました|言われ|書いて(?:あっ|あ[るり]|い))")
 _LONG_QUOTATION = 8  # words; a shorter quotation is a name or label
@@ -173,13 +175,15 @@ _ACCORDING = fill_pattern(
 # A source at the start of a sentence, up to the colon: "from the vendor docs: …".
 _SOURCE_LEAD = fill_pattern(
     rf"(?im)(?:^|[.!?][ \t]+)[\s>*_-]{{0,4}}(?:\pL+[ \t]+)??‹taken:spaced›{_BETWEEN}‹sources:spaced›\b[^.!?\n:：]*[:：][ \t]*"
-    r"|‹taken:unspaced›[^。！？\n，：:,]*‹sources:unspaced›[^。！？\n，：:,]*[：:]"
+    r"|‹taken:unspaced›[^。！？\n，：:,]*‹sources:unspaced›[^。！？\n，：:,]*[：:]",
+    needs=(":", "："),
 )
 # A speaker and a colon at the start of a line.
 _SPEAKER_LABEL = fill_pattern(
     r"(?im)^[ \t*_>#-]{0,6}(?:(?:the|a|an|our|my|their|der|die|das|le|la|les|el|los|o|a)[ \t]+)?(?:[\pL\pN-]+[ \t]+)??"
     r"(?:‹speakers:spaced›|‹speakers:unspaced›)(?:[ \t]+(?:comments?|feedback|notes?|review))?(?:[ \t]?\([^)\n]*\))?"
-    r"[*_]*[ \t]?[:：][*_]*[ \t]*"
+    r"[*_]*[ \t]?[:：][*_]*[ \t]*",
+    needs=(":", "："),
 )
 
 
@@ -235,13 +239,14 @@ _ANNOUNCED = fill_pattern(r"(?m)^[ \t]*(?:‹shapes:clients.announced›)")
 _PASTED = Pattern(r"\[(?:Pasted|Truncated) text #\d+(?: \+(\d{1,5}) lines?)?[^\]\n]{0,20}\]")
 # The text that a client inserts where it compacted a conversation. Queued words of the person may precede it.
 _CONTINUED = Pattern(
-    r"(?m)^(?:This session is being continued from a previous conversation|Another language model started to solve this problem)"
+    r"(?m)^(?:This session is being continued from a previous conversation|Another language model started to solve this problem)",
+    needs=("This session is being continued", "Another language model"),
 )
 # The editor's text for a prompt file that the person chose. The words after it are the person's.
-_PROMPT_FILE = Pattern(r"^\s*Follow instructions in \[[^\]\n]*\]\([^)\n]*\)\.?")
+_PROMPT_FILE = Pattern(r"^\s*Follow instructions in \[[^\]\n]*\]\([^)\n]*\)\.?", needs=("Follow instructions in ",))
 _ROLE = fill_pattern(r"(?i)^\s*(?:#[^\n]*\n+)?\s*‹roles›\s*\S")
 _SCRIPTED = fill_pattern(r"(?i)\b‹scripted:spaced›\b|‹scripted:unspaced›")
-_IDE = Pattern(r"(?m)^\s*# Context from my IDE setup:")
+_IDE = Pattern(r"(?m)^\s*# Context from my IDE setup:", needs=("# Context from my IDE setup:",))
 _REQUEST = Pattern(r"(?m)^#{1,3} My request for \w+:[ \t]*\n?")
 # A program's template that puts retrieved material before a person's question: the line before the question, and the words that
 # announce the material.
@@ -252,7 +257,7 @@ _RETRIEVED = fill_pattern(
 )
 # Output of kept's commands: a memory or proposal with its id, alone or above its text, and the work of a day.
 _PRINTED = Pattern(r"(?m)^[ \t]*(?:[+?~=*-] )?[0-9a-f]{10}  (\S[^\n]* · (?:[^\n]* · )?[a-z ]+$)?|^Worked on  (in the words)")
-_COMMAND = Pattern(r"^\s*(/[A-Za-z][\w-]*(?::[\w-]+)*)(?:\s|$)")
+_COMMAND = Pattern(r"^\s*(/[A-Za-z][\w-]*(?::[\w-]+)*)(?:\s|$)", needs=("/",))
 _WRAPPED = Pattern(r"<command-(?:name|message)>\s*/?([\w:-]{1,60})\s*</command-(?:name|message)>")
 
 

@@ -33,37 +33,39 @@ from kept.core.spans.style import (
 from kept.core.words import fill_pattern, has_word, opens_with
 
 # A command at a shell prompt, or the times of a subtitle. The lines below it in the same paragraph are output.
-_COMMAND = Pattern(r"^\s*(?:\d\d:\d\d:\d\d[,.]\d{3} -->|[❯➜»]|[$%>]|PS [^>\n]{1,60}>|\S+@\S+[:~][^\n]{0,60}[$#%])\s+\S")
-_BLANK = Pattern(r"\n(?:[ \t]*\n)+")
+_COMMAND = Pattern(
+    r"^\s*(?:\d\d:\d\d:\d\d[,.]\d{3} -->|[❯➜»]|[$%>]|PS [^>\n]{1,60}>|\S+@\S+[:~][^\n]{0,60}[$#%])\s+\S", needs=tuple(">❯➜»$%@")
+)
+_BLANK = Pattern(r"\n(?:[ \t]*\n)+", needs=("\n",))
 _RULER = Pattern(r"^\s*[-=_*]{3,}\s*$")
 # A comment of a program.
-_REMARK = Pattern(r"^\s*(?:--|#|;|%)\s+\S")
+_REMARK = Pattern(r"^\s*(?:--|#|;|%)\s+\S", needs=("--", "#", ";", "%"))
 # What a compiler adds below its warning.
 _ADVICE = Pattern(r"^\s*(?:note|help|hint): \S")
 # A location as a compiler, an exception or a browser prints it, anywhere in a line.
 _LOCATED = fill_pattern(r"(?:^|\s)(‹shapes:documents.located›)")
 # A line that begins with a location in a file. The whole line is output.
-_PLACE = Pattern(r"^\s*\S+:\d+(?::\d+)?\s")
+_PLACE = Pattern(r"^\s*\S+:\d+(?::\d+)?\s", needs=(":",))
 # A file name or identifier, as people write them in sentences.
-_NAMED = Pattern(r"^['\"`(]?(?:[a-z]+(?:_[a-z]+)+|[\w/-]+\.[a-z]{2,4})[)'\"`]?[.,:;?!]*$")
+_NAMED = Pattern(r"^['\"`(]?(?:[a-z]+(?:_[a-z]+)+|[\w/-]+\.[a-z]{2,4})[)'\"`]?[.,:;?!]*$", needs=("_", "."))
 _WORD = Pattern(r"^[\"'“”‘’(*`-]*\pL[\pL\pM'’,。、！？：；「」-]*[\"'“”’)*`.,!?:;]*$")
 # The first two words of an item in a person's list. A table cell begins with a capital or is a single word.
 _LISTED = Pattern(r"^\p{Ll}[\p{Ll}\d]*:? \p{Ll}")
 # A message that begins with the program's name.
-_TOOL = Pattern(r"^[\w./-]+: ")
+_TOOL = Pattern(r"^[\w./-]+: ", needs=(": ",))
 # A log message that begins with a component's compound name.
-_PART = Pattern(r"^\p{Ll}+(?:[-_.]\p{Ll}+)+: \p{Lu}")
+_PART = Pattern(r"^\p{Ll}+(?:[-_.]\p{Ll}+)+: \p{Lu}", needs=(": ",))
 # A line that begins with a function call and explains code.
-_CALL = Pattern(r"^[\w.]+\(")
+_CALL = Pattern(r"^[\w.]+\(", needs=("(",))
 # Bracketed data on one line. It belongs to the person's sentence if words such as "for example" (_EXAMPLE) precede it, or if the
 # rest of the sentence (_CLAUSE_BEHIND) follows.
-_DATA = Pattern(r"[\[{].*[\]}]")
+_DATA = Pattern(r"[\[{].*[\]}]", needs=("[", "{"))
 # "This:" or "these:", which refers to pasted words on the same line.
-_POINTED = Pattern(r"^(?:this|these)[ \t]*:[ \t]+(\p{Lu})")
+_POINTED = Pattern(r"^(?:this|these)[ \t]*:[ \t]+(\p{Lu})", needs=("this", "these"))
 _EXAMPLE = fill_pattern(r"(?i)(?:\b‹examples:spaced›|‹examples:unspaced›)[\s,:：]*$")
 _CLAUSE_BEHIND = Pattern(r"^, \p{Ll}+ \p{Ll}")
 # The heading of data that a program prints.
-_DUMP = Pattern(r"(?m)^\p{Lu}\pL+(?:ed|ing) [\w ]{2,40}:\s*(?:\w*\(\d+\) ?)?(?:[\[{]|<\w)")
+_DUMP = Pattern(r"(?m)^\p{Lu}\pL+(?:ed|ing) [\w ]{2,40}:\s*(?:\w*\(\d+\) ?)?(?:[\[{]|<\w)", needs=(":",))
 _LABEL = Pattern(r"^\p{Ll}\pL*(?: \p{Ll}\pL*){0,2}(:?)\s*$")
 _QUESTION = 4  # words; a longer question may not be the person's
 _JOINT = Pattern(r"[:：.?!]\s+")
@@ -363,7 +365,7 @@ def _first_words(words: str, length: int) -> str:
 def _is_natural_language(words: str) -> bool:
     """True if at least four fifths of the words are plain words, and not code or data."""
     parts = [part for place, part in enumerate(words.split()) if not place or not _NAMED.match(part)]
-    plain = sum(1 for part in parts if _WORD.match(part))
+    plain = sum(1 for part in parts if (part.isascii() and part.isalpha()) or _WORD.match(part))
     return (len(parts) >= 2 or not words.isascii()) and plain * 5 >= len(parts) * 4
 
 

@@ -15,23 +15,24 @@ from kept.core.words import fill_pattern, find_words, has_word, opens_with
 _SHAPES = fill_pattern(r"(?i)^\s*(?:‹shapes:output›|‹complaints›\s?[:：]\s*\S)", memory=LARGE)
 # A numbered list with the margin of an agent's screen, copied below other text. The first two items begin with a capital.
 _SCREEN_LIST = Pattern(
-    r"(?m)^  1[.)] +[*`]{0,2}\p{Lu}.*\n(?:(?:   .*\S.*|[ \t]*)\n)*  2[.)] +[*`]{0,2}\p{Lu}.*(?:\n(?:  .*\S.*|[ \t]*)$)*"
+    r"(?m)^  1[.)] +[*`]{0,2}\p{Lu}.*\n(?:(?:   .*\S.*|[ \t]*)\n)*  2[.)] +[*`]{0,2}\p{Lu}.*(?:\n(?:  .*\S.*|[ \t]*)$)*",
+    needs=("  1",),
 )
 # Endings of lines of code. They do not count in a line with words of a person.
-_ENDS = Pattern(r"[)\]}\w'\"];\s*$|[^\s:]\s?\{\s*$|=>\s*\{?$|\\\s*$")
+_ENDS = Pattern(r"[)\]}\w'\"];\s*$|[^\s:]\s?\{\s*$|=>\s*\{?$|\\\s*$", needs=(";", "{", "=>", "\\"))
 _STRONG_INSIDE = Pattern(
     r"\b[0-9a-f]*[0-9][0-9a-f]{6,}\b|\.\.\.\s*$|\b\d+ (?:files?|tests?|errors?|warnings?|insertions?) ?(?:changed|passed"
     r"|failed|\()|\(\d+\.\d+s\)|\s{8,}\S"
 )
 # A line with nothing but a URL, which people add to their request.
-_ADDRESS = Pattern(r"^\s*@?https?://\S+\s*$")
+_ADDRESS = Pattern(r"^\s*@?https?://\S+\s*$", needs=("://",))
 # An @-mention of a file, with or without line numbers, alone or before words.
 _MENTION = Pattern(r"^@[\w.~-]*/(?:\S*[\w-]\.\w{1,5}(?:[:#]L?\d[\dL:-]*)?\s*$|\S+\s+\p{Ll}+ )")
 # A person's sentence after a word that is also a log level: "debug: I am seeing …".
-_CONFIDED = Pattern(r"^\p{Ll}+: (?:I|i|ich|je|yo|eu)(?:'\pL+)? \pL")
-_INDENTED = Pattern(r"^(?: {4,}|\t)\S")
+_CONFIDED = Pattern(r"^\p{Ll}+: (?:I|i|ich|je|yo|eu)(?:'\pL+)? \pL", needs=(": ",))
+_INDENTED = Pattern(r"^(?: {4,}|\t)\S", needs=("    ", "\t"))
 # A description of data in words. After the equals sign, outside strings, it has four or more words in a row without a keyword.
-_ASSIGNED = Pattern(r"^[\w.]+\s?=\s")
+_ASSIGNED = Pattern(r"^[\w.]+\s?=\s", needs=("=",))
 _STRING = compile_late(r"\"[^\"]*\"|'[^']*'")
 _WORDS = Pattern(r"\b(?:\p{Ll}+ ){3}\p{Ll}+")
 _CODE_WORDS = frozenset(
@@ -41,7 +42,7 @@ _CODE_WORDS = frozenset(
 _MARKS = compile_late(r"[^\w\s.,:;!?'\"’“”()\-/`#@&%~…*\u0300-\u036f\u0590-\u1fff、。，！？：；（）「」<>=¿¡«»]")
 _BULLET = Pattern(r"^\s*(?:[-*•]|\d{1,2}[.)]|[a-zA-Z][.)])\s")
 # Marks of an agent's screen.
-_SCREEN = Pattern(r"(?m)^[ \t]*[⏺●⎿✻]\s*\S|^[ \t]*⎿")
+_SCREEN = Pattern(r"(?m)^[ \t]*[⏺●⎿✻]\s*\S|^[ \t]*⎿", needs=tuple("⏺●⎿✻"))
 
 
 @lru_cache(maxsize=512)  # several rules call it for the same line
@@ -188,14 +189,15 @@ def _is_order(sentence: str) -> bool:
     return opens_with("orders", sentence)
 
 
-HEADING = Pattern(r"^\s{0,3}#{1,6}\s+\S")
-INTRO = Pattern(r"[:：]\s*$")
+HEADING = Pattern(r"^\s{0,3}#{1,6}\s+\S", needs=("#",))
+INTRO = Pattern(r"[:：]\s*$", needs=(":", "："))
 CLAUSE = Pattern(r"[.!?;。！？；] ?|, ")
 _POLITE = fill_pattern(r"(?i)^\W*(?:‹polite› )*")
 # Beginnings of an e-mail, a licence, a chat or a conversation with an assistant. The person did not write the text after them here.
 _MAIL = fill_pattern(
     r"(?mi)^\W*-{3,} ?‹forwarded›\b.*-{3,}$|^‹mail_from›:[ \t]+\S.*\n(?:‹mail_fields›:.*\n?){2,}"
-    r"|^‹mail_from›:[ \t]+[^\n@]{0,60}<?[\w.+-]+@[\w-]+\.[\w.]+>?[ \t]*$|^‹mail_on› .{6,80}\b‹wrote›\b.{0,60}:$"
+    r"|^‹mail_from›:[ \t]+[^\n@]{0,60}<?[\w.+-]+@[\w-]+\.[\w.]+>?[ \t]*$|^‹mail_on› .{6,80}\b‹wrote›\b.{0,60}:$",
+    needs=(":", "---"),
 )
 _SCRIPT = Pattern(r"(?i)^\W*(?:you are (?:an? |the |\w+ [\d.]+)|act as an? |your task is )")
 # Lines that a web page, a file, a ticket, a forum or release notes show above their text.
@@ -203,28 +205,31 @@ _PAGE = fill_pattern(r"(?m)^\W{0,6}(?:‹shapes:documents.page›)$")
 _BYLINE = fill_pattern(r"^\W{0,6}(?:‹shapes:documents.byline›)$")  # only in one of the first three lines, which are short
 _BYLINE_LENGTH = 160
 # A letter, from its greeting to its signature.
-_LETTER = fill_pattern(r"(?mi)^‹greetings›\b[^\n]{0,40},[ \t]*\n+(?s:.+?)\n‹closings›\b[^\n]{0,40}\n+[ \t]*\p{Lu}")
+_LETTER = fill_pattern(r"(?mi)^‹greetings›\b[^\n]{0,40},[ \t]*\n+(?s:.+?)\n‹closings›\b[^\n]{0,40}\n+[ \t]*\p{Lu}", needs=("\n",))
 # Section titles of a bug report or review finding.
 _FINDING = Pattern(r"(?mi)^[*#> ]{0,4}(problem|issue|root cause|cause|solution|impact|recommendation|suggested fix)[*: ]{0,3}$")
-_NOTICE = Pattern(r"(?mi)^\W{0,6}(?:copyright (?:\(c\)|©)|©) ?\d{4}")
-_ROLES = Pattern(r"(?mi)^\W{0,4}(?:assistant|ai|bot|system|chatgpt|claude|gemini|copilot|model|human|user)\W{0,3}:\W{0,3}\s*\S")
-_SPEAKER = Pattern(r"(?m)^(?:\[[^\]\n]+\][ \t]*)?(\p{Lu}[^\n:<>|`(\[\]]{0,24}):[ \t]+\S")
+_NOTICE = Pattern(r"(?mi)^\W{0,6}(?:copyright (?:\(c\)|©)|©) ?\d{4}", needs=("©", "(c)", "(C)"))
+_ROLES = Pattern(
+    r"(?mi)^\W{0,4}(?:assistant|ai|bot|system|chatgpt|claude|gemini|copilot|model|human|user)\W{0,3}:\W{0,3}\s*\S", needs=(":",)
+)
+_SPEAKER = Pattern(r"(?m)^(?:\[[^\]\n]+\][ \t]*)?(\p{Lu}[^\n:<>|`(\[\]]{0,24}):[ \t]+\S", needs=(":",))
 # Author and time of a chat message, above its words or before them on the same line. A sentence may also end with a time.
 _STAMPED = Pattern(
     r"(?m)^(?:[^\s\d:]+|[\p{Lu}\p{Lo}][^\s\d:]*(?:[ \t]+[\p{Lu}\p{Lo}(][^\s\d:]*){1,3})[ \t]+"
     r"(?:[—–•·|-][ \t]*)?(?:\pL+[ \t]+(?:at|um|à|alle|às|в)[ \t]+|\d{1,4}[./-]\d{1,2}[./-]\d{2,4},?[ \t]+(?:at[ \t]+)?)?"
     r"[(\[]?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]*[AaPp]\.?[Mm]\.?)?[)\]]?:?[ \t]*\n[ \t]*\S"
-    r"|^[^\W\d][^\n\d:(\[]{0,40}[ \t][(\[]\d{1,2}:\d\d(?::\d\d)?[)\]]:[ \t]+\S"
+    r"|^[^\W\d][^\n\d:(\[]{0,40}[ \t][(\[]\d{1,2}:\d\d(?::\d\d)?[)\]]:[ \t]+\S",
+    needs=(":",),
 )
 # A line with nothing but a date is the heading of a diary entry.
-_DAY = Pattern(r"(?i)^\s*(?:#+ )?(?:\pL+,? )?\d{4}-\d\d-\d\d(?:,? \(?\pL+\)?)?:?\s*$")
+_DAY = Pattern(r"(?i)^\s*(?:#+ )?(?:\pL+,? )?\d{4}-\d\d-\d\d(?:,? \(?\pL+\)?)?:?\s*$", needs=("-",))
 # A shell command as in scripts, in which a line with "#" is a comment.
 _SCRIPTED = Pattern(r"^\s*(?:sudo|chmod|chown|mkdir|apt(?:-get)?|systemctl|docker|curl|echo|export) [\w./$\"'-]")
-_UNDERLINE = Pattern(r"^(?:={3,}|-{3,})\s*$")
+_UNDERLINE = Pattern(r"^(?:={3,}|-{3,})\s*$", needs=("===", "---"))
 _HEADED = Pattern(r"[-=]{3}|\d{4}-\d\d-\d\d|#[#\s]")  # a cheap test, which every text with a heading or a date line passes
 _TITLE = 60  # maximum characters of an underlined heading
-_FRONT = Pattern(r"(?m)^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n){1,20}---[ \t]*$")
-_LABEL_LINE = Pattern(r"(?m)^\*\*[^*\n]{2,60}(?::\*\*|\*\*:)")
+_FRONT = Pattern(r"(?m)^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n){1,20}---[ \t]*$", needs=("---",))
+_LABEL_LINE = Pattern(r"(?m)^\*\*[^*\n]{2,60}(?::\*\*|\*\*:)", needs=("**",))
 _LABELS = 3  # labelled paragraphs that make a report
 _ARTICLE = 400  # minimum characters outside fences of a document with a single heading
 

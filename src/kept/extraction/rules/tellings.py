@@ -60,9 +60,10 @@ _LINK = Pattern(r"^\s*(?:[:：,，、،–—]|-\s)\s*")
 # If more text follows below it, it is a heading.
 _COMMAND = Pattern(
     r"(?i)^\s*(?:[/$]\s*(?:[\w-]+:)?(?:remember|memori[sz]e|memory)\s*:?\s+((?s:\S.*?))"
-    r"|#\s*(?:remember|memori[sz]e|memory)[ \t]*:?[ \t]+(\S[^\n]*?))\s*$"
+    r"|#\s*(?:remember|memori[sz]e|memory)[ \t]*:?[ \t]+(\S[^\n]*?))\s*$",
+    needs=tuple("/$#"),
 )
-_OTHER_COMMAND = Pattern(r"^\s*/[A-Za-z][\w:-]*(?:\s|$)")
+_OTHER_COMMAND = Pattern(r"^\s*/[A-Za-z][\w:-]*(?:\s|$)", needs=("/",))
 # A statement with a condition is mostly about a product's behaviour, or for the current task.
 _CONDITIONS = (match_words("change", "depends"), match_words("expiry", "until"))
 _SEMICOLON = Pattern(r"[;；]\s*")  # the text after a semicolon may refer to the text before it
