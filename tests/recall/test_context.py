@@ -117,6 +117,16 @@ def test_a_request_of_few_words_brings_the_rules_of_its_project_for_it(workspace
     assert rule not in [each.text for each in offered(workspace, "Draw an ASCII cat.")]
 
 
+def test_a_request_of_few_words_brings_the_rule_for_it_in_a_project_that_is_itself_about_its_topic(workspace):
+    thread = max(workspace.store.archive.threads(), key=lambda each: each.last_at)
+    scope = workspace.scope(thread.project)
+    rule = person.create_memory(workspace, "Run the linter before you commit.", "constraint", scope=scope)
+    others = ("rewinding", "a rename", "an empty branch", "a worktree", "the second session", "a stash")
+    for subject in others:
+        person.create_memory(workspace, f"After {subject} the commit message gets a trailer.", "project_fact", scope=scope)
+    assert [each.key for each in offered(workspace, "commit this")] == [rule.id]
+
+
 def test_a_question_for_yesterday_brings_the_notes_of_the_last_days(workspace):
     asked = [
         piece

@@ -52,6 +52,9 @@ SECONDS = 0.5  # default time limit for reading the store; hooks set a lower one
 _CANDIDATES = 40  # maximum number of memories that share words with a message
 _TOPICAL = 60  # maximum number of memories about the topics of a message
 _ASIDE = 3  # a memory with less than a third of the topic words of the best one only mentions the topic in passing
+# Memories of these categories describe a project. The others say how to work.
+_DESCRIBING = frozenset({"project_fact", "decision", "insight", "goal", "open_question"})
+_CROWDED = 5  # if more memories are about a topic, the project itself is about it, so those that describe count less
 _NOTES = 12  # maximum number of notes of earlier work
 _SHARED = 2  # minimum number of names that a note shares with a message
 _LIKE = 0.5  # Jaccard similarity above which two notes report the same outcome
@@ -270,7 +273,9 @@ def _find_facts(look: ContextLookup, message: MessageTerms, read_nearness: Nearn
     rows = dict.fromkeys((*shared, *topical, *look.reader.memory_rows_by_id(list(meaning), look.scopes, profiles)))
     memories = look.reader.memories(list(rows))
     belonging = {memory.row: count_topic_phrases(memory.line, topics) for memory in memories} if topics else {}
-    most = max(belonging.values(), default=0)
+    described = min(1.0, _CROWDED / max(1, sum(map(bool, belonging.values()))))
+    shares = {memory.row: described if memory.category in _DESCRIBING else 1.0 for memory in memories}
+    most = max((count * shares[row] for row, count in belonging.items()), default=0.0)
     pieces = []
     for memory in memories:
         if not look.is_valid(memory) or memory.sessions == {look.asked.session}:
@@ -278,8 +283,9 @@ def _find_facts(look: ContextLookup, message: MessageTerms, read_nearness: Nearn
         words, needed = _split_shared_words(message, memory, shared.get(memory.row, {}))
         worded = _score_nearness(words, set(index_words(" ".join(memory.artifacts)).split()), memory.content, asked)
         words_of_topic = belonging.get(memory.row, 0)
-        aside = words_of_topic * _ASIDE < most  # it mentions the topic in passing, and others are about it
-        topic = 0.0 if aside else topic_nearness(words_of_topic, bare=message.intent.bare)
+        share = shares[memory.row]
+        aside = words_of_topic * share * _ASIDE < most  # it mentions the topic in passing, and others are about it
+        topic = 0.0 if aside else share * topic_nearness(words_of_topic, bare=message.intent.bare)
         # A fix must share the topic of the failure, or enough words with it, because "error" and "host" occur in many memories.
         compared = bool(meaning) and (not look.asked.marks or bool(topic) or has_enough_in_common([*words.values()], 0))
         # Words alone can be enough for a memory without a score for its meaning, because it may have no vector yet.
@@ -307,17 +313,8 @@ def _find_facts(look: ContextLookup, message: MessageTerms, read_nearness: Nearn
             confidence=memory.confidence,
             weights=use,
         )
-        pieces.append(
-            ContextPiece(
-                FACTS,
-                memory.id,
-                memory.line,
-                look.local_day(memory.last_seen),
-                close,
-                value,
-                _fact_reason(parts, words, topics, whole=look.missed is not None),
-            )
-        )
+        reason = _fact_reason(parts, words, topics, whole=look.missed is not None)
+        pieces.append(_fact_piece(look, memory, close, value, reason))
     best = sorted(pieces, key=lambda each: (-each.score, each.key))[: use.most]
     # A person who reports a failure needs the one fix that helped, so further results must be very near.
     further = CLEAR if look.asked.marks else min(FURTHER * use.floor, CLEAR)
@@ -339,9 +336,11 @@ def _fact_reason(parts: Likeness, words: Mapping[str, float], topics: Iterable[T
 def _missed_piece(look: ContextLookup, memory: RecallMemory, words: Mapping[str, float], parts: Likeness) -> ContextPiece:
     """A piece for a fact that is not near enough. Its reason has the words that it shares with the message, and the figures."""
     because = (f"{_format_shared_words(words)}, which is too little; " if words else "") + _format_likeness(parts)
-    return ContextPiece(
-        FACTS, memory.id, memory.line, look.local_day(memory.last_seen), parts.relevance(), sum(words.values()), because
-    )
+    return _fact_piece(look, memory, parts.relevance(), sum(words.values()), because)
+
+
+def _fact_piece(look: ContextLookup, memory: RecallMemory, near: float, score: float, reason: str) -> ContextPiece:
+    return ContextPiece(FACTS, memory.id, memory.line, look.local_day(memory.last_seen), near, score, reason)
 
 
 def _format_likeness(parts: Likeness) -> str:
