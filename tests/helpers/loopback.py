@@ -6,6 +6,7 @@ Its answers match the requested schema. ``faults`` are applied in turn, one per 
 
 import json
 import threading
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from uuid import uuid4
@@ -80,6 +81,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         pass
+
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # the client may leave before the end of the response
+            super().handle()
 
     def do_HEAD(self) -> None:
         self._send(b"")
@@ -167,6 +172,23 @@ class Handler(BaseHTTPRequestHandler):
                 self.loopback.closed.wait()
             case "no json":
                 self._send(b"<html>Bad gateway</html>", kind="text/html")
+                return
+            case "nested":
+                self._send(b"[" * 100_000)
+                return
+            case "moved":
+                self._send({}, 307, {"location": f"/elsewhere{self.path}"})
+                return
+            case "no http":
+                self.wfile.write(b"hello\n\n")
+                self.close_connection = True
+                return
+            case "drip" | "endless":
+                self.send_response(200)
+                self.end_headers()
+                self.close_connection = True
+                while not self.loopback.closed.wait(0.01):
+                    self.wfile.write(b" " if fault == "drip" else b" " * 2**20)
                 return
             case "other json":
                 self._send({"hello": "world"})

@@ -1,8 +1,10 @@
 """External sources of the journal: what they bring, their cursors, and what becomes of malformed ones."""
 
 import os
+import re
 import sqlite3
 import subprocess
+import time
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -10,7 +12,7 @@ import pytest
 
 from kept.core.errors import SourceError
 from kept.journal.feeds import read_new_items
-from kept.journal.feeds.base import FetchResponse
+from kept.journal.feeds.base import FetchResponse, fetch_address, html_to_text
 from kept.journal.feeds.rss import parse_feed_addresses
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -300,6 +302,7 @@ def test_a_maildir_is_read_as_well(tmp_path):
         b"From x\nSubject: a\n\nno date",
         b"From x\nDate: never\nSubject: \xff\xfe\n\nx",
         b"From x\n" + b"\0" * 5000,
+        b"From x\n" + b"Content-Type: message/rfc822\n\n" * 2000,
         b"From x\nContent-Type: multipart/mixed\nSubject: =?x?q?=\n\n--\n",
         b"From x\nContent-Type: text/plain; charset=none\nDate: Mon, 05 Jan 2026 08:00:00 +0000\n\nx",
     ],
@@ -308,6 +311,18 @@ def test_malformed_messages_are_skipped_and_counted(tmp_path, text):
     found = brought("mail", file(tmp_path, "box", text + b"\n\n" + MAIL.encode()))
     assert [each.title for each in found.items] == ["Tides of the week"]
     assert found.skipped.total() == 1
+
+
+@pytest.mark.parametrize("piece", ["<!--", "<a b=", "<a '", "<script>", "&", "<"])
+def test_text_of_hostile_html_takes_time_in_proportion_to_its_length(piece):
+    began = time.process_time()
+    html_to_text(piece * 300_000)
+    assert time.process_time() - began < 5
+
+
+def test_an_address_that_is_none_is_refused_by_name():
+    with pytest.raises(SourceError, match=re.escape("http://[::1")):
+        fetch_address("http://[::1", {})
 
 
 def test_what_is_no_mailbox_is_refused(tmp_path):

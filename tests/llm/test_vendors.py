@@ -7,7 +7,7 @@ import pytest
 
 from asks import Time, ask, asker
 from kept.api import Memory
-from kept.llm import available
+from kept.llm import available, bounded_client
 from kept.llm.adapter import AdapterFailure, AdapterReply
 from kept.llm.adapters import ollama
 from kept.llm.adapters.anthropic import Anthropic
@@ -100,6 +100,18 @@ def test_a_server_that_does_not_answer_is_unreachable_and_told(server: Loopback,
     (reply,) = asker(MADE[vendor](server.url))([ask()])
     assert isinstance(reply, UnreachableReply)
     assert reply.fault is kind
+
+
+@pytest.mark.parametrize("fault", ["nested", "moved", "no http", "drip", "endless"])
+@pytest.mark.parametrize("vendor", [*MADE, "ollama"])
+def test_a_hostile_response_is_a_failed_attempt_whose_time_and_size_are_limited_and_goes_to_no_other_place(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, vendor: str, fault: str
+) -> None:
+    monkeypatch.setattr(bounded_client, "_MOST_BYTES", 2**21)
+    server.faults = [fault]
+    made = MADE | {"ollama": lambda url, **more: ollama.Ollama("m", context=4_000, base_url=url, **more)}
+    assert isinstance(made[vendor](server.url, timeout=1.0 if fault == "drip" else 60.0).ask(ask()), AdapterFailure)
+    assert len(server.requests) == 1
 
 
 @both

@@ -12,6 +12,7 @@ from kept.core.invisible import strip_invisible
 from kept.core.text import one_line
 from kept.core.value import dataclass, field
 from kept.llm.ask import Ask, Fault, Usage
+from kept.llm.available import is_on_this_machine
 from kept.local.settings import LlmSettings
 
 T = TypeVar("T")
@@ -200,8 +201,11 @@ class LibraryModel(EstimatingModel):
             raise ConfigError(f"the library for {what} is not installed", hint=f"pip install 'kept[{vendor}]'") from error
         self._model = model
         self._base_error = getattr(self._library, base_error)
+        from kept.llm.bounded_client import create_client  # noqa: PLC0415 - needs the library
+
         address = {"base_url": base_url} if base_url else {}
-        self._options = {"api_key": key or _NO_KEY, "max_retries": 0, "timeout": timeout} | address
+        client = create_client(timeout, proxies=not is_on_this_machine(base_url))
+        self._options = {"api_key": key or _NO_KEY, "max_retries": 0, "timeout": timeout, "http_client": client} | address
         self.name = f"{vendor}:{base_url}:{model}"
 
     def close(self) -> None:
@@ -216,6 +220,6 @@ class LibraryModel(EstimatingModel):
             return AdapterFailure(fault=Fault.TIMEOUT, reason=f"no reply within {self._options['timeout']:g} seconds")
         except self._library.APIStatusError as error:
             return failure_from_status(error.status_code, error.response.headers, error.body)
-        except (self._base_error, ValueError, TypeError, AttributeError, LookupError) as error:
+        except (self._base_error, ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
             server = urlsplit(str(self._options.get("base_url", ""))).netloc.rpartition("@")[2] or "the server"
             return failure_from_error(error, server=server if isinstance(error, self._library.APIConnectionError) else "")

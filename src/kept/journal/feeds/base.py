@@ -3,25 +3,26 @@
 These read a file or URL up to a size limit, extract text from HTML, clean texts, and parse dates.
 """
 
-import http.client
+import http
 import os
-import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from hashlib import blake2b
-from html.parser import HTMLParser
+from html import unescape
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kept.core.digest import hash_bytes
 from kept.core.errors import SourceError
 from kept.core.invisible import strip_invisible
+from kept.core.pattern import Pattern
 from kept.core.text import one_line
 from kept.core.value import dataclass, field
 from kept.journal.entry import FeedItem
+from kept.local.fetching import fetch
 from kept.sources.records import open_source
 
 MOST_BYTES = 16 * 2**20
@@ -132,82 +133,37 @@ def to_web_link(text: str) -> str:
     return found if found.startswith(("http://", "https://")) else ""
 
 
-class _TextExtractor(HTMLParser):
-    """Extracts the visible text of HTML."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.parts: list[str] = []
-        self._hidden = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Enter a hidden element."""
-        del attrs
-        self._hidden += tag in ("script", "style", "template")
-
-    def handle_endtag(self, tag: str) -> None:
-        """Leave a hidden element."""
-        self._hidden -= tag in ("script", "style", "template") and self._hidden > 0
-
-    def handle_data(self, data: str) -> None:
-        """Collect visible text."""
-        if not self._hidden:
-            self.parts.append(data)
+# Linear for any text, unlike the parser of the standard library. What is not closed reaches to the end of the text.
+_HIDDEN = Pattern(
+    r"(?is)<!--.*?(?:-->|\z)"
+    r"|<script\b.*?(?:</script\b[^>]*>|\z)|<style\b.*?(?:</style\b[^>]*>|\z)|<template\b.*?(?:</template\b[^>]*>|\z)"
+)
+_TAG = Pattern(r"""(?s)<[/!?a-zA-Z](?:"[^"]*"|'[^']*'|[^>"'])*(?:>|\z)|<[/!?a-zA-Z][^>]*(?:>|\z)""")
 
 
 def html_to_text(html: str) -> str:
-    """The visible text of HTML; empty if it cannot be parsed."""
-    reader = _TextExtractor()
-    try:
-        reader.feed(html)
-        reader.close()
-    except (AssertionError, ValueError):
-        return ""
-    return " ".join(reader.parts)
+    """The visible text of HTML."""
+    return unescape(_TAG.sub(" ", _HIDDEN.sub(" ", html)))
 
 
-_TIMEOUT = 20  # seconds
+_TIMEOUT = 20  # seconds for the whole response
 _VALIDATORS = {"etag": "If-None-Match", "modified": "If-Modified-Since"}
-
-
-# There are no handlers for files and FTP, so that a redirect cannot leave HTTP(S).
-_HANDLERS = (
-    urllib.request.ProxyHandler,
-    urllib.request.HTTPHandler,
-    urllib.request.HTTPSHandler,
-    urllib.request.HTTPDefaultErrorHandler,
-    urllib.request.HTTPRedirectHandler,
-    urllib.request.HTTPErrorProcessor,
-    urllib.request.UnknownHandler,
-)
-
-
-def _create_opener() -> urllib.request.OpenerDirector:
-    opener = urllib.request.OpenerDirector()
-    for handler in _HANDLERS:
-        opener.add_handler(handler())
-    return opener
 
 
 def fetch_address(address: str, cursor: Mapping[str, str]) -> FetchResponse:
     """Fetch a URL. The response has no data if the server says that it has not changed. Raises SourceError."""
     if not address.startswith(("http://", "https://")):
         raise SourceError("is not a web address", where=address, hint="give a URL that begins with http:// or https://")
-    request = urllib.request.Request(address, headers={"User-Agent": "kept"})  # noqa: S310 - the scheme was checked above
-    for name, header in _VALIDATORS.items():
-        if cursor.get(name):
-            request.add_header(header, cursor[name])
+    headers = {header: cursor[name] for name, header in _VALIDATORS.items() if cursor.get(name)}
     try:
-        with _create_opener().open(request, timeout=_TIMEOUT) as reply:
-            data = reply.read(MOST_BYTES + 1)
-            validators = {"etag": reply.headers.get("ETag", ""), "modified": reply.headers.get("Last-Modified", "")}
-    except urllib.error.HTTPError as error:
-        if error.code == http.HTTPStatus.NOT_MODIFIED:
-            return FetchResponse(data=None, validators=cursor)
-        raise SourceError(f"the server answered {error.code}", where=address) from error
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        reason = getattr(error, "reason", None) or type(error).__name__
+        request = urllib.request.Request(address, headers={"User-Agent": "kept"} | headers)  # noqa: S310 - the scheme was checked above
+        response = fetch(request, seconds=_TIMEOUT, most=MOST_BYTES, redirects=True)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", None) or str(error) or type(error).__name__
         raise SourceError(f"cannot be fetched: {reason}", where=address) from error
-    if len(data) > MOST_BYTES:
-        raise SourceError(f"is larger than {MOST_BYTES // 2**20} MB", where=address)
-    return FetchResponse(data=data, validators={name: value for name, value in validators.items() if value})
+    if response.status == http.HTTPStatus.NOT_MODIFIED:
+        return FetchResponse(data=None, validators=cursor)
+    if not 200 <= response.status < 300:
+        raise SourceError(f"the server answered {response.status}", where=address)
+    validators = {"etag": response.headers.get("ETag"), "modified": response.headers.get("Last-Modified")}
+    return FetchResponse(data=response.data, validators={name: value for name, value in validators.items() if value})

@@ -29,8 +29,8 @@ from kept.sources.records import open_source
 
 _MESSAGE_BYTES = 2_000_000  # maximum bytes read of a message
 _START_BYTES = 512  # bytes at the start of a mailbox that identify it
-# The parser raises these errors for malformed headers.
-_HEADER_ERRORS = (ValueError, LookupError, TypeError, AttributeError, AssertionError, OverflowError)
+# The parser raises these errors for malformed headers and deeply nested parts.
+_HEADER_ERRORS = (ValueError, LookupError, TypeError, AttributeError, AssertionError, OverflowError, RecursionError)
 
 
 def read_mail(request: FeedRequest) -> FeedResult:

@@ -6,7 +6,8 @@ Uses only the standard library.
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from kept.llm.adapter import (
@@ -24,6 +25,9 @@ from kept.llm.ask import UNKNOWN_CONTEXT, Ask, Fault, Usage
 from kept.llm.available import OLLAMA_URL, is_on_this_machine
 from kept.local.settings import LlmSettings
 
+if TYPE_CHECKING:
+    from kept.local.fetching import Response
+
 _MOST_CONTEXT = 16_384  # the largest context requested, in tokens, because each token uses memory of the machine
 _DESCRIPTION_SECONDS = 5.0  # timeout for a server's description of itself
 
@@ -40,8 +44,6 @@ class Ollama(EstimatingModel):
 
     def ask(self, ask: Ask) -> AdapterResult:
         """Ask once."""
-        from urllib.error import HTTPError, URLError  # noqa: PLC0415 - loads TLS and e-mail, and most commands ask nothing
-
         body = {
             "model": self._model,
             "messages": [{"role": "system", "content": ask.system}, {"role": "user", "content": ask.prompt}],
@@ -50,12 +52,12 @@ class Ollama(EstimatingModel):
             "options": {"num_ctx": self._context, "num_predict": ask.most},
         }
         try:
-            return _read_reply(_fetch(f"{self._url}/api/chat", self._timeout, body), ask)
-        except HTTPError as error:
-            with error:
-                return failure_from_status(error.code, dict(error.headers), _parse_body(error.read(MOST_BYTES)))
-        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-            if isinstance(error.reason if isinstance(error, URLError) else error, TimeoutError):
+            response = _fetch(f"{self._url}/api/chat", self._timeout, body)
+            if response.status != HTTPStatus.OK:
+                return failure_from_status(response.status, dict(response.headers), _parse_body(response.data))
+            return _read_reply(json.loads(response.data), ask)
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            if isinstance(getattr(error, "reason", error), TimeoutError):
                 return AdapterFailure(fault=Fault.TIMEOUT, reason=f"no reply within {self._timeout:g} seconds")
             server = f"Ollama at {urlsplit(self._url).netloc.rpartition('@')[2]}"
             return failure_from_error(error, server=server if isinstance(error, OSError) else "")
@@ -85,25 +87,26 @@ def served_context(model: str, base_url: str) -> int:
 
 
 def _ask_server(url: str, body: Mapping[str, Any] | None = None) -> Any:
-    with suppress(OSError, ValueError):
-        return _fetch(url, _DESCRIPTION_SECONDS, body)
+    with suppress(OSError, ValueError, RecursionError):
+        response = _fetch(url, _DESCRIPTION_SECONDS, body)
+        return json.loads(response.data) if response.status == HTTPStatus.OK else {}
     return {}
 
 
-def _fetch(url: str, timeout: float, body: Mapping[str, Any] | None = None) -> Any:
-    from urllib.request import ProxyHandler, Request, build_opener  # noqa: PLC0415 - as above
+def _fetch(url: str, timeout: float, body: Mapping[str, Any] | None = None) -> "Response":
+    from urllib.request import Request  # noqa: PLC0415 - loads TLS and e-mail, and most commands ask nothing
+
+    from kept.local.fetching import fetch  # noqa: PLC0415 - as above
 
     if urlsplit(url).scheme not in ("http", "https"):
         raise ValueError("no address of a server")
     data = None if body is None else json.dumps(body).encode()
     request = Request(url, data=data, headers={"Content-Type": "application/json"})  # noqa: S310 - its scheme was checked above
-    opener = build_opener(ProxyHandler({})) if is_on_this_machine(url) else build_opener()
-    with opener.open(request, timeout=timeout) as response:
-        return json.loads(response.read(MOST_BYTES))
+    return fetch(request, seconds=timeout, most=MOST_BYTES, proxies=not is_on_this_machine(url))
 
 
 def _parse_body(data: bytes) -> Any:
-    with suppress(ValueError):
+    with suppress(ValueError, RecursionError):
         return json.loads(data)
     return data.decode("utf-8", "replace")
 

@@ -23,7 +23,6 @@ from kept.llm.adapter import (
 )
 from kept.llm.adapters.ollama import served_context
 from kept.llm.ask import UNKNOWN_CONTEXT, VENDOR_CONTEXT, Ask, Fault, Usage, known_context
-from kept.llm.available import is_on_this_machine
 from kept.local.settings import LlmSettings
 
 if TYPE_CHECKING:
@@ -44,13 +43,11 @@ class OpenAI(LibraryModel):
             "openai", "OpenAI's interface", model, base_error="OpenAIError", key=key, base_url=base_url, timeout=timeout
         )
         self._local = bool(base_url)
-        self._on_this_machine = is_on_this_machine(base_url)
         self._form = _FORMS[0]
 
     @cached_property
     def _client(self) -> openai.OpenAI:
-        past_proxies = {"http_client": self._library.DefaultHttpxClient(trust_env=False)} if self._on_this_machine else {}
-        client: openai.OpenAI = self._library.OpenAI(**self._options, **past_proxies)
+        client: openai.OpenAI = self._library.OpenAI(**self._options)
         return client
 
     def ask(self, ask: Ask) -> AdapterResult:

@@ -1,15 +1,16 @@
 """Embeddings from a server with the OpenAI API (``POST <address>/embeddings``). Used only if a person configured a server."""
 
 import json
-import urllib.error
 import urllib.request
 from collections.abc import Sequence
+from http import HTTPStatus
 from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kept.core.errors import ConfigError, KeptError
+from kept.local.fetching import fetch
 
 _SECONDS = 60
 _MOST_REPLY = 256 * 2**20  # bytes
@@ -51,14 +52,14 @@ class ServerEmbedder:
         body = json.dumps({"model": self._model, "input": list(texts), "encoding_format": "float"}).encode()
         request = urllib.request.Request(self._address, body, headers)  # noqa: S310 - the scheme was checked above
         try:
-            with urllib.request.urlopen(request, timeout=_SECONDS) as reply:  # noqa: S310 - the same
-                rows = json.loads(reply.read(_MOST_REPLY))["data"]
+            response = fetch(request, seconds=_SECONDS, most=_MOST_REPLY)
+            if response.status != HTTPStatus.OK:
+                raise self._unreachable_error(f"it answered {response.status}")
+            rows = json.loads(response.data)["data"]
             vectors = np.asarray([row["embedding"] for row in sorted(rows, key=lambda row: row["index"])], np.float32)
-        except urllib.error.HTTPError as error:
-            raise self._unreachable_error(f"it answered {error.code}") from error
-        except (OSError, TimeoutError) as error:
+        except OSError as error:
             raise self._unreachable_error(str(getattr(error, "reason", error))) from error
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
             raise self._unreachable_error("its reply is not a list of embeddings") from error
         if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
             raise self._unreachable_error("its reply does not fit the question")
