@@ -1,6 +1,7 @@
 """What hooks tell an agent about handing over: at a session's start, before a prompt, at a compaction, at the end of a turn."""
 
 import json
+import os
 
 import pytest
 
@@ -110,6 +111,13 @@ def test_reminders_stay_below_a_hundredth_of_the_session(remembering):
     with (remembering / "s.jsonl").open("a", encoding="utf-8") as file:
         file.write("x" * 100_000)
     assert reminders() > 0
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_pipe_or_a_device_in_place_of_a_transcript_is_not_read(remembering, kind):
+    os.mkfifo(remembering / "pipe")
+    place = {"pipe": str(remembering / "pipe"), "device": "/dev/zero"}[kind]
+    assert injected("user-prompt", prompt(remembering, RULE) | {"transcript_path": place}) == fence_text(REMINDER)
 
 
 def test_one_setting_turns_all_of_it_off(remembering, capsys):

@@ -388,7 +388,9 @@ def _done(body: dict[str, Any], tool: str) -> bool:
 
 
 def _patch(answer: dict[str, Any], fault: dict[str, Any], kind: str) -> None:
-    """Replace the text (``text``) or the stop reason (``stop``) of an answer, or make it a refusal."""
+    """Replace the text (``text``), the stop reason (``stop``) or counts (``usage``) of an answer, or make it a refusal."""
+    if "usage" in fault:
+        answer["usage"] |= {name: fault["usage"] for name, count in answer["usage"].items() if isinstance(count, int)}
     if kind == "message":
         answer["content"][0] |= {"text": fault["text"]} if "text" in fault else {}
         answer["stop_reason"] = fault.get("stop", answer["stop_reason"])

@@ -14,6 +14,7 @@ from kept.llm.adapters.anthropic import Anthropic
 from kept.llm.adapters.openai import OpenAI
 from kept.llm.ask import CompleteReply, Fault, PendingReply, UnreachableReply, UnreadableReply
 from kept.llm.replies import ReplyCache
+from kept.llm.retry import RetryPolicy, ask_with_retries
 from loopback import Handler, Loopback
 
 OPEN = []
@@ -127,9 +128,12 @@ def test_a_wrong_key_or_model_is_tried_once(server: Loopback, vendor: str, statu
 @both
 def test_a_slow_server_is_given_up_on(server: Loopback, vendor: str) -> None:
     server.faults = ["slow"]
-    said = MADE[vendor](server.url, timeout=0.3).ask(ask())
+    model = MADE[vendor](server.url, timeout=0.3)
+    said = model.ask(ask())
     assert isinstance(said, AdapterFailure)
     assert said.fault is Fault.TIMEOUT
+    server.faults = ["slow"]
+    assert ask_with_retries(model, ask(), RetryPolicy(attempts=1)).result == said
 
 
 @both
@@ -158,6 +162,16 @@ def test_a_reply_that_is_not_whole_is_unreadable(server: Loopback, vendor: str, 
     (reply,) = asker(MADE[vendor](server.url))([ask()])
     assert isinstance(reply, UnreadableReply)
     assert reply.fault is kind
+
+
+@both
+@pytest.mark.parametrize("count", [-(10**12), 10**40, "5", [1]])
+def test_what_is_no_number_of_tokens_is_replaced_by_an_estimate(server: Loopback, vendor: str, count: object) -> None:
+    server.faults = [{"usage": count}]
+    reply = MADE[vendor](server.url).ask(ask())
+    assert isinstance(reply, AdapterReply)
+    assert 0 < reply.usage.input_tokens < 10_000
+    assert 0 < reply.usage.output_tokens < 10_000
 
 
 def test_a_server_without_schemas_is_asked_more_plainly(server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:

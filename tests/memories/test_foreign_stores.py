@@ -83,8 +83,9 @@ def texts(path):
 
 def test_a_pipe_is_refused_and_not_waited_for(desk_at, home, tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with desk_at(home) as workspace, pytest.raises(UsageError, match="neither a file nor a folder"):
-        import_path(workspace, tmp_path / "pipe")
+    for act in (import_path, audit):
+        with desk_at(home) as workspace, pytest.raises(UsageError, match="neither a file nor a folder"):
+            act(workspace, tmp_path / "pipe")
 
 
 def test_each_format_gives_its_facts_and_not_what_stands_around_them(tmp_path):

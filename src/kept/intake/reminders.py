@@ -21,6 +21,7 @@ _TURN_SUFFIX, _OPEN_SUFFIX = ".turns", ".open"
 _SHARE = 0.01  # maximum share of the session's tokens so far that reminders may take up
 _CLIENT_TOKENS = 12_000  # minimum tokens of a client's own instructions and tools, which are not in the transcript
 _BYTES_PER_TOKEN = 12  # bytes of a transcript per token; high, because most of a record is not shown to the model
+_MOST_BYTES = 200_000_000  # a larger transcript is not searched for the words that opt out
 _TAIL_BYTES = 1_000_000  # bytes at the end of a transcript that are searched for a hand-over
 _FILE_BYTES = 64_000  # maximum size of a state file
 _INTERACTIVE = ("cli", "claude-vscode", "claude-desktop")
@@ -132,6 +133,8 @@ def is_off_the_record(transcript: str, prompt: str) -> bool:
     raw = format_json(prompt).encode()
     if _OPTED_OUT in raw.lower() and _opt_out_pattern().search(raw):
         return True
+    if not 0 < _file_size(transcript) <= _MOST_BYTES:
+        return _file_size(transcript) > 0
     try:
         with open(transcript, "rb") as file:  # noqa: PTH123 - as in local/queue.py
             # search all bytes first, because hardly any session contains these words, and matching each line takes ten times as
@@ -231,9 +234,10 @@ def _has_handed_over(transcript: str, began: int, size: int) -> bool:
 
 
 def _file_size(path: str) -> int:
+    """The size of a file. 0 if there is none, or if it is a pipe or device, because reading these may never end."""
     try:
-        return os.stat(path).st_size if path else 0  # noqa: PTH116 - as in local/queue.py
-    except (OSError, ValueError):
+        return os.path.getsize(path) if os.path.isfile(path) else 0  # noqa: PTH113, PTH202 - as in local/queue.py
+    except OSError:
         return 0
 
 

@@ -141,6 +141,11 @@ def estimate_usage(ask: Ask, text: str, *, cost: float | None = None) -> Usage:
     return Usage(calls=1, input_tokens=estimate_ask_tokens(ask), output_tokens=estimate_tokens(text), cost=cost)
 
 
+def read_count(value: object) -> int:
+    """A number that a server reports. 0, like a missing one, if it is not a plausible number of tokens."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**40 else 0
+
+
 class EstimatingModel:
     """The base of adapters: estimates the tokens of questions, and has nothing to release. Subclasses override what differs."""
 

@@ -90,7 +90,9 @@ def ask_with_retries(model: Model, ask: Ask, pace: RetryPolicy) -> AskOutcome:
         lost += failure.usage
         if fault is Fault.TIMEOUT and not failure.usage.calls:
             lost += Usage(calls=1, input_tokens=model.count(ask), cost=None)  # a request that timed out may be billed
-        last = attempt >= (2 if fault is Fault.TIMEOUT else pace.attempts) or (fault is Fault.RATE_LIMIT and not pace.insists)
+        last = attempt >= min(pace.attempts, 2 if fault is Fault.TIMEOUT else pace.attempts) or (
+            fault is Fault.RATE_LIMIT and not pace.insists
+        )
         if fault not in _TEMPORARY or last or after > _LONGEST_PAUSE:
             return AskOutcome(result=failure, content=None, lost=lost)
         pause = min(_LONGEST_PAUSE, 2.0**attempt) * (0.5 + pace.jitter() / 2)

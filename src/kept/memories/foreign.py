@@ -146,11 +146,12 @@ def _bullet_text(line: str) -> str:
 
 
 def _read_lines(path: Path) -> list[str]:
-    """The lines of a text file; empty if it is a symbolic link, too large or unreadable."""
+    """The lines of a text file; empty if it is a symbolic link, too large, binary or unreadable."""
     try:
         if path.is_symlink() or not path.is_file() or path.stat().st_size > _BYTES:
             return []
-        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+        data = path.read_bytes()
+        return [] if b"\0" in data else data.decode(errors="replace").splitlines()
     except OSError:
         return []
 

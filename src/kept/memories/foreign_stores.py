@@ -41,6 +41,8 @@ class ForeignNotes:
 
 def read_stored_notes(path: Path) -> ForeignNotes:
     """Read the notes in a file, or in all files of a folder. Raises UsageError if a file cannot be read or there are no notes."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise UsageError("it is neither a file nor a folder", where=str(path))  # reading a pipe would block
     found = _notes_below(path) if path.is_dir() else ForeignNotes(notes=_notes_in(path))
     if not found.notes:
         hint = "give an export of mem0 or ChatGPT, claude-mem's database, or files of notes or rules in Markdown"

@@ -73,8 +73,6 @@ def import_path(workspace: Workspace, path: Path) -> ImportReport:
 
     Raises UsageError if it is neither, StoreError, DamagedError. Nothing has changed then.
     """
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        raise UsageError("it is neither a file nor a folder", where=str(path))  # reading a pipe would block
     if path.is_file() and (is_portable(path) or (path.suffix.lower() in _OWN and not is_export_by_rows(path))):
         return import_file(workspace, path)
     stored = read_stored_notes(path)

@@ -16,7 +16,9 @@ from kept.llm.adapter import (
     AdapterResult,
     LibraryModel,
     estimate_ask_tokens,
+    estimate_tokens,
     load_api_key,
+    read_count,
     require_setting,
 )
 from kept.llm.ask import VENDOR_CONTEXT, Ask, Fault, Usage, known_context
@@ -85,12 +87,12 @@ class Anthropic(LibraryModel):
 def _parse_api_message(message: anthropic.types.Message, ask: Ask | None) -> AdapterReply:
     text = "".join(block.text for block in message.content if block.type == "text")
     used = message.usage
-    read, written = used.cache_read_input_tokens or 0, used.cache_creation_input_tokens or 0
-    tokens = used.input_tokens + read + written
+    read, written = read_count(used.cache_read_input_tokens), read_count(used.cache_creation_input_tokens)
+    tokens = read_count(used.input_tokens) + read + written
     usage = Usage(
         calls=1,
         input_tokens=tokens or (estimate_ask_tokens(ask) if ask else 0),
-        output_tokens=used.output_tokens,
+        output_tokens=read_count(used.output_tokens) or estimate_tokens(text),
         cached_tokens=read,
         cost=None,
     )

@@ -19,6 +19,7 @@ from kept.llm.adapter import (
     estimate_usage,
     failure_from_error,
     failure_from_status,
+    read_count,
     require_setting,
 )
 from kept.llm.ask import UNKNOWN_CONTEXT, Ask, Fault, Usage
@@ -67,7 +68,7 @@ def ollama_context(model: str, base_url: str = "") -> int:
     """Ask an Ollama server for the context size of a model in tokens. 0 if it does not report one."""
     body = _ask_server(f"{(base_url or OLLAMA_URL).rstrip('/')}/api/show", {"model": model})
     return max(
-        (_number(value) for name, value in _mapping(body, "model_info").items() if name.endswith(".context_length")), default=0
+        (read_count(value) for name, value in _mapping(body, "model_info").items() if name.endswith(".context_length")), default=0
     )
 
 
@@ -75,14 +76,14 @@ def served_context(model: str, base_url: str) -> int:
     """Ask a server (vLLM, LM Studio, llama.cpp) for the context size of a model in tokens. 0 if it does not report one."""
     parts = urlsplit(base_url)
     settings = _mapping(_ask_server(f"{parts.scheme}://{parts.netloc}/props"), "default_generation_settings")
-    if context := _number(settings.get("n_ctx")):
+    if context := read_count(settings.get("n_ctx")):
         return context
     listed = _ask_server(f"{base_url.rstrip('/')}/models")
     rows = listed.get("data") if isinstance(listed, Mapping) else None
     for row in rows if isinstance(rows, list) else []:
         if isinstance(row, Mapping) and row.get("id") == model:
             sizes = [row.get(name) for name in ("max_model_len", "loaded_context_length", "context_length", "context_window")]
-            return next((context for item in sizes if (context := _number(item))), 0)
+            return next((context for item in sizes if (context := read_count(item))), 0)
     return 0
 
 
@@ -116,14 +117,10 @@ def _mapping(body: Any, name: str) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _number(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
-
-
 def _read_reply(body: Mapping[str, Any], ask: Ask) -> AdapterReply:
     text = str(body["message"]["content"] or "")
     usage = estimate_usage(ask, text)
-    tokens_in, tokens_out = _number(body.get("prompt_eval_count")), _number(body.get("eval_count"))
+    tokens_in, tokens_out = read_count(body.get("prompt_eval_count")), read_count(body.get("eval_count"))
     return AdapterReply(
         text=text,
         usage=Usage(

@@ -16,9 +16,10 @@ from kept.llm.adapter import (
     AdapterReply,
     AdapterResult,
     LibraryModel,
+    estimate_ask_tokens,
     estimate_tokens,
-    estimate_usage,
     load_api_key,
+    read_count,
     require_setting,
 )
 from kept.llm.adapters.ollama import served_context
@@ -80,7 +81,7 @@ class OpenAI(LibraryModel):
     def _complete(self, ask: Ask, form: str) -> AdapterReply | None:
         """Ask for a reply in the format ``form``. None if the server does not support it."""
         try:
-            return _read_completion(self._client.chat.completions.create(**self._request(ask, form)).to_dict(), ask)
+            return _read_completion(self._client.chat.completions.create(**self._request(ask, form)).to_dict(warnings=False), ask)
         except self._library.BadRequestError as error:
             message = json.dumps(error.body, default=str).lower()
             if form != _FORMS[-1] and ("response_format" in message or "json_schema" in message or "schema" in message):
@@ -124,14 +125,14 @@ def _read_completion(body: Mapping[str, Any], ask: Ask | None) -> AdapterReply:
     message = choice["message"]
     text = message.get("content") or ""
     refused = bool(message.get("refusal")) or choice.get("finish_reason") == "content_filter"
-    used = body.get("usage")
-    if used:
-        cached = (used.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
-        usage = Usage(
-            calls=1, input_tokens=used["prompt_tokens"], output_tokens=used["completion_tokens"], cached_tokens=cached, cost=None
-        )
-    else:
-        usage = estimate_usage(ask, text) if ask else Usage(calls=1, output_tokens=estimate_tokens(text), cost=None)
+    used = body.get("usage") or {}
+    usage = Usage(
+        calls=1,
+        input_tokens=read_count(used.get("prompt_tokens")) or (estimate_ask_tokens(ask) if ask else 0),
+        output_tokens=read_count(used.get("completion_tokens")) or estimate_tokens(text),
+        cached_tokens=read_count((used.get("prompt_tokens_details") or {}).get("cached_tokens")),
+        cost=None,
+    )
     return AdapterReply(text=text, usage=usage, truncated=choice.get("finish_reason") == "length", refused=refused)
 
 

@@ -4,7 +4,6 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from math import isfinite
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -45,6 +44,7 @@ _PASSWORD = compile_late(r"^\w+://[^/?@]*:[^/?@]+@|[?&]password=", re.IGNORECASE
 _SPAN = compile_late(r"([1-9]\d{0,3}) ?([dwmy])")
 _DAYS = {"d": 1, "w": 7, "m": 31, "y": 366}  # maximum lengths in days, so that no event is deleted too early
 _MOST_BYTES = 1_000_000  # a larger settings file is a mistake
+_MOST_NUMBER = 2**63
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -225,6 +225,8 @@ def load_settings(path: Path) -> Settings:
 
     Raises ConfigError with file and reason if it is unreadable, not TOML, or contains an unknown setting or an invalid value.
     """
+    if path.is_fifo():  # reading it would wait
+        raise ConfigError("the settings cannot be read: the file is a pipe", where=str(path), hint="move it away")
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
@@ -244,7 +246,7 @@ def parse_settings(raw: bytes, where: str) -> Settings:
     """Parse the bytes of a settings file. Raises ConfigError, as :func:`load_settings` does."""
     try:
         body = tomllib.loads(raw.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(
             f"the settings are not valid TOML: {error}", where=where, hint="correct it in an editor, or move it away"
         ) from error
@@ -292,7 +294,7 @@ def _parse_value(name: str, usual: object, value: object, where: str) -> Any:
         case (bool(), bool()) | (str(), str()):
             return value
         case int() | float(), int() | float() if not isinstance(value, bool) and not isinstance(usual, bool):
-            if value < 0 or not isfinite(value) or (isinstance(usual, int) and not isinstance(value, int)):
+            if not 0 <= value < _MOST_NUMBER or (isinstance(usual, int) and not isinstance(value, int)):
                 raise ConfigError(f"{name} must be a {KINDS[type(usual)]} from 0 on", where=where)
             return type(usual)(value)
         case tuple(), list() if name in _ROWS and all(isinstance(item, dict) for item in value):
@@ -310,6 +312,17 @@ def _parse_value(name: str, usual: object, value: object, where: str) -> Any:
 def _check_llm(settings: LlmSettings, where: str) -> LlmSettings:
     if settings.model.startswith("-"):  # the name is passed to a program, which would take it for an option
         raise ConfigError(f"llm.model {settings.model!r} is not the name of a model", where=where, hint='model = "haiku"')
+    if settings.base_url:
+        from urllib.parse import urlsplit  # noqa: PLC0415 - most people name no server
+
+        try:
+            host = urlsplit(settings.base_url).hostname
+        except ValueError:
+            host = None
+        if not host:
+            raise ConfigError(
+                "llm.base_url is not the address of a server", where=where, hint='base_url = "http://127.0.0.1:8000/v1"'
+            )
     return settings
 
 
@@ -408,7 +421,7 @@ def configured_names(path: Path) -> frozenset[str]:
     """Return the names of the settings that a file sets, including unknown ones. Empty if the file is missing or unreadable."""
     try:
         body = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+    except (OSError, ValueError, RecursionError):
         return frozenset()
     tables = {name for name, value in body.items() if isinstance(value, dict) and name not in TABLES}
     return frozenset(body) - tables | {f"{name}.{own}" for name in tables for own in body[name]}
