@@ -664,6 +664,27 @@ def test_a_claim_that_does_not_last_by_the_second_question_is_held_for_that_reas
     assert "then assistant: Widened it.\n   then person: Good, commit that." in asked[1].prompt
 
 
+def test_parallel_rules_of_a_prompt_are_all_claimed_and_sent_back_twelve_at_a_time(desk_at, home):
+    things = "boats,bread,chairs,clocks,dogs,doors,eggs,forks,goats,hats,ink,jam,kites,lamps,maps,nets,oars,pans,quilts,ropes"
+    rules = [f"Anything on {thing} must stay on one page." for thing in things.split(",")]
+    converse(home, "one", ("user", "\n\n".join(rules)), ("agent", "Understood."))
+    asked = []
+
+    def claim_all(ask):
+        asked.append(ask)
+        if ask.purpose == "recheck":
+            return {"sentences": [{"id": number, "verdict": "over"} for number in range(1, 13)]}
+        name = next(line[1 : line.index("]")] for line in ask.prompt.splitlines() if rules[0] in line)
+        claims = [{"category": "constraint", "event": name, "passage": rule, "worth": 3} for rule in rules]
+        return NOTHING | {"memories": claims}
+
+    with desk_at(home) as workspace:
+        run_pipeline(with_model(workspace, claim_all, recheck=claim_all), [], RunOptions())
+        judged = {item.candidate.content: item.verdict for item in workspace.store.log.all_judged_candidates()}
+    assert [each.prompt.count("said in: ") for each in asked if each.purpose == "recheck"] == [12, 8]
+    assert all(judged[rule] == Held(reason=PASSING) for rule in rules)
+
+
 def test_what_the_person_told_outright_stays_active_whatever_the_second_question_says(desk_at, home):
     long = f"Remember that {WIDE[0].lower()}{WIDE[1:-1]}, {'and so must the one beside it, ' * 10}on every screen."
     converse(home, "one", ("user", long), ("agent", "Noted."))

@@ -38,6 +38,7 @@ from kept.store.values import MODEL, Span, Thread
 from kept.workspace import Workspace
 
 _TOGETHER = 24  # questions per call of ``asking``
+_CLAIMS = 12  # claims that are sent back in one question, so that the reply about all of them has room
 _REDACTED = "[redacted:"
 _AnsweredPart = tuple[ThreadPart, Answer | None]
 
@@ -181,9 +182,9 @@ class _LlmExtraction:
             yield answer if part.worth_asking else Answer()
 
     def _recheck_claims(self, questions: Sequence[Question], answers: Sequence[Answer | None]) -> list[Answer | None]:
-        """Send the claims that would become active back once, and return all answers. The claims of one reply share a question.
+        """Send the claims that would become active back once, and return all answers. The claims of one reply share questions.
 
-        Until that question has a reply, its parts count as unanswered. The next run asks it, with the first reply from the cache.
+        Until these have replies, its parts count as unanswered. The next run asks them, with the first reply from the cache.
         """
         checked = list(answers)
         places = iter(range(len(answers)))
@@ -195,7 +196,7 @@ class _LlmExtraction:
             ]
             for question in questions
         ]
-        batches = [batch for batch in sent if batch]
+        batches = [claims[start : start + _CLAIMS] for claims in sent for start in range(0, len(claims), _CLAIMS)]
         contexts = [[(claim, reading) for _, claim, reading in batch] for batch in batches]
         replies = self.asking(list(map(build_recheck_ask, contexts))) if batches else ()
         for batch, context, reply in zip(batches, contexts, replies, strict=True):

@@ -29,7 +29,7 @@ from kept.core.memory import (
 from kept.core.pattern import Pattern
 from kept.core.statement import is_same_statement, parse_statement
 from kept.core.summary import SummaryPoint
-from kept.core.text import jaccard_similarity, one_line, tokenize
+from kept.core.text import one_line
 from kept.core.value import dataclass, field, replace
 from kept.extraction.questions.claims import CEILING, SUPPORT, WEIGHTS, ChunkReading, Claim, compute_confidence
 from kept.extraction.questions.points import read_points
@@ -41,6 +41,7 @@ from kept.extraction.questions.support import (
     find_quote_doubt,
     find_whole_sentences,
     fingerprint_failure,
+    locate,
     measure_support,
 )
 from kept.extraction.questions.trust import (
@@ -201,7 +202,7 @@ def _build_claim(proposed: ProposedMemory, reading: ChunkReading, before: Sequen
         lambda: (
             "disputed by the person" if is_disputed(evidence, reading.events, reading.lexicon, theirs=origin is Origin.USER) else ""
         ),
-        lambda: "duplicate" if _is_repeated(candidate, before) else "",
+        lambda: "duplicate" if _is_repeated(candidate, before, reading) else "",
     )
     return reading.make_claim(candidate, next((found for check in faults if (found := check())), ""))
 
@@ -305,7 +306,7 @@ def _find_matching_hint(content: str, evidence: Sequence[Evidence], reading: Chu
     says = parse_statement(content, find_artifacts(content))
     for hint in reading.hints:
         each = hint.candidate
-        alike = _has_overlap(evidence, each.evidence) or is_same_statement(
+        alike = _has_overlap(evidence, each.evidence, reading) or is_same_statement(
             says, parse_statement(each.content, each.artifacts, each.fingerprint)
         )
         if each.id not in taken and alike:
@@ -313,24 +314,32 @@ def _find_matching_hint(content: str, evidence: Sequence[Evidence], reading: Chu
     return None
 
 
-def _has_overlap(left: Sequence[Evidence], right: Sequence[Evidence]) -> bool:
+def _has_overlap(left: Sequence[Evidence], right: Sequence[Evidence], reading: ChunkReading) -> bool:
+    """True if both cite the same words of an event. Parallel sentences share most of their words, but not their place."""
+    texts = {event.key: list_texts(event) for event in reading.events.values()}
     return any(
-        evidence.event == other.event and _is_same_quote(evidence.quote, other.quote) for evidence in left for other in right
+        mine.event == other.event
+        and any(_shared_part(mine.quote, other.quote, text) >= _OVERLAP for text in texts.get(mine.event, ()))
+        for mine in left
+        for other in right
     )
 
 
-def _is_same_quote(left: str, right: str) -> bool:
-    one, other = one_line(left), one_line(right)
-    return one in other or other in one or jaccard_similarity(tokenize(one), tokenize(other)) >= _OVERLAP
+def _shared_part(left: str, right: str, text: str) -> float:
+    """The share of the shorter quote that the longer one covers in a text; 0 if the text does not have both."""
+    one, other = locate(left, text), locate(right, text)
+    if one is None or other is None:
+        return 0.0
+    return (min(one[1], other[1]) - max(one[0], other[0])) / max(1, min(one[1] - one[0], other[1] - other[0]))
 
 
-def _is_repeated(candidate: Candidate, before: Sequence[Claim]) -> bool:
+def _is_repeated(candidate: Candidate, before: Sequence[Claim], reading: ChunkReading) -> bool:
     """True if an earlier claim of the reply says the same, or cites the same words in the same category."""
     says = parse_statement(candidate.content, candidate.artifacts)
     others = [claim.candidate for claim in before if not claim.refusal]
     return any(
         is_same_statement(says, parse_statement(other.content, other.artifacts))
-        or (other.category == candidate.category and _has_overlap(candidate.evidence, other.evidence))
+        or (other.category == candidate.category and _has_overlap(candidate.evidence, other.evidence, reading))
         for other in others
     )
 
