@@ -13,8 +13,7 @@ from kept.core.errors import UsageError
 from kept.core.memory import Status
 from kept.memories.foreign_stores import read_stored_notes
 from kept.memories.waiting import best_of_each_scope, list_pending_proposals
-from kept.pipeline.audit import AuditFault, audit
-from kept.pipeline.importing import import_path
+from kept.pipeline.importing import AuditFault, audit, import_path
 from kept.pipeline.run import RunOptions, run_pipeline
 from talking import say
 

@@ -1,17 +1,19 @@
-"""Record the state of written files and a digest of their inputs, so that unchanged files are neither read nor composed again.
+"""The lock of the output files, and a record of the state in which they were written. By a digest of their inputs, unchanged files
+are neither read nor composed again.
 
 The record may be lost at any time. All files are then read and composed again.
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
+from time import monotonic, sleep
 
 from kept.core.codec import to_json
 from kept.core.digest import digest, hash_bytes
-from kept.core.errors import KeptError, RefusedPathError
+from kept.core.errors import BusyError, KeptError, RefusedPathError
 from kept.core.value import dataclass, field
 from kept.local import files
 from kept.local.clients import AGENTS
@@ -20,6 +22,24 @@ from kept.outputs.targets import Target, calls_hooks, list_editable_targets, lis
 from kept.outputs.view_file import is_as_written
 from kept.sources.stat_cache import is_unchanged, make_stat_entry, readers_version
 from kept.workspace import Workspace
+
+_PATIENCE = 30.0  # seconds to wait for another process that is writing the outputs
+
+
+@contextmanager
+def hold_outputs_lock(workspace: Workspace) -> Iterator[None]:
+    """Hold the lock of the output files while the body runs. Raises BusyError if another process holds it for 30 seconds."""
+    until = monotonic() + _PATIENCE
+    while True:
+        try:
+            with files.hold_lock(workspace.paths.state / "outputs.lock"):
+                yield
+                return
+        except BusyError:
+            if monotonic() > until:
+                raise
+            sleep(0.02)
+
 
 _GONE = "gone"
 

@@ -36,7 +36,6 @@ from kept.outputs.hand_edits import (
     quarantine_file,
     release_quarantined,
 )
-from kept.outputs.lock import hold_outputs_lock
 from kept.outputs.merge_edits import find_edits, is_fact, restore_user_lines, unchanged_edits
 from kept.outputs.render import render_file, render_section
 from kept.outputs.targets import (
@@ -49,7 +48,14 @@ from kept.outputs.targets import (
     list_targets,
     section_bytes,
 )
-from kept.outputs.unchanged import IsAsWritten, WrittenFiles, load_written_files, prepare_digest, record_written_files
+from kept.outputs.unchanged import (
+    IsAsWritten,
+    WrittenFiles,
+    hold_outputs_lock,
+    load_written_files,
+    prepare_digest,
+    record_written_files,
+)
 from kept.outputs.view_file import list_views, view_edits_to_operations, write_view
 from kept.store.values import Draft, Output
 from kept.workspace import RunNumber, Workspace

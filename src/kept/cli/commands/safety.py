@@ -33,9 +33,8 @@ from kept.memories.backups import create_backup
 from kept.memories.browse import MemoryFilter, filter_memories, to_export
 from kept.outputs.write import FileState
 from kept.paths import Paths
-from kept.pipeline.audit import AuditFault, AuditFinding
-from kept.pipeline.audit import audit as audit_notes
-from kept.pipeline.importing import import_from_tool, import_path
+from kept.pipeline.importing import AuditFault, AuditFinding, import_from_tool, import_path
+from kept.pipeline.importing import audit as audit_notes
 from kept.pipeline.safety import (
     check_home,
     export_archive,

@@ -38,50 +38,13 @@ from kept.llm.ask import UNKNOWN_CONTEXT, VENDOR_CONTEXT, Ask, Fault, Usage, kno
 from kept.llm.process import ProcessResult, RunningPrograms
 from kept.local.settings import LlmSettings
 
+_REPLY_FILE = "out.json"
 _VENDOR_PROGRAMS = ("claude", "codex", "gemini")  # programs that use models of large vendors
 _PASSED = (
     *("HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "SSL_CERT_FILE"),
     *("SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy"),
     *("no_proxy", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"),
 )
-
-
-def _read_plain_reply(output: str, ask: Ask) -> AdapterResult:
-    return AdapterReply(text=output, usage=estimate_usage(ask, output))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _ProgramCall:
-    """A call of a program: its arguments, its input, and a function that reads the reply from its output (default: all of it)."""
-
-    argv: Sequence[str]
-    text: str
-    read: Callable[[str, Ask], AdapterResult] = _read_plain_reply
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _ProgramAsk:
-    """A question to a program, the user's options for it, and a folder for files of the call."""
-
-    program: str
-    model: str
-    options: Sequence[str]
-    ask: Ask
-    folder: Path
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _ProgramAdapter:
-    """How to call a known program.
-
-    ``call`` makes the call for a question. ``passed`` are prefixes of the environment variables that are passed on. ``given`` are
-    variables to set. ``own`` are words that are dropped from the user's options, because ``call`` adds them.
-    """
-
-    call: Callable[[_ProgramAsk], _ProgramCall]
-    own: tuple[str, ...] = ()
-    passed: tuple[str, ...] = ()
-    given: Mapping[str, str] = field(default_factory=dict)
 
 
 class Command(EstimatingModel):
@@ -95,53 +58,52 @@ class Command(EstimatingModel):
     def __init__(
         self, command: str, *, model: str = "", env: Mapping[str, str], timeout: float = 120.0, more: Sequence[str] = ()
     ) -> None:
-        words = shlex.split(command)
-        self._program = words[0] if words else ""
-        known = _ADAPTERS.get(Path(self._program).name)
-        self._adapter = known or _ProgramAdapter(
-            call=lambda asked: _ProgramCall(argv=words, text=format_full_prompt(asked.ask)),
-        )
+        self._words = shlex.split(command)
+        name = Path(self._words[0]).name if self._words else ""
+        self._is_known = name in _PROGRAMS
+        self._program = _PROGRAMS.get(name, _Program(arguments="", takes_system=False))
+        self._options = [word for word in self._words[1:] if word not in self._program.own]
         self._model = model
-        self._options = tuple(word for word in words[1:] if known and word not in known.own)
         self._timeout = timeout
-        self._env = _select_variables(env, self._adapter.passed, more) | dict(self._adapter.given)
+        self._env = _select_variables(env, self._program.passed, more) | dict(self._program.given)
         self._programs = RunningPrograms()
-        shown = " ".join((Path(self._program).name, *self._options)) if known else command
-        self.name = f"command:{shown}:{model}"
+        self.name = f"command:{' '.join((name, *self._options)) if self._is_known else command}:{model}"
 
     def ask(self, ask: Ask) -> AdapterResult:
         """Run the program once."""
-        program = shutil.which(self._program, path=self._env.get("PATH", os.defpath))
+        name = self._words[0] if self._words else ""
+        program = shutil.which(name, path=self._env.get("PATH", os.defpath))
         if program is None:
-            return AdapterFailure(fault=Fault.SETUP, reason=f"there is no program {self._program!r}")
-        with tempfile.TemporaryDirectory(prefix="kept-", ignore_cleanup_errors=True) as name:
-            folder = Path(name)
-            empty = folder / "empty"
-            empty.mkdir()
-            call = self._adapter.call(
-                _ProgramAsk(program=program, model=self._model, options=self._options, ask=ask, folder=folder)
-            )
+            return AdapterFailure(fault=Fault.SETUP, reason=f"there is no program {name!r}")
+        with tempfile.TemporaryDirectory(prefix="kept-", ignore_cleanup_errors=True) as place:
+            folder = Path(place)
+            (folder / "empty").mkdir()
+            filled = _fill_arguments(self._program, ask, self._model, self._options, folder) if self._is_known else ()
+            text = self._program.before + (ask.prompt if self._program.takes_system else format_full_prompt(ask))
             try:
                 ended = self._programs.run(
-                    call.argv,
-                    text=call.text.encode("utf-8", "replace"),
-                    folder=empty,
+                    [program, *filled] if self._is_known else self._words,
+                    text=text.encode("utf-8", "replace"),
+                    folder=folder / "empty",
                     env=self._env,
                     timeout=self._timeout,
                     most=MOST_BYTES,
                 )
             except OSError as error:
-                return AdapterFailure(fault=Fault.SETUP, reason=f"{self._program!r} cannot be run: {error.strerror}")
-            return self._read_result(ended, call, ask)
+                return AdapterFailure(fault=Fault.SETUP, reason=f"{name!r} cannot be run: {error.strerror}")
+            return self._read_result(ended, ask, folder / _REPLY_FILE)
 
-    def _read_result(self, ended: ProcessResult, call: _ProgramCall, ask: Ask) -> AdapterResult:
-        name = Path(self._program).name
+    def _read_result(self, ended: ProcessResult, ask: Ask, reply: Path) -> AdapterResult:
+        name = Path(self._words[0]).name
         match ended.stop_reason:
             case "timeout":
                 return AdapterFailure(fault=Fault.TIMEOUT, reason=f"{name} gave no reply within {self._timeout:g} seconds")
             case "flood":
                 return AdapterFailure(fault=Fault.FAILED, reason=f"{name} wrote more than {MOST_BYTES // 2**20} MB")
-        result = call.read(_decode_output(ended.output), ask)
+        output = ended.output
+        if "REPLY_FILE" in self._program.arguments:
+            output = reply.read_bytes() if reply.exists() else b""
+        result = self._program.read(_decode_output(output), ask)
         if ended.code == 0 or isinstance(result, AdapterFailure):  # the output of a failed program may say what is wrong
             return result
         return AdapterFailure(fault=Fault.FAILED, reason=f"{name} ended with code {ended.code}{_format_error_line(ended.errors)}")
@@ -167,27 +129,8 @@ def _format_error_line(errors: bytes) -> str:
     return f": {lines[-1][:MESSAGE_CHARS]}" if lines else ""
 
 
-def _claude_call(asked: _ProgramAsk) -> _ProgramCall:
-    ask, system = asked.ask, asked.folder / "system.md"
-    system.write_text(ask.system, encoding="utf-8")
-    argv = [
-        asked.program,
-        "--safe-mode",
-        "-p",
-        "--no-session-persistence",
-        "--tools",
-        "",
-        "--strict-mcp-config",
-        "--output-format",
-        "json",
-        *_option_args("--model", asked.model),
-        *asked.options,
-        "--system-prompt-file",
-        str(system),
-        "--json-schema",
-        json.dumps(ask.schema),
-    ]
-    return _ProgramCall(argv=argv, text=ask.prompt, read=_parse_claude_result)
+def _read_plain_reply(output: str, ask: Ask) -> AdapterResult:
+    return AdapterReply(text=output, usage=estimate_usage(ask, output))
 
 
 def _parse_claude_result(text: str, ask: Ask) -> AdapterResult:
@@ -241,83 +184,6 @@ def _claude_fault(result: str, status: object) -> Fault:
     return Fault.FAILED
 
 
-def _codex_call(asked: _ProgramAsk) -> _ProgramCall:
-    ask = asked.ask
-    system, schema, out = (asked.folder / name for name in ("system.md", "schema.json", "out.json"))
-    system.write_text(ask.system, encoding="utf-8")
-    schema.write_text(json.dumps(ask.schema), encoding="utf-8")
-    settings = (f"model_instructions_file={json.dumps(str(system))}", *_CODEX_SETTINGS)
-    argv = [
-        asked.program,
-        "exec",
-        "--ephemeral",
-        "--ignore-user-config",
-        "--skip-git-repo-check",
-        "-s",
-        "read-only",
-        *(word for setting in settings for word in ("-c", setting)),
-        *_option_args("-m", asked.model),
-        *asked.options,
-        "--output-schema",
-        str(schema),
-        "-o",
-        str(out),
-        "-",
-    ]
-
-    def read_reply(_: str, ask: Ask) -> AdapterResult:
-        return _read_plain_reply(_decode_output(out.read_bytes() if out.exists() else b""), ask)
-
-    return _ProgramCall(argv=argv, text=ask.prompt, read=read_reply)
-
-
-def _llm_call(asked: _ProgramAsk) -> _ProgramCall:
-    ask = asked.ask
-    argv = [
-        asked.program,
-        "prompt",
-        "--no-log",
-        "--no-stream",
-        *_option_args("--model", asked.model),
-        *asked.options,
-        "--system",
-        ask.system,
-        "--schema",
-        json.dumps(ask.schema),
-    ]
-    return _ProgramCall(argv=argv, text=ask.prompt)
-
-
-def _ollama_call(asked: _ProgramAsk) -> _ProgramCall:
-    argv = [
-        asked.program,
-        "run",
-        *filter(None, (asked.model,)),
-        *asked.options,
-        "--format",
-        "json",
-        "--nowordwrap",
-        "--hidethinking",
-    ]
-    return _ProgramCall(argv=argv, text=format_full_prompt(asked.ask))
-
-
-def _gemini_call(asked: _ProgramAsk) -> _ProgramCall:
-    """Call Gemini CLI. It keeps a transcript of its input, so the question itself opts out of being remembered."""
-    argv = [
-        asked.program,
-        "--extensions",
-        "none",
-        "--approval-mode",
-        "default",
-        "--output-format",
-        "json",
-        *_option_args("--model", asked.model),
-        *asked.options,
-    ]
-    return _ProgramCall(argv=argv, text=f"{OFF_THE_RECORD}\n\n{format_full_prompt(asked.ask)}", read=_parse_gemini_result)
-
-
 def _parse_gemini_result(text: str, ask: Ask) -> AdapterResult:
     try:
         body = json.loads(text)
@@ -329,10 +195,6 @@ def _parse_gemini_result(text: str, ask: Ask) -> AdapterResult:
         reason = error.get("message") if isinstance(error, dict) else error
         return AdapterFailure(fault=Fault.FAILED, reason=f"gemini says: {one_line(str(reason))[:MESSAGE_CHARS]}")
     return _read_plain_reply(reply, ask)
-
-
-def _option_args(option: str, value: str) -> tuple[str, ...]:
-    return (option, value) if value else ()
 
 
 # Codex features that are switched off. Codex ignores names that its version does not know.
@@ -356,25 +218,89 @@ _CODEX_SETTINGS = (
     'web_search="disabled"',
 )
 
-_ADAPTERS = {
-    "claude": _ProgramAdapter(
-        call=_claude_call,
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Program:
+    """How to call a known program. It gets the question on its standard input, after ``before``.
+
+    ``arguments`` are the words of the call (:func:`_fill_arguments`). If ``takes_system``, an argument has the system prompt;
+    else it is part of the input. ``own`` are words that are dropped from the user's options, because ``arguments`` has them.
+    ``passed`` are prefixes of the environment variables that are passed on, ``given`` are variables to set. ``read`` reads the
+    reply from the output.
+    """
+
+    arguments: str
+    takes_system: bool = True
+    before: str = ""
+    own: tuple[str, ...] = ()
+    passed: tuple[str, ...] = ()
+    given: Mapping[str, str] = field(default_factory=dict)
+    read: Callable[[str, Ask], AdapterResult] = _read_plain_reply
+
+
+def _fill_arguments(program: _Program, ask: Ask, model: str, options: Sequence[str], folder: Path) -> list[str]:
+    """The arguments of a call, with values in place of the words in capitals.
+
+    ``MODEL`` is dropped together with its option if no model is set. ``OPTIONS`` are the user's own. Names that end in ``_FILE``
+    are files in ``folder``. A program writes its reply to ``REPLY_FILE``.
+    """
+    system, schema = folder / "system.md", folder / "schema.json"
+    values = {
+        "MODEL": model,
+        "SYSTEM": ask.system,
+        "SCHEMA": json.dumps(ask.schema),
+        "SYSTEM_FILE": str(system),
+        "INSTRUCTIONS_SETTING": f"model_instructions_file={json.dumps(str(system))}",
+        "SCHEMA_FILE": str(schema),
+        "REPLY_FILE": str(folder / _REPLY_FILE),
+    }
+    system.write_text(ask.system, encoding="utf-8", errors="replace")
+    schema.write_text(values["SCHEMA"], encoding="utf-8")
+    words = shlex.split(program.arguments)
+    if not model:
+        place = words.index("MODEL")
+        del words[place - words[place - 1].startswith("-") : place + 1]
+    return [item for word in words for item in (options if word == "OPTIONS" else (values.get(word, word),))]
+
+
+_PROGRAMS = {
+    "claude": _Program(
+        arguments="--safe-mode -p --no-session-persistence --tools '' --strict-mcp-config --output-format json"
+        " --model MODEL OPTIONS --system-prompt-file SYSTEM_FILE --json-schema SCHEMA",
         own=("-p", "--print"),
         passed=(
-            "ANTHROPIC_",
-            "CLAUDE_CONFIG_DIR",
-            "CLAUDE_CODE_OAUTH_TOKEN",
-            "CLAUDE_CODE_USE_",
-            "AWS_",
-            "CLOUD_ML_REGION",
-            "GOOGLE_",
+            *("ANTHROPIC_", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_"),
+            *("AWS_", "CLOUD_ML_REGION", "GOOGLE_"),
         ),
         given={"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "CLAUDE_CODE_MAX_RETRIES": "1", "DISABLE_AUTOUPDATER": "1"},
+        read=_parse_claude_result,
     ),
-    "codex": _ProgramAdapter(call=_codex_call, own=("exec", "e", "-"), passed=("CODEX_HOME", "CODEX_API_KEY", "OPENAI_")),
-    "gemini": _ProgramAdapter(call=_gemini_call, own=("-p", "--prompt"), passed=("GEMINI_", "GOOGLE_")),
-    "llm": _ProgramAdapter(call=_llm_call, own=("prompt",), passed=("LLM_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "OLLAMA_")),
-    "ollama": _ProgramAdapter(call=_ollama_call, own=("run",), passed=("OLLAMA_",)),
+    "codex": _Program(
+        arguments="exec --ephemeral --ignore-user-config --skip-git-repo-check -s read-only -c INSTRUCTIONS_SETTING "
+        f"{' '.join(f'-c {shlex.quote(setting)}' for setting in _CODEX_SETTINGS)}"
+        " -m MODEL OPTIONS --output-schema SCHEMA_FILE -o REPLY_FILE -",
+        own=("exec", "e", "-"),
+        passed=("CODEX_HOME", "CODEX_API_KEY", "OPENAI_"),
+    ),
+    "gemini": _Program(  # it keeps a transcript of its input, so the question itself opts out of being remembered
+        arguments="--extensions none --approval-mode default --output-format json --model MODEL OPTIONS",
+        takes_system=False,
+        before=f"{OFF_THE_RECORD}\n\n",
+        own=("-p", "--prompt"),
+        passed=("GEMINI_", "GOOGLE_"),
+        read=_parse_gemini_result,
+    ),
+    "llm": _Program(
+        arguments="prompt --no-log --no-stream --model MODEL OPTIONS --system SYSTEM --schema SCHEMA",
+        own=("prompt",),
+        passed=("LLM_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "OLLAMA_"),
+    ),
+    "ollama": _Program(
+        arguments="run MODEL OPTIONS --format json --nowordwrap --hidethinking",
+        takes_system=False,
+        own=("run",),
+        passed=("OLLAMA_",),
+    ),
 }
 
 
