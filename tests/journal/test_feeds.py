@@ -320,6 +320,13 @@ def test_text_of_hostile_html_takes_time_in_proportion_to_its_length(piece):
     assert time.process_time() - began < 5
 
 
+@pytest.mark.parametrize("piece", ['<A HREF="', "<a x>", "<a '", "<a "])
+def test_hostile_bookmarks_take_time_in_proportion_to_their_length(tmp_path, piece):
+    began = time.process_time()
+    brought("bookmarks", file(tmp_path, "marks", f"<a href=x>{piece * 200_000}"))
+    assert time.process_time() - began < 10
+
+
 def test_an_address_that_is_none_is_refused_by_name():
     with pytest.raises(SourceError, match=re.escape("http://[::1")):
         fetch_address("http://[::1", {})

@@ -93,16 +93,13 @@ def local_settings(port: int, model: str) -> dict[str, str]:
 
 def _first_model(port: int) -> str:
     """The first model that a server lists. Empty if there is no server or its response is invalid."""
-    from http.client import HTTPConnection, HTTPException  # noqa: PLC0415 - loads TLS and e-mail
+    from urllib.request import Request  # noqa: PLC0415 - loads TLS and e-mail
 
-    connection = HTTPConnection("127.0.0.1", port, timeout=_SECONDS)
+    from kept.local.fetching import fetch  # noqa: PLC0415 - as above
+
     try:
-        connection.request("GET", "/v1/models")
-        response = connection.getresponse()
-        body = json.loads(response.read(_MOST)) if response.status == 200 else {}
-        name = body["data"][0]["id"]
-    except (OSError, HTTPException, ValueError, KeyError, IndexError, TypeError):
+        response = fetch(Request(f"http://127.0.0.1:{port}/v1/models"), seconds=_SECONDS, most=_MOST, proxies=False)
+        name = json.loads(response.data)["data"][0]["id"]
+    except (OSError, ValueError, KeyError, IndexError, TypeError, RecursionError):
         return ""
-    finally:
-        connection.close()
     return name if isinstance(name, str) and name.isprintable() else ""

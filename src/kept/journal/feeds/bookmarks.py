@@ -4,10 +4,11 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from html.parser import HTMLParser
+from html import unescape
 from typing import Any
 
 from kept.core.errors import SourceError
+from kept.core.pattern import Pattern
 from kept.core.times import parse_instant
 from kept.journal.entry import FeedItem
 from kept.journal.feeds.base import (
@@ -38,7 +39,7 @@ def read_bookmarks(request: FeedRequest) -> FeedResult:
     if text.lstrip()[:1] in ("{", "["):
         found = _parse_json(text, request.place)
     elif "<a " in text.lower():
-        found = iter(_parse_html(text))
+        found = _parse_html(text)
     else:
         raise SourceError("is not a list of bookmarks", where=request.place, hint="give an exported HTML or JSON file")
     skipped = Counter[str]()
@@ -112,40 +113,13 @@ def parse_timestamp(value: object) -> datetime | None:
         return None
 
 
-class _BookmarkParser(HTMLParser):
-    """Collects the links in an exported HTML file, with their dates."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.found: list[Bookmark] = []
-        self._open: tuple[str, datetime | None] | None = None
-        self._words: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin a link."""
-        if tag == "a":
-            named = {name: value or "" for name, value in attrs}
-            self._open = named.get("href", ""), parse_timestamp(named.get("add_date") or named.get("time_added") or "")
-            self._words = []
-
-    def handle_data(self, data: str) -> None:
-        """Collect the words of a link."""
-        if self._open is not None:
-            self._words.append(data)
-
-    def handle_endtag(self, tag: str) -> None:
-        """End a link."""
-        if tag == "a" and self._open is not None:
-            address, at = self._open
-            self.found.append((address, "".join(self._words), "", at))
-            self._open = None
+# Linear for any text, unlike the parser of the standard library.
+_LINK = Pattern(r"""(?is)<a\s((?:"[^"]*"|'[^']*'|[^>"'])*)>([^<]*)""")
+_ATTRIBUTE = Pattern(r"""(?i)\b(href|add_date|time_added)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 
 
-def _parse_html(text: str) -> list[Bookmark]:
-    reader = _BookmarkParser()
-    try:
-        reader.feed(text)
-        reader.close()
-    except (AssertionError, ValueError):
-        pass  # keep the links found so far
-    return reader.found
+def _parse_html(text: str) -> Iterator[Bookmark]:
+    for link in _LINK.finditer(text):
+        named = {found[1].lower(): unescape(found[2] or found[3] or found[4] or "") for found in _ATTRIBUTE.finditer(link[1])}
+        at = parse_timestamp(named.get("add_date") or named.get("time_added") or "")
+        yield named.get("href", ""), unescape(link[2]), "", at
