@@ -3,7 +3,7 @@
 import pytest
 
 from kept.core.summary import SummaryPoint
-from kept.extraction.questions.points import build_condense_ask, merge_points, read_condensed_points
+from kept.extraction.questions.claims import build_condense_ask, merge_points, read_condensed_points
 from kept.profiles.prompts import question_text
 
 DECIDED = "The importer keeps amounts as integers in cents because floats lose money."

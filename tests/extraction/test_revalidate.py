@@ -6,8 +6,7 @@ import pytest
 
 from kept.core.event import Author
 from kept.core.memory import UNDERSTOOD, Accepted, Actor, Refused
-from kept.extraction.revalidate import move_proposals, revalidate_threads
-from kept.extraction.verdicts import commit_span, last_pass_note
+from kept.extraction.verdicts import commit_span, last_pass_note, move_proposals, revalidate_threads
 from kept.store.values import MODEL, Span
 from store_world import NOW, archive, event, judged
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.core.errors import BusyError, ChangedError, KeptError, RefusedPathError
-from kept.intake.unread import find_outages
+from kept.intake.survey import find_outages
 from kept.local import files
 from kept.local.files import MISSING, copy_to_quarantine, delete_if_unchanged, hold_lock, read_file, write_if_unchanged
 from kept.local.files.walking import refuse_links

@@ -6,7 +6,7 @@ import pytest
 
 from kept.core.errors import ConfigError
 from kept.local.settings import LlmSettings, Settings, flatten_settings, load_settings
-from kept.local.settings.writing import edit_setting_text
+from kept.memories.configure import edit_setting_text
 
 
 def test_no_model_is_asked_by_default(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.intake import discovery, reading
-from kept.local.batches import split_batches
+from kept.local.progress import split_batches
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.sources import stat_cache
 

@@ -731,7 +731,7 @@ def names_in_code():
 def test_every_name_that_the_code_joins_to_the_state_folder_has_a_holder(home, desk_at):
     names = set(names_in_code())
     assert ("kept.intake.project_evidence", "first_commits.json") in names
-    assert ("kept.intake.unread", "unread.json") in names
+    assert ("kept.intake.survey", "unread.json") in names
     with desk_at(home) as workspace:
         for module, name in sorted(names):
             claims = [claim for holder in list_holders(workspace) for claim in holder.claims]

@@ -6,7 +6,7 @@ import pytest
 
 from kept.cli.hook import EVENTS as HOOKS
 from kept.core.memory import Status
-from kept.intake.shared_files import list_own_places
+from kept.intake.cleaned_files import list_own_places
 from kept.pipeline.follow_roots import add_root
 from kept.pipeline.run import RunOptions, run_pipeline, sample_files
 from kept.profiles.profile import Occasion

@@ -15,7 +15,7 @@ from kept.core.fingerprint import is_known_statement
 from kept.core.summary import Passage, PassageForm, SummaryPoint
 from kept.core.times import ALWAYS
 from kept.core.value import dataclass, replace
-from kept.extraction.questions.points import build_condense_ask, merge_points, read_condensed_points
+from kept.extraction.questions.claims import build_condense_ask, merge_points, read_condensed_points
 from kept.llm.ask import Ask, Asking, CompleteReply
 from kept.profiles.prompts import question_text
 from kept.workspace import Workspace

@@ -14,7 +14,7 @@ from kept.core.project import matches_path
 from kept.core.value import dataclass, fields, replace
 from kept.intake.cleaned_files import FilesToRead, SourcePlaces
 from kept.local.files.walking import find_file_names
-from kept.local.isolation import isolate_errors
+from kept.local.progress import isolate_errors
 from kept.local.settings.tables import SourceRoot, find_root_above
 from kept.sources.base import ENTRY, Source
 from kept.sources.entries import find_entries

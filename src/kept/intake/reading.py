@@ -32,15 +32,16 @@ from kept.intake.cleaned_files import (
     UnreadFile,
     count_left_out,
     create_redaction,
+    is_in_repository,
+    is_own,
+    list_own_places,
     read_slices,
     read_whole,
     weigh_file,
 )
 from kept.intake.discovery import make_stat_stamp
 from kept.intake.project_evidence import Branches, Remotes, collect_branches, count_remotes
-from kept.intake.shared_files import is_in_repository, is_own, list_own_places
-from kept.local.batches import split_batches
-from kept.local.progress import Late, Progress, ignore_progress, never_late
+from kept.local.progress import Late, Progress, ignore_progress, never_late, split_batches
 from kept.local.settings.tables import find_root_above
 from kept.local.workers import Workers, map_ahead
 from kept.sources.base import ENTRY, Source

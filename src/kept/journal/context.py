@@ -25,7 +25,7 @@ from kept.days.summaries import (
     to_bullets,
     work_bullet,
 )
-from kept.extraction.questions.points import merge_points
+from kept.extraction.questions.claims import merge_points
 from kept.journal.entry import ContextItem, Slot, TrustLevel
 from kept.memories.history import memories_at
 from kept.profiles.language import choose_lexicon

@@ -34,8 +34,7 @@ from kept.llm.budget import Estimate, Limits, Price, Tally, add_usage_cost, esti
 from kept.llm.replies import TRIES, Batch, QuestionNote, ReplyCache
 from kept.llm.reply import InvalidReply
 from kept.llm.retry import SECONDS, AskOutcome, OpenQuestion, Plan, RetryPolicy, ask_with_retries, read_adapter_reply
-from kept.local.batches import split_batches
-from kept.local.progress import Progress, ignore_progress
+from kept.local.progress import Progress, ignore_progress, split_batches
 
 _MOST_FAILURES = 3  # consecutive questions without a reply after which asking stops
 _TYPICAL = 0.25  # the typical length of a reply as a share of the maximum; only for estimates

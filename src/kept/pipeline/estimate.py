@@ -22,7 +22,7 @@ from kept.curation.llm_curation import MEMORIES, build_requests_ask, complete_re
 from kept.days.llm_summaries import Place
 from kept.extraction.extract_threads import Within
 from kept.extraction.question_plan import ThreadPart, list_pending_threads, plan_questions
-from kept.extraction.questions.points import build_condense_ask
+from kept.extraction.questions.claims import build_condense_ask
 from kept.extraction.questions.recheck import complete_recheck_ask
 from kept.llm.ask import Ask
 from kept.llm.available import AvailableModel

@@ -16,7 +16,7 @@ from kept.core.times import format_instant
 from kept.core.value import dataclass
 from kept.local import files, queue
 from kept.local.error_log import PrivateLog
-from kept.local.isolation import isolate_errors
+from kept.local.progress import isolate_errors
 from kept.local.queue import NIGHT, load_failures
 from kept.local.workers import count_processors
 from kept.memories.backups import back_up_elsewhere, make_daily_backup

@@ -15,17 +15,17 @@ from kept.core.memory import Status
 from kept.core.value import dataclass, field, replace
 from kept.curation.llm_curation import curate_with_llm, write_requests
 from kept.curation.passes import curate_changed_groups
-from kept.days.coverage_report import CoverageCounter
 from kept.days.day_notes import summarize_threads
 from kept.days.llm_summaries import write_day_summaries
+from kept.extraction.coverage import CoverageCounter
 from kept.extraction.extract_threads import Within, extract_pending, threads_to_extract
 from kept.extraction.llm_extraction import LlmExtractionReport, Trust, extract_with_llm
-from kept.extraction.revalidate import revalidate_threads
+from kept.extraction.verdicts import revalidate_threads
 from kept.intake.cleaned_files import FilesToRead
 from kept.intake.discovery import discover
 from kept.intake.projects import MoveReport, collect_pending_evidence, list_misplaced_directories, move_memories, record_projects
 from kept.intake.reading import archive_files
-from kept.intake.unread import record_unread
+from kept.intake.survey import record_unread
 from kept.llm.budget import Estimate
 from kept.llm.client import LlmClient
 from kept.local.files import hold_lock

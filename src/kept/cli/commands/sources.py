@@ -29,8 +29,7 @@ from kept.core.errors import UsageError
 from kept.core.event import UNKNOWN_KIND, RecordAccount
 from kept.core.project import matches_path
 from kept.core.times import format_day
-from kept.intake.survey import Survey, ToolSurvey, survey
-from kept.intake.unread import load_unread_reasons
+from kept.intake.survey import Survey, ToolSurvey, load_unread_reasons, survey
 from kept.local.settings.tables import SourceRoot
 from kept.memories import configure
 from kept.paths import Paths

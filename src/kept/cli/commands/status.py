@@ -14,7 +14,7 @@ from kept.core.memory import Status
 from kept.core.times import format_day, format_instant, format_minute
 from kept.intake.reminders import OFF, load_added_tokens
 from kept.intake.reminders import load_reminder_costs as handover_costs
-from kept.intake.unread import ExpiringFiles, find_expiring_files, find_outages, load_unread_reasons
+from kept.intake.survey import ExpiringFiles, find_expiring_files, find_outages, load_unread_reasons
 from kept.llm.budget import usage_body
 from kept.local.queue import NIGHT, load_failures
 from kept.memories import waiting

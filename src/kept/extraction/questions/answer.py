@@ -31,8 +31,7 @@ from kept.core.statement import is_same_statement, parse_statement
 from kept.core.summary import SummaryPoint
 from kept.core.text import one_line
 from kept.core.value import dataclass, field, replace
-from kept.extraction.questions.claims import CEILING, SUPPORT, WEIGHTS, ChunkReading, Claim, compute_confidence
-from kept.extraction.questions.points import read_points
+from kept.extraction.questions.claims import CEILING, SUPPORT, WEIGHTS, ChunkReading, Claim, compute_confidence, read_points
 from kept.extraction.questions.question import Citation, Hint, HintVerdict, ProposedMemory, ReplyForm
 from kept.extraction.questions.recheck import stands_alone
 from kept.extraction.questions.support import (

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from kept.core.memory import CandidateVerdict, Memory, Status
 from kept.core.text import normal_form
 from kept.core.value import dataclass
-from kept.intake.unread import find_outages
+from kept.intake.survey import find_outages
 from kept.memories import waiting
 from kept.memories.browse import find_main_evidence, format_author
 from kept.memories.day_view import DayView
