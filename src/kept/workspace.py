@@ -44,11 +44,11 @@ from kept.profiles.profile import Category, Outputs, Profile, ProfileRule, choos
 from kept.profiles.prompts import Prompt, load_prompt, with_declared_categories
 from kept.sources.base import ENTRY
 from kept.sources.entries import find_entries
-from kept.store.opening import open_store
+from kept.store.postgres import connect_server
+from kept.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from kept.llm.client import LlmClient
-    from kept.store.sqlite import SqliteStore
 
 
 VAULT, VAULT_MARKER = "vault", ".memory-loop.json"
@@ -74,7 +74,7 @@ class Workspace:
     profiles: tuple[Profile, ...]
     writing: tuple[Profile, ...]
     zone: ZoneInfo
-    store: "SqliteStore"
+    store: SqliteStore
     clock: Clock
     env: Mapping[str, str]
     llm: "LlmClient | None" = None
@@ -342,7 +342,7 @@ def open_workspace(
 
 
 def create_client(
-    home: Paths, settings: Settings, store: "SqliteStore", *, env: Mapping[str, str], clock: Clock, zone: ZoneInfo
+    home: Paths, settings: Settings, store: SqliteStore, *, env: Mapping[str, str], clock: Clock, zone: ZoneInfo
 ) -> "LlmClient | None":
     """Create the client of the configured language model. None if the settings name none."""
     if settings.llm.adapter == "none":
@@ -360,7 +360,7 @@ def create_client(
 
 
 def _profiles_in_files(
-    home: Paths, store: "SqliteStore", made: Sequence[Profile], named: Collection[str], default: str
+    home: Paths, store: SqliteStore, made: Sequence[Profile], named: Collection[str], default: str
 ) -> tuple[Profile, ...]:
     """The active profiles, and others with lines in a memory file, because a profile given for one call must not remove
     these lines.
@@ -402,14 +402,20 @@ def refuse_lost_store(home: Paths, memory_files: Collection[str] = ()) -> None:
 
 
 @contextmanager
-def _open_store(home: Paths, url: str, *, dry: bool) -> Iterator["SqliteStore"]:
+def _open_store(home: Paths, url: str, *, dry: bool) -> Iterator[SqliteStore]:
     """Open the store. If it is missing, a ``dry`` call uses an empty one in a temporary folder.
 
     ``url`` is empty for a user's store of :mod:`kept.api`, because it shares another home's settings, but not its server.
     """
     with TemporaryDirectory(prefix="kept-") if dry and not home.store.exists() else nullcontext() as folder:
         path = Path(folder) / home.store.name if folder else home.store
-        with open_store(path, "" if folder else url, redact=_create_redactor()) as store:
+        if not url or folder:
+            opened = SqliteStore(path, redact=_create_redactor())
+        else:
+            from kept.store.replica.store import ReplicaStore  # noqa: PLC0415 - few stores have a server
+
+            opened = ReplicaStore(path, lambda: connect_server(url), redact=_create_redactor(), alone=True)
+        with opened as store:
             yield store
 
 
@@ -419,7 +425,7 @@ def _create_redactor() -> Callable[[str, bytes], str]:
     return lambda text, key: redact(text, key=key, more=more()).text
 
 
-def _create_counting_redactor(store: "SqliteStore") -> Callable[[str], tuple[str, int]]:
+def _create_counting_redactor(store: SqliteStore) -> Callable[[str], tuple[str, int]]:
     """Create a function that redacts a text with the store's key, and returns the text and the number of secrets."""
     more = cache(load_scanner)
 
@@ -450,7 +456,7 @@ def _local_zone() -> ZoneInfo:
         return ZoneInfo("UTC")  # for example in a container without a time zone
 
 
-def move_outputs(store: "SqliteStore", root: Path, memory_files: Sequence[str]) -> None:
+def move_outputs(store: SqliteStore, root: Path, memory_files: Sequence[str]) -> None:
     """Change the paths of recorded outputs from another home to ``root``, for a store that came from there.
 
     The other home is recognised by one of the ``memory_files``, which have the same relative path in every home. Raises StoreError.
@@ -465,7 +471,7 @@ def move_outputs(store: "SqliteStore", root: Path, memory_files: Sequence[str]) 
                 _move_output(store, path, f"{root}{path.removeprefix(old)}")
 
 
-def _move_output(store: "SqliteStore", path: str, here: str) -> None:
+def _move_output(store: SqliteStore, path: str, here: str) -> None:
     outputs = () if store.output_states(here) else store.output_states(path)
     for output in outputs[:1]:
         store.save_output(here, output)

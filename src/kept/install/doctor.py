@@ -41,8 +41,7 @@ from kept.pipeline.nightly import load_last_night
 from kept.pipeline.trial import FAILED, OVERRULE, load_score
 from kept.pipeline.usage import load_quarantined
 from kept.recall.embed import MANY_PACK, PACK
-from kept.store.opening import connect_server
-from kept.store.postgres import NOT_COMPARED
+from kept.store.postgres import NOT_COMPARED, connect_server
 from kept.workspace import Workspace, open_workspace, refuse_lost_store, utc_now
 
 _MISSED_DAYS = 3  # days without a nightly job after which this is reported

@@ -26,8 +26,7 @@ from kept.memories.browse import find_by_prefix
 from kept.memories.configure import remove_table_item, save_table_item
 from kept.memories.decisions import hold_conflict
 from kept.memories.person import approve, clean_memory_text, create_memory
-from kept.store.opening import connect_server
-from kept.store.postgres import SharedLine
+from kept.store.postgres import SharedLine, connect_server
 from kept.store.values import Draft
 from kept.workspace import RunNumber, Workspace
 

@@ -25,7 +25,7 @@ from kept.paths import Paths
 from kept.pipeline.erase.forget import erase_forgotten
 from kept.store.backups import make_working_copy, restore_backup, write_rows
 from kept.store.erasing import texts_of_event
-from kept.store.opening import connect_server
+from kept.store.postgres import connect_server
 from kept.store.replica.store import ReplicaStore
 from kept.store.sqlite import SqliteStore
 from kept.store.values import Output

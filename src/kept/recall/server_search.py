@@ -21,8 +21,7 @@ from kept.recall.index.head import vector_model
 from kept.recall.rank import fuse_scores
 from kept.recall.search import LONGEST, TELLING, Hit
 from kept.store.memories import memory_of_row
-from kept.store.opening import connect_server
-from kept.store.postgres import Found
+from kept.store.postgres import Found, connect_server
 from kept.workspace import Workspace
 
 _POOL = 300  # maximum number of rows found by words. Up to 100 more are found by meaning.

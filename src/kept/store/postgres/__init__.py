@@ -5,9 +5,13 @@ of other machines. The role of the connection determines the owner.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kept.core.errors import StoreError
 from kept.core.value import dataclass
+
+if TYPE_CHECKING:
+    from kept.store.postgres.server import PostgresServer
 
 NOT_COMPARED = "not compared with the server"  # prefix of a finding; the server could not be checked
 Row = Sequence[Any]  # the values of a table's columns, in their order
@@ -71,3 +75,12 @@ class Found(NamedTuple):
     words: float | None
     cosine: float | None
     half: bool | None
+
+
+def connect_server(url: str, *, create: bool = False) -> "PostgresServer":
+    """Connect to the server at ``url``. If ``create``, create missing tables. Raises StoreError."""
+    try:
+        from kept.store.postgres.server import PostgresServer  # noqa: PLC0415 - needs the optional extra `postgres`
+    except ImportError as error:
+        raise StoreError("store.url needs psycopg, which is not installed", hint='pip install "kept[postgres]"') from error
+    return PostgresServer(url, create=create)
