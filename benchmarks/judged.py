@@ -6,7 +6,7 @@ memories.tsv has project, id, category, text and, for a fix, its error. prompts.
 memories, the harmless ones, and the prompt. Prompts on even lines are for work on the ranking (``--work``); those on odd lines
 (``--held``) are held out. With another folder (``--data``), all prompts are used if neither is given. ``--needs`` names a file of
 requests (id, request) by somebody who knew only the memories, like the agent of a session; ``written.tsv`` of ``judged`` and
-``requests`` are such files, written as a model is asked to. ``--words`` leaves meaning out, like a hook without an embedding
+``requests`` are such files, written as a model was asked to. ``--words`` leaves meaning out, like a hook without an embedding
 server. With ``--session``, a session starts before each prompt: what its start shows counts as found, and precision is that of what
 the prompt adds. Prompts of the kind ``days`` want the notes of the last days, of which each project has one. In brackets: 95 %
 intervals.
