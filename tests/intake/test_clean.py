@@ -98,7 +98,7 @@ def test_a_prompt_of_one_word_that_is_no_password_stays(words: str) -> None:
 
 def answered(question: str, words: str) -> list[CleanedEvent]:
     asked = event(question, kind=EventKind.RESPONSE, author=Author.ASSISTANT)
-    return list(clean_all([asked, prompt(words)], redact=partial(redact, key=b"key"), limits=LIMITS))
+    return list(clean_all([asked, prompt(words)], redact=partial(redact, key=b"key"), limits=LIMITS, said={}))
 
 
 @each_case(
@@ -114,6 +114,16 @@ def answered(question: str, words: str) -> list[CleanedEvent]:
         ("What is the PIN for the safe?", "60 31"),
         ("And the vault passphrase?", "silver moth under lantern"),
         ("What's the wifi password?", "it's purple kettle harbour"),
+        ("What is the database password?", "hunter2plus!"),
+        ("Which password do I use for sudo?", "quietmango"),
+        ("Please provide the OpenAI API key you'd like me to use.", "9d2f44aa81bc4e7fa0d3"),
+        ("Kannst du mir die Zugangsdaten geben?", "lena / Apfel99Baum"),
+        ("¿Qué contraseña uso para la base?", "manzana7"),
+        ("Quel mot de passe dois-je utiliser ?", "c'est `tr1angle`"),
+        ("Qual senha devo usar?", "abacaxi9"),
+        ("Mi serve la password del NAS, qual è?", "limone88"),
+        ("数据库密码是什么？", "Panda-und-co"),
+        ("パスワードを教えてください。", "tanukikun"),
     ],
 )
 def test_a_secret_that_the_assistant_asked_for_is_stored_without_it(question: str, word: str) -> None:
@@ -137,6 +147,17 @@ def test_a_secret_that_the_assistant_asked_for_is_stored_without_it(question: st
         ("What's the wifi password?", "use the staging one"),
         ("What's your phone number?", "5551 1234"),
         ("Which files?", "core gate tests"),
+        ("What is the password policy?", "12 characters"),
+        ("Which token did you mean?", "the second one"),
+        ("Which commit added the token check?", "a1b2c3d4"),
+        ("What password generator do you use?", "pwgen20"),
+        ("What's the root password?", "unchanged"),
+        ("Which environment do the credentials belong to?", "staging2"),
+        ("¿Qué pasa si la contraseña es incorrecta?", "error401"),
+        ("Wie soll das Feld für das Passwort heißen?", "passwort2"),
+        ("O que acontece se a senha expirar?", "erro401"),
+        ("パスワードの最小文字数は？", "8文字以上"),
+        ("I need the password later. Which port?", "step2"),
     ],
 )
 def test_an_answer_that_is_no_secret_stays(question: str, words: str) -> None:

@@ -20,7 +20,7 @@ from kept.pipeline.run import RunOptions, run_pipeline
 from kept.recall.index import UnitKind
 from kept.recall.search import search
 from scripted_client import Obedient, with_model
-from talking import RULE, say
+from talking import RULE, converse, say
 
 
 def snapshot(folder: Path) -> dict[str, tuple[str, int]]:
@@ -383,3 +383,13 @@ def test_by_force_only_the_sessions_at_the_named_paths_are_extracted_again(desk_
         asking = with_model(workspace, Obedient())
         assert run_pipeline(asking, [one], RunOptions(force=True, dry=True)).asked.would.questions
         assert run_pipeline(workspace, [], RunOptions(force=True)).extracted.threads == 2
+
+
+def test_a_secret_that_answers_a_question_of_an_earlier_run_is_not_stored(home, desk_at):
+    asked = [("user", "please migrate the database"), ("agent", "What is the database password?")]
+    with desk_at(home) as workspace:
+        for turns in (asked, [*asked, ("user", "quietmango7")]):
+            converse(home, "a", *turns)
+            run_pipeline(workspace, [], RunOptions())
+        (answer,) = workspace.store.archive.latest_prompts(1)
+    assert answer.text.startswith("[redacted:password:")

@@ -17,6 +17,7 @@ from kept.core.fence import FENCE, NOTICE, TAG
 from kept.core.invisible import strip_invisible
 from kept.core.pattern import Pattern, compile_late
 from kept.core.redact import RedactionResult
+from kept.core.redact.asked import find_answered_secret
 from kept.core.sentences import sentence_texts
 from kept.core.text import word_set
 from kept.core.value import dataclass, replace
@@ -59,11 +60,10 @@ class CleanedEvent(NamedTuple):
     secrets: int
 
 
-def clean_all(events: Iterable[Event], *, redact: Redact, limits: Limits) -> Iterator[CleanedEvent]:
-    """Yield the cleaned events of a file. A prompt may answer the assistant's previous text in its session, so that is
-    considered.
+def clean_all(events: Iterable[Event], *, redact: Redact, limits: Limits, said: dict[str, str]) -> Iterator[CleanedEvent]:
+    """Yield the cleaned events of a file. A prompt may answer the assistant's previous text in its session: ``said`` has these
+    texts, and gets those of the events.
     """
-    said: dict[str, str] = {}
     for event in events:
         cleaned = clean(event, redact=redact, limits=limits, said=said.get(event.session, ""))
         if event.kind is EventKind.RESPONSE:
@@ -162,7 +162,7 @@ class _TextCleaner:
         kinds = sum(kind.search(word) is not None for kind in _KINDS_OF_CHARACTERS)
         if not _LONE_PASSWORD.fullmatch(word) or kinds < _LEAST_KINDS or not any(map(str.isdigit, word)):
             return text
-        return self._hide_behind("password", text, redact)
+        return self._hide_behind("password: ", text, redact)
 
     def hide_answer(self, text: str, redact: Redact, said: str) -> str:
         """Redact a prompt if it is the secret that the assistant asked for.
@@ -170,24 +170,29 @@ class _TextCleaner:
         A prompt of one word, groups of digits or several words (also after "it's") is checked together with the question as one
         text.
         """
-        answer = _ANSWER.fullmatch(text.strip())
-        if answer is None or not common_words().isdisjoint(answer[2].casefold().split()):
+        if not said or len(text) > _LONGEST_ANSWER:
             return text
-        before, word = answer[1], ("" if answer[2][0].isdigit() else "-").join(answer[2].split())
-        for question in tuple(sentence_texts(said[-_ASKED:]))[-_SENTENCES_ASKED:]:
-            hidden = self._hide_behind(question.rstrip(_END_SIGNS), word, redact)
-            if hidden is not word:
-                return f"{before}{hidden}"
+        questions = tuple(sentence_texts(said[-_ASKED:]))[-_SENTENCES_ASKED:]
+        answer = _OPENING.sub("", text.strip())
+        before = text.strip().removesuffix(answer)
+        if _ANSWER.fullmatch(answer) and common_words().isdisjoint(answer.casefold().split()):
+            word = ("" if answer[0].isdigit() else "-").join(answer.split())
+            for question in questions:
+                hidden = self._hide_behind(f"{question.rstrip(_END_SIGNS)}: ", word, redact)
+                if hidden is not word:
+                    return f"{before}{hidden}"
+        for question in questions:
+            if secret := find_answered_secret(question, answer):
+                return text.replace(secret, self._hide_behind("ASKED_PASSWORD=", secret, redact))
         return text
 
     def _hide_behind(self, lead: str, text: str, redact: Redact) -> str:
         """Redact a one-word text if it is a secret when preceded by ``lead``."""
-        asked = f"{lead}: "
-        redacted = redact(asked + text.strip())
-        if not redacted.text.startswith(asked) or redacted.text == asked + text.strip():
+        redacted = redact(lead + text.strip())
+        if not redacted.text.startswith(lead) or redacted.text == lead + text.strip():
             return text
         self.secrets += len(redacted.found)
-        return self.shorten("secrets", text, redacted.text.removeprefix(asked))
+        return self.shorten("secrets", text, redacted.text.removeprefix(lead))
 
     def cut(self, text: str, redact: Redact, most: int) -> str:
         """Purge a text and remove its middle if it is long. If it is an edit, the old and new text get half of ``most`` each."""
@@ -241,13 +246,13 @@ def _keep_paste_marks(text: str) -> str:
 _LONE_PASSWORD = compile_late(r"[A-Za-z0-9!#$%&*+?^~=]{8,64}")
 _KINDS_OF_CHARACTERS = tuple(map(compile_late, ("[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
 _LEAST_KINDS = 2
+_OPENING = compile_late(rf"^(?i:{join_alternatives('assertion', 'answers', spaced=True)}) ")
 _ANSWER = compile_late(
-    rf"((?:(?i:{join_alternatives('assertion', 'answers', spaced=True)}) )?)"
-    r"((?=[^0-9]{0,63}[0-9])[^\s\[\]]{4,64}"
-    r"|[0-9]{2,8}(?:[ -][0-9]{2,8}){1,7}|[^\W\d_]{3,12}(?: [^\W\d_]{3,12}){2,11})"
+    r"(?=[^0-9]{0,63}[0-9])[^\s\[\]]{4,64}|[0-9]{2,8}(?:[ -][0-9]{2,8}){1,7}|[^\W\d_]{3,12}(?: [^\W\d_]{3,12}){2,11}"
 )
 _END_SIGNS = " \t\n.?!:*_`。？！："
 _ASKED, _SENTENCES_ASKED = 400, 3  # limits in characters and sentences for the assistant's question, at the end of its text
+_LONGEST_ANSWER = 200  # characters
 _REMEMBERED = 8_000  # texts of fewer characters are cached
 # Cached, because events repeat directories, branches and tools, and a call's target occurs again in its text and output.
 _purge_again = lru_cache(maxsize=1024)(_purge)

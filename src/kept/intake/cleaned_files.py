@@ -213,7 +213,7 @@ class UnreadFile:
 
     ``shared`` means that other people may have written it. ``project`` is the directory for all its events. If that is empty, the
     events have their own. Events in ``exclude`` directories are left out. ``key`` is the key for redaction marks. ``stamp`` is the
-    file's stat entry before reading.
+    file's stat entry before reading. ``said`` has the assistant's last text before the cursor, by session.
     """
 
     path: Path
@@ -224,6 +224,7 @@ class UnreadFile:
     exclude: tuple[str, ...]
     key: bytes
     stamp: str
+    said: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -284,7 +285,7 @@ def _read_to_end(file: UnreadFile, without_secrets: Redact) -> CleanedFile:
 
 def read_slices(file: UnreadFile, without_secrets: Redact) -> Iterator[CleanedSlice]:
     """Yield the new slices of a file. Raises SourceError."""
-    cursor = file.cursor
+    cursor, said = file.cursor, dict(file.said)
     for piece in _read_pieces(file):
         if piece.cursor == cursor:
             continue  # the file has only an incomplete last record, so there is nothing to store
@@ -295,7 +296,7 @@ def read_slices(file: UnreadFile, without_secrets: Redact) -> Iterator[CleanedSl
         out = {name for name in {event.project for event in labelled.events} if name and matches_path(f"{name}/", file.exclude)}
         usable = [event for event in labelled.events if event.project not in out]
         with isolate_errors("it cannot be cleaned", str(file.path)):
-            clean_events = clean_all(usable, redact=without_secrets, limits=LIMITS)
+            clean_events = clean_all(usable, redact=without_secrets, limits=LIMITS, said=said)
             cleaned = tuple((event.session, clean) for event, clean in zip(usable, clean_events, strict=True))
         yield CleanedSlice(
             events=cleaned,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from kept.core.digest import hash_texts
 from kept.core.errors import SourceError
-from kept.core.event import FORGOTTEN_MARK, Cursor, Event, RecordAccount, is_note
+from kept.core.event import FORGOTTEN_MARK, Cursor, Event, EventKind, RecordAccount, is_note
 from kept.core.fingerprint import is_known_statement, mark_known_statements
 from kept.core.memory import SUGGESTED, Actor
 from kept.core.operation import Reaffirm, to_facts
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
 
 BATCH_BYTES = 8 * 2**20
+_LAST = 4  # events at the end of what was read, among which the assistant's question to a new prompt is
 _WORKER_BATCH_BYTES = 2 * 2**20  # small enough to keep all processes busy until the end
 
 
@@ -150,8 +151,11 @@ def _prepare_batches(
             UnreadFile(
                 path=item.path,
                 source=item.source,
-                cursor=(not (force or _is_followed_since(workspace, item)) and cursor(item.source.name, str(item.path)))
-                or Cursor(),
+                cursor=(
+                    start := (not (force or _is_followed_since(workspace, item)) and cursor(item.source.name, str(item.path)))
+                    or Cursor()
+                ),
+                said=_last_reply(workspace, str(item.path)) if start != Cursor() else (),
                 shared=is_in_repository(item.path, own, workspace.paths.user, found.named)
                 or (str(item.path) in found.hooked and not is_own(item.path, own)),  # anybody who runs a hook can name any file
                 project=_root_project(workspace, item.path),
@@ -163,6 +167,13 @@ def _prepare_batches(
             for item in batch
         ]
         yield files, None if sum(weigh_file(str(item.path)) for item in batch) > BATCH_BYTES else files
+
+
+def _last_reply(workspace: Workspace, path: str) -> tuple[tuple[str, str], ...]:
+    """The session and the text of a file's last archived response, if it is one of the last events."""
+    thread = max(workspace.store.archive.threads(path=path), key=lambda thread: thread.id, default=None)
+    events = workspace.store.archive.events(thread.id, max(0, thread.events - _LAST), thread.events) if thread else ()
+    return tuple((event.session, event.text) for event in events if event.kind is EventKind.RESPONSE)
 
 
 def _is_followed_since(workspace: Workspace, item: InputFile) -> bool:
