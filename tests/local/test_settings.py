@@ -103,3 +103,38 @@ def test_a_feed_is_a_table_of_its_own(tmp_path):
     made = load_settings(path)
     assert made.journal.folder == "diary"
     assert (made.feed[0].kind, made.feed[0].share) == ("rss", 2.0)
+
+
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        (b'profile = "coding"\nexclud = ["a"]\n', "unknown setting 'exclud' (PATH:2) → did you mean exclude?"),
+        (
+            b'timezone = "UTC"\n\n[llm]\r\n# a model\r\n\tbatch = 1\r\n',
+            "llm.batch must be a switch (true or false) (PATH:5, [llm])",
+        ),
+        (b'[[root]]\npath = "/a"\n[[root]]\npath = "b"\n', "the path of a root must be absolute (PATH:4, [[root]] number 2)"),
+        (b'llm.modell = "x"\n', "unknown setting 'modell' (PATH:1, [llm])"),
+        (b'[archive]\nkeep = "2 years"\n', "'2 years' is not a span of time (PATH:2, [archive])"),
+        (b'timezone = "Mars/X"\n', "there is no time zone 'Mars/X' (PATH:1)"),
+        (b'[profile]\nname = "x"\n', "profile must be a text (PATH:1)"),
+        (b'sections = ["emacs"]\n', "sections must be a list of texts (PATH:1) → possible: codex, gemini"),
+        (b"[llm]\n[llm]\n", "not valid TOML: Cannot declare ('llm',) twice (at line 2, column 5) (PATH)"),
+        ("\ufefftimezone = 'UTC'".encode("utf-16-le"), "the settings are not UTF-8 text (PATH)"),
+        (b"a = " + b"[" * 3_000, "not valid TOML: maximum recursion depth exceeded"),
+    ],
+)
+def test_an_error_in_the_settings_names_its_line(tmp_path: Path, raw: bytes, told: str) -> None:
+    path = tmp_path / "config.toml"
+    path.write_bytes(raw)
+    with pytest.raises(ConfigError) as caught:
+        load_settings(path)
+    assert told.replace("PATH", str(path)) in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_settings_that_an_editor_of_windows_saved_are_read_and_changed(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_bytes(b'\xef\xbb\xbfprofile = "vault"\r\n')
+    assert load_settings(path).profile == "vault"
+    assert 'timezone = "UTC"' in edit_setting_text(path, "timezone", "UTC")

@@ -353,7 +353,7 @@ def _load_settings(root: str) -> _Settings:
     import tomllib  # noqa: PLC0415 - most people have no settings file
 
     with open(path, "rb") as file:  # noqa: PTH123 - as in local/queue.py
-        return _Settings(tomllib.load(file))
+        return _Settings(tomllib.loads(file.read().decode("utf-8-sig")))
 
 
 def _load_zone(name: str) -> "tzinfo | None":

@@ -99,7 +99,7 @@ def _load_document(path: Path) -> Any:
     import tomlkit.exceptions  # noqa: PLC0415
 
     try:
-        return tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
+        return tomlkit.parse(path.read_text(encoding="utf-8-sig")) if path.exists() else tomlkit.document()
     except (tomlkit.exceptions.TOMLKitError, UnicodeDecodeError, OSError) as error:
         raise ConfigError(f"the settings cannot be read: {error}", where=str(path)) from error
 

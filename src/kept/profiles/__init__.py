@@ -57,22 +57,24 @@ def _find_own_profile(name: str, folder: Path | None) -> Path | None:
 
 def _find_built_in_profile(name: str, folder: Path | None) -> Path:
     if name not in list_built_in_profiles():
-        raise ConfigError(f"there is no profile {name!r}", hint=f"profiles: {', '.join(list_profiles(folder))}")
+        known = ", ".join(list_profiles(folder))
+        raise ConfigError(f"there is no profile {name!r}", where=str(folder or ""), hint=f"profiles: {known}")
     return Path(__file__).with_name(f"{name}.toml")
 
 
 def _read_profile_file(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the profile cannot be read: {error}", where=str(path), hint="make it readable UTF-8 text") from error
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ConfigError(f"the profile cannot be read: {reason}", where=str(path), hint="make it readable UTF-8 text") from error
 
 
 def check_profile(text: str) -> tuple[Mistake, ...]:
     """Return all mistakes in the TOML text of a profile."""
     try:
         return find_mistakes(_parse_toml(text))
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         return (Mistake("file", f"not valid TOML: {error}"),)
 
 

@@ -309,7 +309,11 @@ def calendar_words(name: str) -> dict[str, int]:
 def _read_lexicon(language: str) -> Mapping[str, Any]:
     place = next((path for path in _FOLDER.rglob("*.toml") if path.stem == language), None)
     if place is None:
-        raise ConfigError(f"no lexicon for the language {language[:40]!r}")
+        raise ConfigError(
+            f"no lexicon for the language {language[:40]!r}",
+            where="`languages` of a profile",
+            hint=f"there are: {', '.join(LANGUAGES)}",
+        )
     try:
         body = load_table(place)
     except tomllib.TOMLDecodeError as error:

@@ -244,14 +244,38 @@ def load_settings(path: Path) -> Settings:
 
 def parse_settings(raw: bytes, where: str) -> Settings:
     """Parse the bytes of a settings file. Raises ConfigError, as :func:`load_settings` does."""
+    text = ""
     try:
-        body = tomllib.loads(raw.decode("utf-8"))
+        text = raw.decode("utf-8-sig")
+        settings: Settings = _parse_table(Settings(), tomllib.loads(text), where)
+    except UnicodeDecodeError as error:
+        raise ConfigError("the settings are not UTF-8 text", where=where, hint="save them as UTF-8 in an editor") from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(
             f"the settings are not valid TOML: {error}", where=where, hint="correct it in an editor, or move it away"
         ) from error
-    settings: Settings = _parse_table(Settings(), body, where)
+    except ConfigError as error:
+        table = error.where.removeprefix(where)
+        raise ConfigError(error.what, where=f"{where}:{_find_line(text, error.what, table)}{table}", hint=error.hint) from error
     return settings
+
+
+def _find_line(text: str, what: str, table: str) -> int:
+    """The line of the setting that an error names, in a table such as ``, [[root]] number 2``; else the line of the table."""
+    wanted, _, number = table.removeprefix(", ").partition(" number ")
+    names = {word.rpartition(".")[2] for word in what.replace("'", " ").split()}
+    values, header, count, best = [value for value in what.split("'")[1::2] if value], "", 0, 1
+    for place, line in enumerate(map(str.strip, text.splitlines()), 1):
+        name, _, value = line.partition("=")
+        if line.startswith("["):
+            header = line.partition("#")[0].strip()
+            count += header == wanted
+            best = place if (header == wanted and count == int(number or 1)) or header.strip("[]") in names else best
+        elif (header, count) == (wanted, int(number or header != "")) and (
+            name.strip(" \t\"'").rpartition(".")[2] in names or any(each in value for each in values)
+        ):
+            return place
+    return best
 
 
 def unknown_setting_error(name: str, known: Iterable[str], where: str = "") -> ConfigError:
@@ -306,7 +330,8 @@ def _parse_value(name: str, usual: object, value: object, where: str) -> Any:
             return dict(value)
         case section, dict() if isinstance(section, _SECTIONS):
             return _parse_table(section, value, f"{where}, [{name}]", f"{name}.")
-    raise ConfigError(f"{name} must be a {KINDS.get(type(usual), 'table')}", where=where, hint="see `kept config --help`")
+    hint = f"possible: {', '.join(sorted(_MEMBERS[name]))}" if name in _MEMBERS else "see `kept config --help`"
+    raise ConfigError(f"{name} must be a {KINDS.get(type(usual), 'table')}", where=where, hint=hint)
 
 
 def _check_llm(settings: LlmSettings, where: str) -> LlmSettings:
@@ -335,7 +360,8 @@ def _check_journal(settings: JournalSettings, where: str) -> JournalSettings:
     return settings
 
 
-def _check_store(settings: StoreSettings, where: str) -> StoreSettings:
+def check_store(settings: StoreSettings, where: str) -> StoreSettings:
+    """Return the settings of the store if they are valid. Raises ConfigError."""
     if settings.url and not settings.url.startswith(("postgresql://", "postgres://")):
         raise ConfigError("store.url is not an address of PostgreSQL", where=where, hint='url = "postgresql://ROLE@HOST/DATABASE"')
     if _PASSWORD.search(settings.url):
@@ -386,7 +412,7 @@ _CHECKS: Mapping[type, Callable[[Any, str], Any]] = {
     Settings: _check_all,
     LlmSettings: _check_llm,
     JournalSettings: _check_journal,
-    StoreSettings: _check_store,
+    StoreSettings: check_store,
     SyncSettings: _check_folder,
     BackupSettings: _check_folder,
     ArchiveSettings: _check_archive,
@@ -420,7 +446,7 @@ def flatten_settings(settings: Settings) -> dict[str, Any]:
 def configured_names(path: Path) -> frozenset[str]:
     """Return the names of the settings that a file sets, including unknown ones. Empty if the file is missing or unreadable."""
     try:
-        body = tomllib.loads(path.read_text(encoding="utf-8"))
+        body = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return frozenset()
     tables = {name for name, value in body.items() if isinstance(value, dict) and name not in TABLES}
