@@ -37,6 +37,7 @@ class TargetForm(StrEnum):
     CARD = "card"
     DAILY = "daily"
     PAGE = "page"
+    VIEW = "view"
 
     @property
     def open(self) -> bool:

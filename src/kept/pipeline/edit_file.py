@@ -21,13 +21,11 @@ from kept.local import files
 from kept.local.files import FileContent
 from kept.outputs import section
 from kept.outputs.merge_edits import locate_lines
-from kept.outputs.targets import Target, compose_outputs, list_targets
+from kept.outputs.targets import Target, TargetForm, compose_outputs, list_targets, section_bytes
 from kept.outputs.view_file import list_views
 from kept.outputs.write import WriteReport, write_outputs
-from kept.profiles.profile import Profile
 from kept.workspace import RunNumber, Workspace
 
-VIEW = "view"  # the form of the JSON view; other forms are those of a target
 NOTHING = ""  # the revision of a missing file
 _DIFF = 2_000  # maximum lines of a diff
 
@@ -95,39 +93,22 @@ class WritePreview:
 
 def list_output_files(workspace: Workspace) -> tuple[EditableFile, ...]:
     """All files that kept writes or wrote before, in their current state. Raises StoreError."""
-    return tuple(_to_editable_file(workspace, known_file, None) for known_file in _known_files(workspace))
+    return tuple(_to_editable_file(workspace, target) for target in _known_targets(workspace))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _KnownFile:
-    """A file that kept may write: a target, or the view of a profile."""
-
-    path: Path
-    form: str
-    profiles: tuple[str, ...]
-    target: Target | None = None
-    view: Profile | None = None
-
-    @property
-    def heading(self) -> str:
-        """The heading of kept's section; empty if the whole file is kept's."""
-        return self.target.heading if self.target else ""
-
-
-def _known_files(workspace: Workspace) -> Iterator[_KnownFile]:
-    for target in list_targets(workspace, compose_outputs(workspace)):
-        names = tuple(profile.id for profile in target.profiles)
-        yield _KnownFile(path=target.path, form=target.form.value, profiles=names, target=target)
+def _known_targets(workspace: Workspace) -> Iterator[Target]:
+    """The files that kept may write: the targets, and the JSON view of each profile."""
+    yield from list_targets(workspace, compose_outputs(workspace))
     for path, profile in list_views(workspace):
-        yield _KnownFile(path=path, form=VIEW, profiles=(profile.id,), view=profile)
+        yield Target(path=path, profiles=(profile,), form=TargetForm.VIEW)
 
 
 def _file_name(workspace: Workspace, path: Path) -> str:
     return str(path.relative_to(workspace.paths.root)) if path.is_relative_to(workspace.paths.root) else str(path)
 
 
-def _find_known_file(workspace: Workspace, name: str) -> _KnownFile:
-    found = next((known_file for known_file in _known_files(workspace) if _file_name(workspace, known_file.path) == name), None)
+def _find_target(workspace: Workspace, name: str) -> Target:
+    found = next((target for target in _known_targets(workspace) if _file_name(workspace, target.path) == name), None)
     if found is None:
         raise MissingError("that is not a file that kept writes", where=name, hint="see `kept files`")
     workspace.refuse_links(found.path)
@@ -136,16 +117,16 @@ def _find_known_file(workspace: Workspace, name: str) -> _KnownFile:
 
 def load_output_file(workspace: Workspace, name: str) -> EditableFile:
     """Load one file by its name. Raises MissingError if kept does not write it, StoreError."""
-    return _to_editable_file(workspace, _find_known_file(workspace, name), None)
+    return _to_editable_file(workspace, _find_target(workspace, name))
 
 
-def _to_editable_file(workspace: Workspace, known: _KnownFile, content: FileContent | None) -> EditableFile:
+def _to_editable_file(workspace: Workspace, target: Target, content: FileContent | None = None) -> EditableFile:
     problem, text = "", ""
     own: bytes | None = None
     try:
-        workspace.refuse_links(known.path)
-        content = content or files.read_file(known.path)
-        own = _own_bytes(known, content)
+        workspace.refuse_links(target.path)
+        content = content or files.read_file(target.path)
+        own = section_bytes(target, content)
         condition = FileCondition.THERE if own is not None else FileCondition.MISSING
         text = (own or b"").decode("utf-8")
         if "\0" in text:
@@ -155,15 +136,15 @@ def _to_editable_file(workspace: Workspace, known: _KnownFile, content: FileCont
         problem = error.what if isinstance(error, KeptError) else "it is not UTF-8 text"
     text = text.removeprefix(BOM)
     return EditableFile(
-        name=_file_name(workspace, known.path),
-        path=known.path,
-        form=known.form,
-        heading=known.heading,
-        profiles=known.profiles,
+        name=_file_name(workspace, target.path),
+        path=target.path,
+        form=target.form.value,
+        heading=target.heading,
+        profiles=tuple(profile.id for profile in target.profiles),
         text=_normalize_newlines(text),
         revision=content_revision(own) if own is not None and not problem else NOTHING,
         condition=condition,
-        entries=_find_entries(workspace, known, text) if condition is FileCondition.THERE else (),
+        entries=_find_entries(workspace, target, text) if condition is FileCondition.THERE else (),
         problem=problem,
     )
 
@@ -173,25 +154,15 @@ def content_revision(data: bytes) -> str:
     return files.to_content(data).stamp.digest
 
 
-def _own_bytes(known: _KnownFile, content: FileContent) -> bytes | None:
-    """The bytes of a file that belong to kept; None if there are none."""
-    if content.stamp == files.MISSING:
-        return None
-    if not known.heading:
-        return content.data
-    block = section.find_section(content.data, where=str(known.path))
-    return block.inside if block else None
-
-
 def _normalize_newlines(text: str) -> str:
     """The text with the line ends CRLF, as an HTML form submits them."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _find_entries(workspace: Workspace, known: _KnownFile, text: str) -> tuple[FileEntry, ...]:
-    if known.view is not None:
+def _find_entries(workspace: Workspace, target: Target, text: str) -> tuple[FileEntry, ...]:
+    if target.form is TargetForm.VIEW:
         return _view_entries(text)
-    written = workspace.store.output_states(str(known.path))
+    written = workspace.store.output_states(str(target.path))
     if not written:
         return ()
     found = locate_lines(written[0].lines, text)
@@ -221,10 +192,10 @@ def preview_write(workspace: Workspace, name: str = "", text: str | None = None)
     instead: dict[Path, FileContent] = {}
     accepted: dict[Path, str] = {}
     if name and text is not None:
-        known_file = _find_known_file(workspace, name)
-        content = files.read_file(known_file.path)
-        edited = files.to_content(_file_with_text(known_file, content, text))
-        instead, accepted = {known_file.path: edited}, {known_file.path: edited.stamp.digest}
+        target = _find_target(workspace, name)
+        content = files.read_file(target.path)
+        edited = files.to_content(_file_with_text(target, content, text))
+        instead, accepted = {target.path: edited}, {target.path: edited.stamp.digest}
 
     def read_replaced(path: Path) -> FileContent:
         return instead[path] if path in instead else files.read_file(path)
@@ -288,24 +259,24 @@ def save_file_text(workspace: Workspace, name: str, text: str, *, if_match: str,
         GuardError: the text looks damaged; nothing was changed.
         MissingError, UsageError, ChangedError, StoreError: as elsewhere.
     """
-    known_file = _find_known_file(workspace, name)
-    content = files.read_file(known_file.path)
-    _check_revision(known_file, content, if_match)
-    data = _file_with_text(known_file, content, text)
+    target = _find_target(workspace, name)
+    content = files.read_file(target.path)
+    _check_revision(target, content, if_match)
+    data = _file_with_text(target, content, text)
     refuse_secrets(text, before=content.data.decode("utf-8", "replace"), where=name)
     if not accept_loss:
-        _refuse_damage(workspace, known_file, data)
+        _refuse_damage(workspace, target, data)
 
     def write_file() -> None:
         try:
-            workspace.write_output(known_file.path, data, content.stamp)
+            workspace.write_output(target.path, data, content.stamp)
         except ChangedError as error:
             raise _stale_error(name) from error
 
-    accepted = {known_file.path: files.to_content(data).stamp.digest}
+    accepted = {target.path: files.to_content(data).stamp.digest}
     _, written = apply_person_change(workspace, write_file, accepted=accepted) if data != content.data else (None, WriteReport())
     return SaveReport(
-        file=_to_editable_file(workspace, known_file, None),
+        file=_to_editable_file(workspace, target),
         operations=dict(Counter(written.operations)),
         problems=tuple(written.problems),
     )
@@ -315,10 +286,10 @@ def delete_file_entry(workspace: Workspace, name: str, memory: str, *, if_match:
     """Delete the lines of one memory from a file, as a person would. This retires the memory. Raises the errors of
     :func:`save_file_text`.
     """
-    known_file = _find_known_file(workspace, name)
-    content = files.read_file(known_file.path)
-    _check_revision(known_file, content, if_match)
-    file = _to_editable_file(workspace, known_file, content)
+    target = _find_target(workspace, name)
+    content = files.read_file(target.path)
+    _check_revision(target, content, if_match)
+    file = _to_editable_file(workspace, target, content)
     entry = next((file_entry for file_entry in file.entries if file_entry.memory == memory), None)
     if entry is None:
         raise MissingError("the file has no such entry", where=memory, hint="it may be gone already; look again")
@@ -326,7 +297,7 @@ def delete_file_entry(workspace: Workspace, name: str, memory: str, *, if_match:
 
 
 def _remove_entry(file: EditableFile, entry: FileEntry) -> str:
-    if file.form == VIEW:
+    if file.form == TargetForm.VIEW:
         body = json.loads(file.text)
         left = {name: [item for item in several if not _has_memory_id(item, entry.memory)] for name, several in body.items()}
         return json.dumps(left, indent=2, ensure_ascii=False) + "\n"
@@ -338,43 +309,43 @@ def _has_memory_id(one: object, memory: str) -> bool:
     return isinstance(one, dict) and one.get("id") == memory
 
 
-def _check_revision(known: _KnownFile, content: FileContent, if_match: str) -> None:
-    own = _own_bytes(known, content)
+def _check_revision(target: Target, content: FileContent, if_match: str) -> None:
+    own = section_bytes(target, content)
     if (NOTHING if own is None else content_revision(own)) != if_match:
-        raise _stale_error(str(known.path))
+        raise _stale_error(str(target.path))
     if own is None:
-        raise UsageError("the file is not written yet", where=str(known.path), hint="kept run writes it")
+        raise UsageError("the file is not written yet", where=str(target.path), hint="kept run writes it")
 
 
 def _stale_error(where: str) -> StaleError:
     return StaleError("this file was changed meanwhile", where=where, hint="nothing was saved; look at both texts, then save again")
 
 
-def _refuse_damage(workspace: Workspace, known: _KnownFile, data: bytes) -> None:
+def _refuse_damage(workspace: Workspace, target: Target, data: bytes) -> None:
     """Raise GuardError if the merge would reject the file as damaged."""
     with workspace.store.trial_transaction():
-        written = WriteReport(dry=True, read=lambda path: files.to_content(data) if path == known.path else files.read_file(path))
+        written = WriteReport(dry=True, read=lambda path: files.to_content(data) if path == target.path else files.read_file(path))
         write_outputs(workspace, RunNumber(workspace, "absorb"), written)
-    if known.path in written.quarantined:
-        reason_text = next((problem for problem in written.problems if str(known.path) in problem), "it looks like damage")
+    if target.path in written.quarantined:
+        reason_text = next((problem for problem in written.problems if str(target.path) in problem), "it looks like damage")
         reason = reason_text.split(": ", 1)[-1].split(". ", 1)[0].rstrip(".")
         raise GuardError(
             f"that does not look like an edit: {reason}",
-            where=_file_name(workspace, known.path),
+            where=_file_name(workspace, target.path),
             hint="nothing was saved; save it again and confirm that you mean it",
         )
 
 
-def _file_with_text(known: _KnownFile, content: FileContent, text: str) -> bytes:
+def _file_with_text(target: Target, content: FileContent, text: str) -> bytes:
     """The bytes of the file with ``text`` in place of the part that was shown. Unchanged lines keep their line ends."""
-    own = _own_bytes(known, content) or b""
-    if known.heading and text and not text.endswith(("\n", "\r")):
+    own = section_bytes(target, content) or b""
+    if target.heading and text and not text.endswith(("\n", "\r")):
         text += "\n"  # the comment that ends the section needs a line of its own
     bom = own.startswith(BOM.encode())
     data = (BOM if bom else "").encode() + _restore_line_ends(own.decode("utf-8", "replace").removeprefix(BOM), text).encode(
         "utf-8", "replace"
     )
-    return section.replace_inside(content.data, data, where=str(known.path)) if known.heading else data
+    return section.replace_inside(content.data, data, where=str(target.path)) if target.heading else data
 
 
 def _restore_line_ends(before: str, text: str) -> str:
