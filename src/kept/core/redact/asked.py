@@ -1,16 +1,16 @@
 """Finds the secret in a short answer to a question that asks for one by name. The words are in ``words.toml``."""
 
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from kept.core.codec import load_table
-from kept.core.pattern import compile_late
+from kept.core.pattern import Pattern, compile_late
 from kept.core.redact.shape import looks_path, looks_placeholder, looks_random
 from kept.core.redact.values import Setting, is_secret_value
 
 _MOST_WORDS = 8  # a longer answer tells more than a secret, and the rules of ``secrets.toml`` read it
 _MARKS = "\"'`“”„«»「」()[]<>,;:."
-_WORDS = compile_late(r"[^\W_]+")
 _CHOSEN = compile_late(r"[A-Za-z0-9!#$%^&*+=?~@]+")
 _FILE = compile_late(r"^-|\.[A-Za-z]\w{0,4}$")  # also an option of a command
 _LEAST = 6  # characters of a password that is a whole answer
@@ -32,22 +32,13 @@ def _rank_question(question: str) -> int:
 
 def _has(name: str, text: str) -> bool:
     """True if a text has a word of a list. Those that are no plain ASCII word are found within words too."""
-    plain, others = _lists()[name]
-    return not plain.isdisjoint(_WORDS.findall(text)) or any(word in text for word in others)
+    return bool(_build_pattern(name).search(text))
 
 
 @cache
-def _lists() -> dict[str, tuple[frozenset[str], tuple[str, ...]]]:
-    tables = load_table(Path(__file__).with_name("words.toml"))["asked"]
-    lists = {name: [word for words in table.values() for word in words] for name, table in tables.items()}
-    return {
-        name: (frozenset(filter(_is_plain, words)), tuple(word for word in words if not _is_plain(word)))
-        for name, words in lists.items()
-    }
-
-
-def _is_plain(word: str) -> bool:
-    return word.isascii() and word.isalpha()
+def _build_pattern(name: str) -> Pattern:
+    words = chain(*load_table(Path(__file__).with_name("words.toml"))["asked"][name].values())
+    return Pattern("|".join(rf"\b{word}\b" if word.isascii() and word.isalpha() else word for word in words))
 
 
 def _is_told(word: str, rank: int, *, alone: bool) -> bool:
