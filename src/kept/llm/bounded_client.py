@@ -34,7 +34,5 @@ def create_client(seconds: float, *, proxies: bool) -> httpx2.Client:
         assert isinstance(response.stream, httpx2.SyncByteStream)
         response.stream = _BoundedStream(response.stream, seconds)
 
-    def ask_uncompressed(request: httpx2.Request) -> None:
-        request.headers["Accept-Encoding"] = "identity"
-
-    return httpx2.Client(trust_env=proxies, timeout=seconds, event_hooks={"request": [ask_uncompressed], "response": [bound]})
+    headers = {"Accept-Encoding": "identity"}
+    return httpx2.Client(trust_env=proxies, timeout=seconds, headers=headers, event_hooks={"response": [bound]})

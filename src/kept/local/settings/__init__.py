@@ -41,6 +41,7 @@ TERMINAL_ONLY = frozenset(
 KINDS = {bool: "switch (true or false)", int: "whole number", float: "number", str: "text", tuple: "list of texts"}
 _MOST_TOKENS = 3_000  # clients truncate the output of a hook at 10,000 characters
 _PASSWORD = compile_late(r"^\w+://[^/?@]*:[^/?@]+@|[?&]password=", re.IGNORECASE)
+_SERVER = compile_late(r"^https?://(?:[^/?#@]*@)?(?:\[[\da-f:.]+\](?::\d+)?|[^/?#@\[\]\s]+)(?:[/?#]|$)", re.IGNORECASE)
 _SPAN = compile_late(r"([1-9]\d{0,3}) ?([dwmy])")
 _DAYS = {"d": 1, "w": 7, "m": 31, "y": 366}  # maximum lengths in days, so that no event is deleted too early
 _MOST_BYTES = 1_000_000  # a larger settings file is a mistake
@@ -337,17 +338,8 @@ def _parse_value(name: str, usual: object, value: object, where: str) -> Any:
 def _check_llm(settings: LlmSettings, where: str) -> LlmSettings:
     if settings.model.startswith("-"):  # the name is passed to a program, which would take it for an option
         raise ConfigError(f"llm.model {settings.model!r} is not the name of a model", where=where, hint='model = "haiku"')
-    if settings.base_url:
-        from urllib.parse import urlsplit  # noqa: PLC0415 - most people name no server
-
-        try:
-            host = urlsplit(settings.base_url).hostname
-        except ValueError:
-            host = None
-        if not host:
-            raise ConfigError(
-                "llm.base_url is not the address of a server", where=where, hint='base_url = "http://127.0.0.1:8000/v1"'
-            )
+    if settings.base_url and not _SERVER.match(settings.base_url):
+        raise ConfigError("llm.base_url is not the address of a server", where=where, hint='base_url = "http://127.0.0.1:8000/v1"')
     return settings
 
 
