@@ -503,3 +503,13 @@ def test_a_hook_that_is_called_for_another_home_works_there(home, tmp_path_facto
     subprocess.run(called, input=payload, check=True)
     assert take_queued_transcripts(state_folder(str(other))) == ["/a/b.jsonl"]
     assert take_queued_transcripts(state_folder(str(home))) == []
+
+
+def test_a_home_that_may_not_be_read_is_left_alone_and_the_session_goes_on(home, monkeypatch):
+    def refuse(place):
+        raise PermissionError(13, "Permission denied", place)
+
+    monkeypatch.setattr("kept.local.queue.os.path.realpath", refuse)
+    code, out, err = hook("stop", payload("Stop"))
+    assert (code, out) == (0, "")
+    assert "nothing was done" in err

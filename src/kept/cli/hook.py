@@ -41,7 +41,7 @@ def answer_event(words: list[str]) -> int:
     root = _find_home(words)
     event = words[0]
     if queue.is_state_outside_home(root):
-        sys.stderr.write("kept: its own folder is a link to a place outside the home; nothing was done\n")
+        sys.stderr.write("kept: its own folder cannot be read, or is a link to a place outside the home; nothing was done\n")
         return 0
     try:
         payload = _parse_payload(sys.stdin.buffer.read(_MOST + 1))

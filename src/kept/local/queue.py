@@ -92,8 +92,11 @@ def delete_old_files(folder: str, ending: str) -> None:
 
 
 def is_state_outside_home(root: str) -> bool:
-    """True if a link leads kept's own folder out of the home ``root``. In that case nothing may be written there."""
-    real, state = os.path.realpath(root), os.path.realpath(state_folder(root))
+    """True if a link leads kept's own folder out of the home ``root``, or cannot be read. Then nothing may be written there."""
+    try:
+        real, state = os.path.realpath(root), os.path.realpath(state_folder(root))
+    except OSError:
+        return True
     return os.path.commonpath((real, state)) != real
 
 
