@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kept.core.errors import SourceError
 from kept.core.pattern import Pattern
-from kept.journal.entry import FeedItem
+from kept.journal.entry import FeedItem, entry_body
 from kept.journal.feeds.base import (
     MOST_ITEMS,
     FeedRequest,
@@ -60,6 +60,7 @@ def _changed_files(folder: Path, after: int, suffixes: Collection[str], skipped:
 
 
 _NOTE_SUFFIXES = frozenset({".md", ".markdown", ".txt", ".org"})
+_NOTE_CHARS = 40_000  # maximum characters read of a note
 _GENERATED = b"\ngenerated_by: kept"
 
 
@@ -86,7 +87,8 @@ def _note_item(request: FeedRequest, path: Path, stamp: int, data: bytes) -> Fee
         return "kept's own"
     if b"\0" in data[:4_096]:
         return "not text"
-    lines = [item for item in _lines_below_front_matter(data.decode("utf-8", "replace")) if item.strip()]
+    text = "\n".join(data.decode("utf-8", "replace")[:_NOTE_CHARS].splitlines())
+    lines = [line for line in entry_body(text).split("\n") if line.strip()]
     heading = next((line.lstrip("# ") for line in lines[:3] if line.startswith("#")), path.stem)
     rest = " ".join(line for line in lines if not line.startswith("#"))
     return _file_item(request, path, stamp, heading, rest)
@@ -100,14 +102,6 @@ def _file_item(request: FeedRequest, path: Path, stamp: int, title: str, text: s
         text=clean_feed_text(text),
         at=datetime.fromtimestamp(stamp / 10**9, UTC),
     )
-
-
-def _lines_below_front_matter(text: str) -> list[str]:
-    lines = text[:40_000].splitlines()
-    if lines and lines[0].rstrip() == "---":
-        end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), 0)
-        return lines[end + 1 :] if end else lines
-    return lines
 
 
 _PAGE_SUFFIXES = frozenset({".html", ".htm", ".xhtml"})
