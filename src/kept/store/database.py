@@ -398,8 +398,7 @@ def _open(path: Path) -> tuple[sqlite3.Connection, int, bool]:
     return connection, inode, made
 
 
-# A number beyond 64 bits, or a lone surrogate, is refused before SQLite sees it.
-_REFUSED = (sqlite3.Error, OverflowError, UnicodeEncodeError)
+_REFUSED = (sqlite3.Error, OverflowError)  # a number beyond 64 bits overflows before SQLite sees it
 
 
 def _to_store_error(error: Exception, path: Path) -> StoreError:
