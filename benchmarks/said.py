@@ -6,8 +6,8 @@ A line of a file of prompts has the first characters of an event's key and a pro
 ``said-league.tsv`` about AmbidextrousCoatie/league_analyzer, ``said-rts.tsv`` about theSystem85/gemini-rts-game and
 ``said-spec.tsv`` about specstoryai/getspecstory. Of ``said.tsv``, prompts on even lines (``--work``) were for work on the ranking
 and those on odd lines (``--held``) are held out. Each prompt is searched after all sessions were read, so nothing is hidden from
-it. ``judged/unrelated.txt`` has prompts about nothing that was said, of which as many as possible should bring no turn. In
-brackets: 95 % intervals.
+it. The files ``judged/unrelated*.txt`` have prompts about nothing that was said, of which as many as possible should bring no turn.
+In brackets: 95 % intervals.
 """
 
 import argparse
@@ -55,7 +55,8 @@ def main() -> None:
         count, (low, high) = sum(rank <= most for rank in ranks), bootstrap_interval(found)
         told.append(f"first {most}: {count} ({count / len(rows):.2f}, {low:.2f} to {high:.2f})")
     print(f"{len(rows)} prompts; {', '.join(told)}; {shown} shown unasked, {helps} of them the turn itself")
-    unrelated = (HERE / "unrelated.txt").read_text(encoding="utf-8").splitlines()
+    files = ("unrelated.txt", "unrelated-strangers.txt")
+    unrelated = [line for name in files for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
     empty = [not any(each.near for each in rank_past_turns(place, prompt, given.scope)) for prompt in unrelated]
     print(f"{sum(empty)} of {len(empty)} unrelated prompts bring nothing")
 

@@ -15,10 +15,9 @@ from kept.pipeline.erase.forget import forget, make_erasure_request
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.recall.context import assemble_context, failure_marks
 from kept.recall.embed_server import query
-from kept.recall.index import UnitKind
 from kept.recall.indexing import count_uses
 from kept.recall.nearby import ContextRequest, RecallEnvironment
-from kept.recall.search import Hit
+from kept.recall.rank import SaidTurn
 from kept.store.reader import StoreReader
 from kept.store.values import Draft
 
@@ -260,35 +259,16 @@ def test_what_was_forgotten_does_not_come_back(workspace):
     assert lines_said(workspace, key, thread) == []
 
 
-def turn_hit(key, text, *, score, similarity, words=""):
-    told = (f"its words: {words}",) if words else ()
-    return Hit(
-        kind=UnitKind.TURN,
-        id=key,
-        text=text,
-        score=score,
-        similarity=similarity,
-        reasons=told,
-        first_at=None,
-        last_at=None,
-        scope="",
-        project="",
-        author="human",
-        session="earlier",
-    )
-
-
-HUNG = turn_hit("hung", "Please hang the lanterns on the quay side.", score=0.5, similarity=0.6)
-PAINTED = turn_hit("painted", "Paint the harbour office green.", score=0.9, similarity=0.2, words="harbour")
+HUNG = SaidTurn("hung", "Please hang the lanterns on the quay side.", "earlier", 0.6, 0.0, 0.0)
+PAINTED = SaidTurn("painted", "Paint the harbour office green.", "earlier", 0.2, 0.3, 1.0)
 
 
 @pytest.fixture
 def searched(monkeypatch):
-    """Search that finds two turns, and a doubt that can be set."""
-    doubts = [0.0]
-    monkeypatch.setattr(query, "search", lambda *_, **__: (PAINTED, HUNG))
-    monkeypatch.setattr(query, "find_doubt", lambda *_: doubts[0])
-    return doubts
+    """A search that finds two turns. Its doubt, and the turns, can be changed."""
+    found = [0.0, [PAINTED, HUNG]]
+    monkeypatch.setattr(query, "find_said_turns", lambda *_, **__: found)
+    return found
 
 
 def test_a_turn_that_means_what_the_message_means_comes_before_one_that_shares_a_word(searched):
@@ -296,10 +276,10 @@ def test_a_turn_that_means_what_the_message_means_comes_before_one_that_shares_a
     assert [turn.key for turn in turns] == ["hung", "painted"]
 
 
-@pytest.mark.usefixtures("searched")
-def test_turns_are_ranked_for_a_message_with_words_in_its_middle_alone():
-    turns = query.rank_past_turns(None, f"{'-' * 6_000} lanterns {'-' * 6_000}", "project:harbour", most=5)
-    assert [turn.key for turn in turns] == ["hung", "painted"]
+def test_without_meanings_the_turn_with_more_of_the_words_comes_first(searched):
+    searched[1] = [each._replace(meant=None) for each in searched[1]]
+    turns = query.rank_past_turns(None, "where should the lights of the harbour be?", "project:harbour", most=5)
+    assert [turn.key for turn in turns] == ["painted", "hung"]
 
 
 def test_a_turn_comes_back_unasked_only_if_the_message_asks_for_something_remembered(searched):
@@ -309,9 +289,8 @@ def test_a_turn_comes_back_unasked_only_if_the_message_asks_for_something_rememb
     assert query.find_near_turns(*asked) == {}
 
 
-def test_no_turn_comes_back_unasked_if_several_are_equally_near(searched, monkeypatch):
-    others = [turn_hit(name, f"Hang the {name} lanterns.", score=0.5, similarity=0.58) for name in ("red", "blue")]
-    monkeypatch.setattr(query, "search", lambda *_, **__: (HUNG, *others))
+def test_no_turn_comes_back_unasked_if_several_are_equally_near(searched):
+    searched[1] = [HUNG, *(HUNG._replace(key=name, text=f"Hang the {name} lanterns.", meant=0.58) for name in ("red", "blue"))]
     assert query.find_near_turns(None, "where should the lights of the harbour be?", "project:harbour", "another") == {}
 
 

@@ -1,5 +1,6 @@
 """Indexing by meaning: after a run, resumed, dropped with what it was made of, and never between models."""
 
+import json
 from base64 import b64encode
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ from kept.changes import apply_person_change
 from kept.core.memory import Actor, Status
 from kept.core.operation import Reaffirm, to_facts
 from kept.memories import person
+from kept.pipeline.erase.forget import forget, make_erasure_request
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.safety import rebuild_store
 from kept.recall import indexing
@@ -18,7 +20,7 @@ from kept.recall.index.head import vector_model
 from kept.recall.index.vectors import Vectors
 from kept.recall.indexing import open_queue, update_index, vector_status
 from kept.recall.relevance import ACROSS, DOUBT
-from kept.recall.search import find_near_memories, search
+from kept.recall.search import find_near_memories, find_said_turns, search
 from kept.store.values import Draft
 from talking import forget_ids
 
@@ -141,6 +143,50 @@ def test_a_request_that_needs_a_memory_finds_it_by_meaning_and_what_is_forgotten
     forget_ids(workspace, [memory.id])
     assert not any(each in workspace.paths.vectors.read_bytes() for each in stored)
     assert not any(each.id == memory.id for each in search(workspace, "parquet predictions"))
+
+
+def converse(workspace, *texts, session="55555555-5555-4555-8555-555555555555"):
+    """Run kept over a session in which the person and the assistant say these texts in turn; the session's scope."""
+    path = workspace.paths.user / ".claude" / "projects" / "-work-harbor" / f"{session}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    common = {"sessionId": session, "cwd": "/work/harbor", "version": "2.1.0", "userType": "external", "isSidechain": False}
+    records = [
+        {"type": role, "uuid": f"{session[0]}{number}", "parentUuid": f"{session[0]}{number - 1}" if number else None}
+        | {"timestamp": f"2026-02-17T10:{number:02}:00.000Z", "message": {"role": role, "content": text}}
+        for number, text in enumerate(texts)
+        for role in (("user", "assistant")[number % 2],)
+    ]
+    path.write_text("".join(json.dumps(common | record) + "\n" for record in records), encoding="utf-8")
+    run_pipeline(workspace, [], RunOptions())
+    update_index(workspace, 60)
+    return workspace.scope("/work/harbor")
+
+
+TALK = (
+    "Paint the harbour office.",
+    "Shall the marmalade of the canteen be made from oranges or from lemons?",
+    "the second one, please",
+    "Done.",
+)
+
+
+def meanings(workspace, message, scope):
+    return {each.text: each.meant for each in find_said_turns(workspace, message, scope)[1]}
+
+
+def test_a_turn_that_names_no_subject_is_near_a_question_about_the_subject_of_the_turn_before_it(workspace):
+    near = meanings(workspace, "marmalade from oranges or lemons", converse(workspace, *TALK))
+    assert near["the second one, please"] > 0.2
+
+
+def test_no_vector_of_a_turn_holds_forgotten_words_of_the_turn_beside_it(workspace):
+    scope = converse(workspace, *TALK)
+    before = {each["body"].tobytes() for each in vectors(workspace).rows if each["kind"] == 3 and each["need"]}
+    forget(workspace, make_erasure_request(workspace, said=[TALK[1]]))
+    gone = {each["body"].tobytes() for each in vectors(workspace).rows if each["kind"] == 3 and each["need"]}
+    assert len(before - gone) == 2
+    update_index(workspace, 60)
+    assert meanings(workspace, "marmalade from oranges or lemons", scope).get("the second one, please", 0.0) < 0.1
 
 
 def test_what_a_person_adds_is_found_by_its_meaning_at_once(workspace):

@@ -219,12 +219,31 @@ def _embed_batch(workspace: Workspace, index: Index, model: Embedder, units: Seq
             mark = text_hash(unit.text)
             parts += [(kind, item, mark, False, piece) for piece in split_pieces(unit.text)]
             parts += [(kind, item, mark, True, request) for request in json.loads(unit.needed_for)]
+        if kind is UnitKind.TURN:
+            parts += [(kind, item, mark, True, text) for item, mark, text in _in_conversation(index, items)]
     if parts:
         vectors = model.embed([piece for *_, piece in parts])
         entries = [VectorEntry(kind=k, item=i, mark=m, vector=v, need=n) for (k, i, m, n, _), v in zip(parts, vectors, strict=True)]
         update_vectors(workspace.paths.vectors, model.name, {}, entries)
     with open_queue(workspace.paths.store) as queue:
         queue.remove(units)
+
+
+_BEFORE, _TURN, _AFTER = 300, 600, 400  # characters of a turn and of the turns beside it that are embedded together
+
+
+def _in_conversation(index: Index, items: Sequence[int]) -> Iterator[tuple[int, int, str]]:
+    """Turn, hash of its text, and its text between the end of the turn before it and the beginning of the turn after it.
+
+    A turn such as "no, the second one" has its subject there. A turn without neighbours is left out.
+    """
+    around = index.surrounding_turns(items)
+    units = index.load_units(UnitKind.TURN, {*around, *(other for others in around.values() for other, _ in others)})
+    for item, others in around.items():
+        texts = [units[other].text[-_BEFORE:] if other < item else units[other].text[:_AFTER] for other, _ in others]
+        place = sum(other < item for other, _ in others)
+        if texts:
+            yield item, text_hash(units[item].text), "\n".join((*texts[:place], units[item].text[:_TURN], *texts[place:]))
 
 
 def _group_by_kind(units: Sequence[tuple[UnitKind, int]]) -> dict[UnitKind, list[int]]:

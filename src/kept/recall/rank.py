@@ -7,6 +7,7 @@ ranks on every data set that was measured.
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import log
+from typing import NamedTuple
 
 WORDS = 0.5  # weight of words in a score; the rest is the weight of meanings
 REPLY = 0.3  # weight of an assistant's words, because it writes a lot and people search for little of it
@@ -16,6 +17,21 @@ TIME = 0.25  # added to the score of an item if its time is named in the questio
 _UNRELATED = 0.2  # cosine of unrelated texts
 _LEAST_BEST = 0.3  # lower bound for the best cosine, so that a search without near texts does not inflate the others
 _K1, _B = 1.2, 0.75  # the usual parameters of BM25
+
+
+class SaidTurn(NamedTuple):
+    """A turn that the person typed, and how near it is to a message.
+
+    ``meant`` is the mean of two cosines: of the turn, and of the turn with the turns beside it. It is None if meanings cannot be
+    compared. ``shared`` is the share of the message's telling words that the turn contains. ``worded`` is its score by words alone.
+    """
+
+    key: str
+    text: str
+    session: str
+    meant: float | None
+    shared: float
+    worded: float
 
 
 def fuse_scores(

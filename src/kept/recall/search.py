@@ -22,7 +22,7 @@ from kept.recall.embed import create_embedder
 from kept.recall.embed.levels import SimilarityScale, detect_language, find_asked, find_scale
 from kept.recall.index import Index, SearchLimits, SearchUnit, UnitKind, open_index
 from kept.recall.question import build_phrases, find_compounds, is_telling, select_search_terms, telling_words
-from kept.recall.rank import TIME, add_conversation_score, add_surroundings, conversation_scores, fuse_scores
+from kept.recall.rank import TIME, SaidTurn, add_conversation_score, add_surroundings, conversation_scores, fuse_scores
 from kept.recall.relevance import ACROSS, DOUBT, NEAR, Spread, cosine_spread, stem, weigh_requests
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ _OFTEN = 2_000  # a word in more turns than this does not distinguish conversati
 _CONSIDERED = 60  # maximum number of memories returned for a message
 _SURROUNDED = 100  # the neighbours of this many of the best turns are considered
 LONGEST = 2_000  # only this many characters at the end of a question are embedded, because pasted text comes before the question
+_SAID = 80  # maximum number of turns that are near by meaning, and also of those found by words
 _BESIDE = 500  # approximate size of the sample of memories from which the usual cosine with a message is computed
 TELLING = 0.3  # meaning is given as a reason from this cosine on
 _TOLD = 5  # maximum number of words in a reason
@@ -178,10 +179,15 @@ def find_near_memories(workspace: "Workspace | QueryContext", message: str, scop
     return above | {DOUBT: doubt} if above else {}
 
 
-def find_doubt(workspace: "Workspace | QueryContext", message: str) -> float:
-    """How unlikely it is that a message asks for anything remembered, in log odds. 0 if it does, or if nothing can tell."""
-    asked = _embed_query(workspace, message)
-    return find_asked(asked.model, asked.question)[0] if asked else 0.0
+def find_said_turns(
+    workspace: "Workspace | QueryContext", message: str, scope: str, *, meaning: bool = True
+) -> tuple[float, list[SaidTurn]]:
+    """The doubt that a message asks for anything remembered (0 if nothing can tell), and the turns of a scope near the message.
+
+    Raises the errors of :func:`search`.
+    """
+    with open_index(workspace.paths.store) as index:
+        return _IndexSearch(workspace, index, message, Filters(scopes=(scope,)), meaning=meaning).find_said_turns()
 
 
 class _IndexSearch:
@@ -272,6 +278,29 @@ class _IndexSearch:
         needed = asked.vectors.of(UnitKind.MEMORY, near, need)
         wanted = {item: (unit, needed[item].similarity + requested.get(item, 0.0)) for item, unit in near.items()}
         return cosine_spread([unit.similarity for unit in beside.values()], len(among)), doubt, wanted
+
+    def find_said_turns(self) -> tuple[float, list[SaidTurn]]:
+        """See :func:`find_said_turns`."""
+        kind, asked, doubt, own, meant = UnitKind.TURN, self._asked, 0.0, dict[int, "NearUnit"](), dict[int, float]()
+        found = self.find_by_words(kind)
+        replies = frozenset(item for item, _, reply in found if reply)
+        worded = fuse_scores({item: score for item, score, _ in found}, {}, replies)
+        scores = self._add_conversation_scores(self._add_surroundings(worded, replies))
+        words = {item: score for item, score in scores.items() if item not in replies}
+        if asked is not None:
+            doubt = find_asked(asked.model, asked.question)[0]
+            among = self._index.items_within(kind, self._limits)
+            items = {*words, *(item for need in (False, True) for item in asked.find_nearest(kind, _POOL, among, need=need))}
+            own, beside = asked.of(kind, items), asked.of(kind, items, need=True)
+            meant = {item: (unit.similarity + beside.get(item, unit).similarity) / 2 for item, unit in own.items()}
+        best = {item for scores in (meant, words) for item in sorted(scores, key=lambda item: -scores[item])[:_SAID]}
+        turns = []
+        for item, unit in self._index.load_units(kind, best).items():
+            if unit.author == "human":
+                near = meant.get(item) if _current_near(unit, own.get(item)) else None
+                shared = len(self._shared_words(unit)) / max(1, len(self._words))
+                turns.append(SaidTurn(unit.id, unit.text, unit.session, near, shared, words.get(item, 0.0)))
+        return doubt, turns
 
     def _build_hit(self, unit: SearchUnit, score: float, near: "NearUnit | None", reasons: tuple[str, ...]) -> Hit:
         """Build the hit for a unit."""

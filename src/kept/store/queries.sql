@@ -1028,6 +1028,16 @@ WHERE n.at >= :start AND n.at < :stop ORDER BY n.at, n.thread, n.ordinal;
 -- Queue a row for a new vector.
 INSERT OR IGNORE INTO unembedded (kind, item) VALUES (:kind, :item);
 
+-- name: queue_embedding_beside
+-- Queue the prompts at most 40 events away from some events, because their vectors may contain the words of these events.
+INSERT OR IGNORE INTO unembedded (kind, item)
+SELECT 'turn', e.id FROM (
+    SELECT te.thread, te.ordinal + each.value - te.event AS ordinal FROM json_each(:events) AS each CROSS JOIN thread_events AS te
+    ON te.event BETWEEN each.value / 512 * 512 AND each.value AND te.event + te.events > each.value
+) AS place CROSS JOIN thread_events AS o CROSS JOIN events AS e
+ON e.id >= o.event + max(0, place.ordinal - 40 - o.ordinal) AND e.id < o.event + min(o.events, place.ordinal + 41 - o.ordinal)
+WHERE o.thread = place.thread AND o.ordinal BETWEEN place.ordinal - 552 AND place.ordinal + 40 AND e.voice = 'ph';
+
 -- name: queue_embedding_turns
 -- Queue all prompts of the person for new vectors.
 INSERT OR IGNORE INTO unembedded (kind, item) SELECT 'turn', id FROM events WHERE voice = 'ph';

@@ -1,12 +1,11 @@
 """Find memories and turns near a message in meaning, with the model in this process. Read-only.
 
-Search ranks the turns, and this module decides which of them are near enough to be shown unasked. The results are ids and numbers.
-Callers read the texts from the store. A hook may run this in its own process, so it does not import the workspace.
+Search finds the turns. This module ranks them and decides which are near enough to be shown unasked. The results are ids and
+numbers. Callers read the texts from the store. A hook may run this in its own process, so it does not import the workspace.
 """
 
 from collections.abc import Mapping
 from math import inf
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
@@ -15,10 +14,10 @@ from kept.core.errors import KeptError
 from kept.core.value import fields
 from kept.local.recall_settings import RecallSettings
 from kept.recall.context import TurnLookup
-from kept.recall.index import UnitKind
 from kept.recall.nearby import NearnessLookup, NearnessReader
-from kept.recall.question import is_telling, telling_words
-from kept.recall.search import Filters, Hit, QueryContext, QueryPaths, QuerySettings, find_doubt, find_near_memories, search
+from kept.recall.question import is_telling
+from kept.recall.rank import SaidTurn
+from kept.recall.search import QueryContext, QueryPaths, QuerySettings, find_near_memories, find_said_turns
 
 if TYPE_CHECKING:
     from kept.workspace import Workspace
@@ -72,12 +71,10 @@ def find_near_turns(place: "Workspace | QueryContext", message: str, scope: str,
     return {turn.key: turn.near for turn in rank_past_turns(place, message, scope, session=session) if turn.near}
 
 
-# docs/log.md says how these weights were chosen. A turn's score is its cosine plus two weighted terms.
-_POOL = 80
-_SEARCHED = 0.1  # weight of the score of search, which includes words, replies and neighbours
-_WORDED = 0.2  # weight of the squared share of the message's telling words that the turn contains
-_NEAR = 0.5  # minimum score of a turn that is shown unasked
-_APART = 0.06  # minimum difference between the score of a turn that is shown unasked and the best one that is not
+# docs/log.md says how these weights were chosen.
+_WORDED = 0.3  # weight of the squared share of the message's telling words that the turn contains, beside its nearness in meaning
+_NEAR = 0.45  # minimum score of a turn that is shown unasked
+_APART = 0.09  # minimum difference between the score of a turn that is shown unasked and the best one that is not
 _DOUBTED = 0.1  # taken off the score for each unit of doubt that the message asks for anything remembered
 _DOUBTFUL = 2.5  # if the doubt is larger, no turn is shown unasked
 
@@ -94,27 +91,24 @@ class PastTurn(NamedTuple):
 def rank_past_turns(
     place: "Workspace | QueryContext", message: str, scope: str, *, meaning: bool = True, session: str = "", most: int = 2
 ) -> tuple[PastTurn, ...]:
-    """The turns of a project's other sessions that a message may refer to, best first. Raises the errors of :func:`search`."""
+    """The turns of a project's other sessions that a message may refer to, best first.
+
+    Raises the errors of :func:`kept.recall.search.search`.
+    """
     if not is_telling(message):
         return ()
-    hits = search(place, message, where=(UnitKind.TURN,), limit=_POOL, filters=Filters(scopes=(scope,)), meaning=meaning)
-    words = max(1, len(telling_words(message)))  # a long message may have its words only in the middle, which is not looked at
-    scored = ((_score_turn(hit, words), hit) for hit in hits if hit.author == "human" and hit.session != session)
-    unique = {" ".join(each[1].text.split()).casefold(): each for each in sorted(scored, key=itemgetter(0))}
-    best = sorted(unique.values(), key=itemgetter(0), reverse=True)[: max(most, 3)]
-    first, second, third, *_ = [*(score for score, _ in best), 0.0, 0.0, 0.0]
+    doubt, turns = find_said_turns(place, message, scope, meaning=meaning)
+    scored = sorted((_score_turn(turn), turn.key, turn.text) for turn in turns if turn.session != session)
+    best = sorted({" ".join(each[2].split()).casefold(): each for each in scored}.values(), reverse=True)[: max(most, 3)]
+    first, second, third, *_ = [*(score for score, *_ in best), 0.0, 0.0, 0.0]
     apart = 1 if first - second >= _APART else 2 if second - third >= _APART else 0
-    doubt = find_doubt(place, message) if apart and first >= _NEAR else 0.0
     floor = _NEAR + _DOUBTED * doubt if doubt <= _DOUBTFUL else inf
     return tuple(
-        PastTurn(hit.id, hit.text, score, score if rank < apart and score >= floor else 0.0)
-        for rank, (score, hit) in enumerate(best[:most])
+        PastTurn(key, text, score, score if rank < apart and score >= floor else 0.0)
+        for rank, (score, key, text) in enumerate(best[:most])
     )
 
 
-def _score_turn(hit: Hit, words: int) -> float:
-    """The score of a turn for a message with this number of telling words. Without a cosine, only search decides."""
-    if hit.similarity is None:
-        return _SEARCHED * hit.score
-    shared = next((reason.count(",") + 1 for reason in hit.reasons if reason.startswith("its words: ")), 0)
-    return hit.similarity + _WORDED * (shared / words) ** 2 + _SEARCHED * hit.score
+def _score_turn(turn: SaidTurn) -> float:
+    """The score of a turn. If meanings cannot be compared, its words alone decide, and the score is too low to be shown unasked."""
+    return turn.worded / 10 if turn.meant is None else turn.meant + _WORDED * turn.shared**2

@@ -21,7 +21,7 @@ from kept.store.reader import parse_queries
 
 _BUSY_MS = 2_000  # a hook must not wait for a long run
 _AUTHORS = {letter: author for author, letter in AUTHORS.items()}
-_REACH = 40  # events before and after a turn that are searched for its neighbouring turns
+_REACH = 40  # events before and after a turn that are searched for its neighbours; `queue_embedding_beside` reaches as far
 
 
 class UnitKind(StrEnum):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-MAGIC = b"keptvec1"
+MAGIC = b"keptvec2"  # a file of the first form has no vectors of turns with the turns beside them
 SIZE = 4096  # bytes before the first row
 
 

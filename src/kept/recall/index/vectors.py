@@ -1,9 +1,10 @@
 """The vector file: one memory-mapped file beside the store that every search scans. It is derived data and can be deleted.
 
-A row contains an int8 vector with its scale and its sign bits. It is the vector of a unit, of one piece of a long unit, or of a
-request for which a memory is needed (``need``). A search of at most :data:`_EXACT` rows computes all cosines. A search of more rows
-computes only the cosines of those whose sign bits are nearest to the question's. A file contains the vectors of one model. This
-module knows neither the content of a unit nor how a text becomes a vector.
+A row contains an int8 vector with its scale and its sign bits. It is the vector of a unit or of one piece of a long unit. A row
+with ``need`` is the vector of a request for which a memory is needed, or of a turn together with the turns beside it. A search of
+at most :data:`_EXACT` rows computes all cosines. A search of more rows computes only the cosines of those whose sign bits are
+nearest to the question's. A file contains the vectors of one model. This module knows neither the content of a unit nor how a text
+becomes a vector.
 """
 
 import fcntl

@@ -172,6 +172,7 @@ class Archive:
                 index(self._database, [(number, event)])
                 self._database.run("queue_embedding", kind="turn", item=number)
             self._blocks.replace_block(block, events)
+            self._database.run("queue_embedding_beside", events=to_canonical_json([number for number, _ in members]))
 
     def _join_threads(self, file: int, events: Iterable[tuple[Event, int, bool]]) -> None:
         """Append events to the file's threads, in this order. Each comes with its number and whether it is new.

@@ -216,6 +216,7 @@ class _Derived:
             for row, event in events:
                 if is_prompt(event):
                     self._database.run("queue_embedding", kind="turn", item=row)
+            self._database.run("queue_embedding_beside", events=to_canonical_json([row for row, _ in events]))
 
 
 _WORDS = frozenset({"memories", "notes", "summaries"})
