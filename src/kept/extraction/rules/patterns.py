@@ -6,7 +6,7 @@ from functools import cache
 from kept.core.artifact import find_artifacts
 from kept.core.event import Author, Event, EventKind, is_choice, is_prompt, is_unconfirmed
 from kept.core.memory import CHOSEN, UNCONFIRMED, USER_SCOPE, Evidence
-from kept.core.pattern import LARGE, Pattern, PatternSet
+from kept.core.pattern import LARGE, Pattern, PatternSet, compile_late
 from kept.core.sentences import SentenceSpan, sentence_texts, split_sentences
 from kept.core.spans import quote_origin
 from kept.core.text import NEGATIONS, is_cjk, tokenize
@@ -17,6 +17,9 @@ SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」，、：；。！،؛।"
 EDGE = r"[^\w\x{80}-\x{1FFF}]"  # includes the letters of every script with spaces between words
 # Neither a letter nor a digit of any script. In RE2, ``\W`` also matches every letter that is not ASCII.
 NO_LETTER = r"[^\w\pL]"
+# Languages whose telling words each need such a letter. Their patterns are large, and most texts have none.
+NOT_LATIN = ("ja", "ru", "zh")
+_NOT_LATIN_LETTER = compile_late(r"[\u0400-\u04ff\u3005-\ufaff]")
 _LEADING_WORDS = 5  # if one of this many first words refers outside a passage, the passage depends on the text before it
 _LEADS = 6  # maximum filler words at the beginning of a sentence
 
@@ -45,8 +48,10 @@ def has_match(source: str, text: str, *, without: str = "") -> bool:
 
 
 @cache
-def _compile_set(name: str) -> PatternSet:
-    return PatternSet([getattr(patterns, name) for patterns in load_telling_patterns()], memory=LARGE)
+def _compile_set(name: str, *, latin: bool) -> PatternSet:
+    """The patterns of the languages that are written in Latin letters, or of the others."""
+    every = load_telling_patterns()
+    return PatternSet([getattr(each, name) if (each.language in NOT_LATIN) != latin else "" for each in every], memory=LARGE)
 
 
 def refers_outside(text: str, patterns: TellingPatterns) -> bool:
@@ -58,7 +63,10 @@ def refers_outside(text: str, patterns: TellingPatterns) -> bool:
 
 def find_languages(name: str, text: str) -> tuple[TellingPatterns, ...]:
     """The patterns of each language whose pattern ``name`` (a field of TellingPatterns) occurs in ``text``."""
-    return tuple(load_telling_patterns()[place] for place in _compile_set(name).find(text))
+    places = _compile_set(name, latin=True).find(text)
+    if not text.isascii() and _NOT_LATIN_LETTER.search(text):
+        places = sorted((*places, *_compile_set(name, latin=False).find(text)))
+    return tuple(load_telling_patterns()[place] for place in places)
 
 
 def skip_space(words: str, start: int) -> int:
