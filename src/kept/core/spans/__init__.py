@@ -6,6 +6,7 @@ occur in several sessions. A passage is a line of more than 25 words, or two con
 """
 
 import unicodedata
+from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
@@ -155,9 +156,10 @@ def _format_label(words: str, kind: SpanKind) -> str:
     return f"{words[:start]}[{kind}: {bare}]{words[start + len(bare) :]}"
 
 
-def _visible_with_offsets(text: str) -> tuple[str, list[int]]:
+def _visible_with_offsets(text: str) -> tuple[str, Sequence[int]]:
     """The text without invisible characters. Also the offset in the original text of each remaining character, and of the end."""
-    if text.isascii():
-        return text, list(range(len(text) + 1))
-    places = [place for place, char in enumerate(text) if unicodedata.category(char) != "Cf"]
+    hidden = {char for char in set(text) if unicodedata.category(char) == "Cf"} if not text.isascii() else ()
+    if not hidden:
+        return text, range(len(text) + 1)
+    places = [place for place, char in enumerate(text) if char not in hidden]
     return "".join(text[place] for place in places), [*places, len(text)]
