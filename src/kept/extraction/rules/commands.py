@@ -257,7 +257,6 @@ _SHELLS = ("bash", "shell", "sh", "terminal", "exec", "command", "cmd", "powersh
 _EDITORS = ("edit", "write", "patch", "replace", "create_file", "insert")
 _PATCHES = ("apply_patch", "applypatch", "patch")
 _NOT_RUN_CHARS = 400
-_NOT_RUN = Pattern(f"(?i){'|'.join(NAMES['not_run'])}")
 _PRINTERS = frozenset({"git", "gh", "curl", "wget", "docker", "kubectl"})
 _TELLING = 5
 
@@ -364,7 +363,8 @@ def is_edit(tool: ToolUse) -> bool:
 
 
 def _is_not_run(event: Event) -> bool:
-    return event.label_reason.endswith("not-run") or _NOT_RUN.search(event.text[:_NOT_RUN_CHARS]) is not None
+    text = event.text[:_NOT_RUN_CHARS].lower()
+    return event.label_reason.endswith("not-run") or any(words in text for words in NAMES["not_run"])
 
 
 def _build_edit(place: int, call: Event, tool: ToolUse) -> Edit:
