@@ -60,8 +60,7 @@ _LINK = Pattern(r"^\s*(?:[:：,，、،–—]|-\s)\s*")
 # If more text follows below it, it is a heading.
 _COMMAND = Pattern(
     r"(?i)^\s*(?:[/$]\s*(?:[\w-]+:)?(?:remember|memori[sz]e|memory)\s*:?\s+((?s:\S.*?))"
-    r"|#\s*(?:remember|memori[sz]e|memory)[ \t]*:?[ \t]+(\S[^\n]*?))\s*$",
-    needs=tuple("/$#"),
+    r"|#\s*(?:remember|memori[sz]e|memory)[ \t]*:?[ \t]+(\S[^\n]*?))\s*$"
 )
 _OTHER_COMMAND = Pattern(r"^\s*/[A-Za-z][\w:-]*(?:\s|$)", needs=("/",))
 # A statement with a condition is mostly about a product's behaviour, or for the current task.
