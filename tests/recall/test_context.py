@@ -182,7 +182,7 @@ def test_a_memory_that_is_shown_alone_is_left_out_beside_a_nearer_one_unless_it_
     assert near(first=9.0, second=5.0) == [first.id, second.id]
 
 
-def said_before(workspace, passage, reply=""):
+def said_before(workspace, passage, reply="", then=""):
     """A session of the harbor project in which the person typed a passage; its event's key and its directory."""
     path = workspace.paths.user / ".claude" / "projects" / "-work-harbor" / "44444444-4444-4444-8444-444444444444.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -193,10 +193,16 @@ def said_before(workspace, passage, reply=""):
         {"type": "assistant", "uuid": "a1", "parentUuid": "u1", "timestamp": "2026-02-17T10:01:00.000Z"}
         | {"message": {"role": "assistant", "id": "m1", "content": [{"type": "text", "text": reply or "Done."}]}},
     ]
+    records += [
+        {"type": "user", "uuid": "u2", "parentUuid": "a1", "timestamp": "2026-02-17T10:02:00.000Z"}
+        | {"message": {"role": "user", "content": text}}
+        for text in [then]
+        if text
+    ]
     path.write_text("".join(json.dumps(common | record) + "\n" for record in records), encoding="utf-8")
     run_pipeline(workspace, [], RunOptions())
     thread = next(each for each in workspace.store.archive.threads() if each.project == "/work/harbor")
-    (event,) = (each for each in workspace.store.archive.events(thread.id, 0, thread.events) if each.kind is EventKind.PROMPT)
+    event = next(each for each in workspace.store.archive.events(thread.id, 0, thread.events) if each.kind is EventKind.PROMPT)
     return event.key, thread
 
 
@@ -213,6 +219,19 @@ def test_what_was_said_comes_back_dated_with_the_reply_where_no_memory_answers(w
     key, thread = said_before(workspace, "Please hang the lanterns on the quay side.", "They hang on the quay side now.")
     (line,) = lines_said(workspace, key, thread)
     assert line == '2026-02-17, you: "Please hang the lanterns on the quay side." Answer: "They hang on the quay side now."'
+
+
+@pytest.mark.parametrize(
+    ("then", "shown"),
+    [
+        ("make sure you dont hang the lanterns there", 'Then you: "make sure you dont hang the lanterns there"'),
+        ("now paint the office, not the shed", 'Answer: "They hang on the quay side now."'),
+        ("are the lanterns lit?", 'Answer: "They hang on the quay side now."'),
+    ],
+)
+def test_what_was_said_comes_back_with_the_next_words_that_take_it_back(workspace, then, shown):
+    key, thread = said_before(workspace, "Please hang the lanterns on the quay side.", "They hang on the quay side now.", then)
+    assert lines_said(workspace, key, thread) == [f'2026-02-17, you: "Please hang the lanterns on the quay side." {shown}']
 
 
 def test_what_was_said_stays_away_where_a_memory_answers_or_in_its_own_session(workspace):

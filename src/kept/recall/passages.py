@@ -10,12 +10,14 @@ from kept.core.event import FORGOTTEN_MARK
 from kept.core.fence import SAID, ContextPiece
 from kept.core.sentences import sentence_texts
 from kept.core.spans import find_spans
-from kept.core.text import one_line, tokenize
+from kept.core.text import index_words, one_line, tokenize
 from kept.recall.nearby import ContextLookup
+from kept.recall.question import telling_words
 from kept.store.reader import RecallTurn
 
 PREFIX = "turn:"  # distinguishes the key of a turn from the ids of memories
 _PASSAGE, _REPLY = 280, 160  # maximum length in characters of the person's text and of the reply
+_OBJECTING = frozenset(["no", "not", "never", "dont", "instead", "stop", "undo", "revert", "forget", "actually", "wait"])
 _HANDED_OVER = re.compile(r'(?m)^[*_`> \t]*kept: ".*$')  # lines of a reply that repeat what the person said
 
 
@@ -31,6 +33,8 @@ def turn_pieces(look: ContextLookup, near: Mapping[str, float]) -> list[ContextP
         text = f'{day}, you: "{passage}"'
         if turn.instead:
             text += f" (replaced since: {one_line(turn.instead)})"
+        elif then := _objection(turn, passage):
+            text += f' Then you: "{then}"'
         elif (reply := _HANDED_OVER.sub("", turn.reply).strip()) and FORGOTTEN_MARK not in reply:
             text += f' Answer: "{_cut_passage(one_line(reply), _REPLY)}"'
         pieces.append(
@@ -54,6 +58,13 @@ def _typed_passage(turn: RecallTurn, message: str) -> str:
     parts = list(sentence_texts(typed)) or [typed]
     best = max(range(len(parts)), key=lambda place: (len(tokenize(parts[place]) & asked), -place))
     return _cut_passage(one_line(" ".join(parts[best:])), _PASSAGE)
+
+
+def _objection(turn: RecallTurn, passage: str) -> str:
+    """The person's next words if they seem to take the passage back, because they object and share a word with it; else empty."""
+    then = _typed_passage(turn._replace(text=turn.then, repeated=()), passage)
+    objects = not _OBJECTING.isdisjoint(index_words(then).split()) and not {*telling_words(then)}.isdisjoint(telling_words(passage))
+    return _cut_passage(then, _REPLY) if objects else ""
 
 
 def _cut_passage(text: str, most: int) -> str:

@@ -88,7 +88,7 @@ class RecallTurn(NamedTuple):
     other sessions too.
 
     ``ended`` means that a memory based on the prompt was edited or is no longer active. ``instead`` is the content that replaced
-    it.
+    it. ``then`` is the person's next prompt.
     """
 
     text: str
@@ -98,6 +98,7 @@ class RecallTurn(NamedTuple):
     repeated: tuple[int, ...]
     ended: bool
     instead: str
+    then: str = ""
 
 
 class StoreReader:
@@ -237,6 +238,7 @@ class StoreReader:
             return None
         at, thread, ordinal, session = rows[0]
         replies = self._fetch_all("reply", thread=thread, ordinal=ordinal)
+        following = self._fetch_all("next_prompt", thread=thread, ordinal=ordinal)
         text = self._archived(event, texts_of)
         resting = self._fetch_all("memories_based_on", key=key)
         # If a memory based on the prompt was edited, its content replaces the prompt's words.
@@ -253,6 +255,7 @@ class StoreReader:
             repeated=tuple(int(row[0]) for row in self._fetch_all("repeated_passages", event=event)),
             ended=bool(ended),
             instead=next(filter(None, ended), ""),
+            then=self._archived(following[0][0], texts_of) if following else "",
         )
 
     def _archived(self, event: int, find: Callable[[bytes], list[str]]) -> str:

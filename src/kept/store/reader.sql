@@ -129,6 +129,13 @@ ORDER BY te.ordinal DESC, e.id DESC LIMIT 1;
 -- The block that holds an event.
 SELECT id, body FROM blocks WHERE id <= :event ORDER BY id DESC LIMIT 1;
 
+-- name: next_prompt
+-- The next prompt of the person, if it is within some hundred events.
+SELECT e.id FROM thread_events AS te CROSS JOIN events AS e
+ON e.id > te.event + max(-1, :ordinal - te.ordinal) AND e.id < te.event + te.events
+WHERE te.thread = :thread AND te.ordinal > :ordinal - 512 AND te.ordinal < :ordinal + 512 AND NOT te.abandoned AND e.voice = 'ph'
+ORDER BY te.ordinal, e.id LIMIT 1;
+
 -- name: events_with_mark
 -- The events with a mark.
 SELECT event FROM marks WHERE mark = :mark ORDER BY event;
