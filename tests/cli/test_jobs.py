@@ -46,6 +46,7 @@ def agent(path, answer=obey):
         '"paragraphs"': "journal",
         '"operations"': "curate",
         '"sentences"': "recheck",
+        '"lines"': "proofread",
         '"points"': "summary",
     }
     purpose = next((name for key, name in purposes.items() if key in text), "extract")
@@ -127,7 +128,7 @@ def test_what_becomes_of_memories_and_what_a_day_came_to_are_jobs_too(capsys, ho
     while waiting := [each for each in told(capsys, "jobs", "prepare")["jobs"] if each["state"] == "waiting"]:
         asked |= {agent(each["path"], merging) for each in waiting}
         assert kept(capsys, "jobs", "commit")[0] == 0
-    assert asked == {"extract", "recheck", "curate", "summary", "requests"}
+    assert asked == {"extract", "recheck", "proofread", "curate", "summary", "requests"}
     assert [each["content"] for each in told(capsys, "list") if "currency code" in each["content"]] == [FACT]
 
 

@@ -27,6 +27,8 @@ def obey(ask):
         return {"operations": []}
     if ask.purpose == "recheck":
         return {"sentences": []}
+    if ask.purpose == "proofread":
+        return {"lines": []}
     if ask.purpose == "requests":
         return {"memories": []}
     allowed = re.findall(r"(?m)^- (\w+): ", ask.system)

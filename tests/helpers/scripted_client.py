@@ -24,12 +24,19 @@ class Obedient:
 
 
 def with_model(
-    workspace, model, *, part=PART_TOKENS, requests=lambda _: {"memories": []}, recheck=lambda _: {"sentences": []}, **options
+    workspace,
+    model,
+    *,
+    part=PART_TOKENS,
+    requests=lambda _: {"memories": []},
+    recheck=lambda _: {"sentences": []},
+    proofread=lambda _: {"lines": []},
+    **options,
 ):
-    """The workspace with a model. ``requests`` answers the questions for requests that bring memories, and ``recheck`` the second
-    questions about claims, so that a model of a test need not know them.
+    """The workspace with a model. ``requests`` answers the questions for requests that bring memories, and ``recheck`` and
+    ``proofread`` the questions that send claims back, so that a model of a test need not know them.
     """
-    optional = {"requests": requests, "recheck": recheck}
+    optional = {"requests": requests, "recheck": recheck, "proofread": proofread}
     pace = RetryPolicy(attempts=1, concurrency=1, sleep=lambda _: None)
     asker = LlmClient(
         lambda: ScriptedModel(lambda ask: optional.get(ask.purpose, model)(ask)),

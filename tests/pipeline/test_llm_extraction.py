@@ -16,6 +16,7 @@ from kept.core.memory import PASSING, SUPPOSED, WITHDRAWN, Held, Refused, Status
 from kept.core.summary import SummaryPart
 from kept.extraction import llm_extraction, question_plan
 from kept.extraction.rules.candidates import POINTS_OUTSIDE
+from kept.llm.adapter import AdapterFailure
 from kept.llm.ask import CompleteReply, Fault, UnreachableReply
 from kept.memories import browse, day_view
 from kept.memories.history import redo, undo, undo_model
@@ -64,7 +65,7 @@ def test_a_model_adds_what_rules_did_not_find_and_nothing_is_stored_twice(desk_a
         assert sum("ISO 8601" in each for each in both) == 1
         assert set(alone) <= set(both)
         assert any("currency code" in each for each in both)
-        assert set(report.body()["llm"]["purposes"]) == {"extract", "recheck", "requests"}
+        assert set(report.body()["llm"]["purposes"]) == {"extract", "recheck", "proofread", "requests"}
         assert report.body()["llm_extraction"]["chunks"] == 1
 
 
@@ -106,8 +107,6 @@ def test_a_model_that_fails_changes_nothing_and_is_asked_again_in_the_next_run(d
 
         def fails(ask):
             if reply is None:
-                from kept.llm.adapter import AdapterFailure  # noqa: PLC0415 - only here
-
                 return AdapterFailure(fault=Fault.CONNECTION, reason="no route")
             return reply
 
@@ -135,10 +134,10 @@ def test_a_budget_that_is_spent_stops_cleanly_and_the_next_run_goes_on(desk_at, 
         )
         assert report.partly
         assert report.body()["llm"]["unaffordable"]
-        assert (report.llm_extraction.left, len(contents(workspace))) == (3, 1)  # the second question about one claim was not asked
+        assert (report.llm_extraction.left, len(contents(workspace))) == (3, 1)  # the claim of one was sent back twice
         rest = Obedient()
         assert not run_pipeline(with_model(workspace, rest, part=200), [], RunOptions()).partly
-        assert [each.purpose for each in rest.asked] == ["extract", "extract", "curate"]
+        assert [each.purpose for each in rest.asked] == ["extract", "extract", "extract", "curate"]
 
 
 def test_a_run_cut_short_repeats_no_question_that_was_answered(desk_at, home, monkeypatch):
@@ -662,6 +661,41 @@ def test_a_claim_that_does_not_last_by_the_second_question_is_held_for_that_reas
         judged = {item.candidate.content: item.verdict for item in workspace.store.log.all_judged_candidates()}
         assert (judged[WIDE] if held else contents(workspace)) == (held or [WIDE])
     assert "then assistant: Widened it.\n   then person: Good, commit that." in asked[1].prompt
+
+
+@each_case(
+    "verdict, held",
+    [("clear", None), ("anything", None), ("Vague ", Held(reason=POINTS_OUTSIDE)), ("passed", Held(reason=PASSING))],
+)
+def test_a_claim_whose_words_are_not_clear_without_its_conversation_is_held(desk_at, tmp_path, verdict, held):
+    home = tmp_path / verdict.strip()
+    converse(home, "one", ("user", WIDE), ("agent", "Widened it."))
+    asked = []
+    model = rechecking_model("stands", [])
+
+    def proofread(ask):
+        asked.append(ask.prompt)
+        return {"lines": [{"id": 1, "ask": "which button?", "verdict": verdict}, {"id": 2, "verdict": "vague"}]}
+
+    with desk_at(home) as workspace:
+        run_pipeline(with_model(workspace, model, proofread=proofread), [], RunOptions())
+        judged = {item.candidate.content: item for item in workspace.store.log.all_judged_candidates()}
+        assert (judged[WIDE].verdict if held else contents(workspace)) == (held or [WIDE])
+        assert ("a reader would ask: which button?" in judged[WIDE].candidate.reasoning) is bool(held)
+    (prompt,) = asked
+    assert prompt.startswith("Project ")
+    assert prompt.endswith(f"\n1 (constraint): {WIDE}")
+
+
+def test_nothing_of_a_reply_is_stored_before_its_claims_are_proofread(desk_at, home):
+    converse(home, "one", ("user", WIDE), ("agent", "Widened it."))
+    model = rechecking_model("stands", [])
+    away = AdapterFailure(fault=Fault.FAILED, reason="gone")
+    with desk_at(home) as workspace:
+        run_pipeline(with_model(workspace, model, proofread=lambda _: away), [], RunOptions())
+        assert contents(workspace) == []
+        run_pipeline(with_model(workspace, model), [], RunOptions())
+        assert contents(workspace) == [WIDE]
 
 
 def test_parallel_rules_of_a_prompt_are_all_claimed_and_sent_back_twelve_at_a_time(desk_at, home):

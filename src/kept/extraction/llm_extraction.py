@@ -6,8 +6,9 @@ and no price.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -26,11 +27,12 @@ from kept.extraction.gate import judge
 from kept.extraction.question_plan import Question, ThreadPart, list_pending_threads, plan_questions
 from kept.extraction.questions.answer import Answer, read_answer
 from kept.extraction.questions.claims import ChunkReading, Claim
+from kept.extraction.questions.proofread import LINES, build_proofread_ask, read_proofread
 from kept.extraction.questions.question import split_reply
-from kept.extraction.questions.recheck import build_recheck_ask, is_unclear, read_recheck, without_allusion
+from kept.extraction.questions.recheck import ClaimInContext, build_recheck_ask, is_unclear, read_recheck, without_allusion
 from kept.extraction.questions.turns import Chunk
 from kept.extraction.verdicts import commit_span, place_proposals, strip_words
-from kept.llm.ask import Asking, CompleteReply, Fault, PendingReply, Reply, TokenLimits, UnaffordableReply, UnreachableReply
+from kept.llm.ask import Ask, Asking, CompleteReply, Fault, PendingReply, Reply, TokenLimits, UnaffordableReply, UnreachableReply
 from kept.local.progress import Late, Progress, ignore_progress, never_late
 from kept.profiles.profile import Occasion
 from kept.profiles.prompts import Prompt
@@ -41,6 +43,8 @@ _TOGETHER = 24  # questions per call of ``asking``
 _CLAIMS = 12  # claims that are sent back in one question, so that the reply about all of them has room
 _REDACTED = "[redacted:"
 _AnsweredPart = tuple[ThreadPart, Answer | None]
+_Part = tuple[int, ChunkReading]  # a part, as the index of its answer
+_SentClaim = tuple[int, Claim, ChunkReading]
 
 
 class Trust(Enum):
@@ -182,25 +186,39 @@ class _LlmExtraction:
             yield answer if part.worth_asking else Answer()
 
     def _recheck_claims(self, questions: Sequence[Question], answers: Sequence[Answer | None]) -> list[Answer | None]:
-        """Send the claims that would become active back once, and return all answers. The claims of one reply share questions.
+        """Send the claims that would become active back, and return all answers: first with their context, then without it.
 
-        Until these have replies, its parts count as unanswered. The next run asks them, with the first reply from the cache.
+        The claims of one reply share questions. Until these have replies, its parts count as unanswered. The next run asks them,
+        with the first reply from the cache.
         """
-        checked = list(answers)
         places = iter(range(len(answers)))
-        sent = [
-            [
-                (at, claim, part.reading)
-                for part, at in zip(question.parts, places, strict=False)
-                for claim in self._find_claims_to_recheck(answers[at], part.reading)
-            ]
-            for question in questions
-        ]
-        batches = [claims[start : start + _CLAIMS] for claims in sent for start in range(0, len(claims), _CLAIMS)]
+        of_question = [[(at, part.reading) for part, at in zip(question.parts, places, strict=False)] for question in questions]
+        groups = [self._list_claims(answers, parts, self._needs_recheck) for parts in of_question]
+        checked = self._send_back(answers, groups, _CLAIMS, build_recheck_ask, read_recheck)
+        of_scope: dict[str, list[_Part]] = {}
+        for at, reading in (part for parts in of_question for part in parts):
+            of_scope.setdefault(reading.scope, []).append((at, reading))
+        for scope, parts in of_scope.items():
+            build = partial(build_proofread_ask, self.workspace.name(scope))
+            group = self._list_claims(checked, parts, self._needs_proofreading)
+            checked = self._send_back(checked, [group], LINES, build, read_proofread)
+        return checked
+
+    def _send_back(
+        self,
+        answers: Sequence[Answer | None],
+        groups: Iterable[Sequence[_SentClaim]],
+        most: int,
+        build: Callable[[Sequence[ClaimInContext]], Ask],
+        read: Callable[[Mapping[str, Any], Sequence[ClaimInContext]], dict[int, Claim]],
+    ) -> list[Answer | None]:
+        """Ask about groups of claims, ``most`` in a question, and return the answers with the claims that the replies change."""
+        checked = list(answers)
+        batches = [claims[start : start + most] for claims in groups for start in range(0, len(claims), most)]
         contexts = [[(claim, reading) for _, claim, reading in batch] for batch in batches]
-        replies = self.asking(list(map(build_recheck_ask, contexts))) if batches else ()
+        replies = self.asking(list(map(build, contexts))) if batches else ()
         for batch, context, reply in zip(batches, contexts, replies, strict=True):
-            better = read_recheck(reply.body, context) if isinstance(reply, CompleteReply) else {}
+            better = read(reply.body, context) if isinstance(reply, CompleteReply) else {}
             for number, (at, before, _) in enumerate(batch):
                 answer = checked[at]
                 if _is_waiting(reply):
@@ -210,18 +228,29 @@ class _LlmExtraction:
                     checked[at] = replace(answer, claims=claims)
         return checked
 
-    def _find_claims_to_recheck(self, answer: Answer | None, reading: ChunkReading) -> list[Claim]:
-        """The claims that would become active if those that only allude were reworded.
-
-        Those that confirm a candidate of the rules are left out if they are clear alone.
-        """
+    def _list_claims(
+        self, answers: Sequence[Answer | None], parts: Iterable[_Part], is_chosen: Callable[[Claim, ChunkReading], bool]
+    ) -> list[_SentClaim]:
+        if self.trust is not Trust.CLAIMS:
+            return []
+        answered = [(at, answer, reading) for at, reading in parts if (answer := answers[at]) is not None]
         return [
-            claim
-            for claim in (answer.claims if answer is not None and self.trust is Trust.CLAIMS else ())
-            if not claim.refusal
-            and (not claim.candidate.rewords or is_unclear(claim.candidate, reading.lexicon))
-            and isinstance(judge(without_allusion(claim.candidate), reading.profile, lexicon=reading.lexicon), Accepted)
+            (at, claim, reading)
+            for at, answer, reading in answered
+            for claim in answer.claims
+            if not claim.refusal and is_chosen(claim, reading)
         ]
+
+    def _needs_recheck(self, claim: Claim, reading: ChunkReading) -> bool:
+        """True if a claim would become active if it did not only allude. If it confirms the rules, it must also be unclear."""
+        unsure = not claim.candidate.rewords or is_unclear(claim.candidate, reading.lexicon)
+        return unsure and isinstance(judge(without_allusion(claim.candidate), reading.profile, lexicon=reading.lexicon), Accepted)
+
+    def _needs_proofreading(self, claim: Claim, reading: ChunkReading) -> bool:
+        """True if a claim would become active and does not confirm a candidate of the rules."""
+        return not claim.candidate.rewords and isinstance(
+            judge(claim.candidate, reading.profile, lexicon=reading.lexicon), Accepted
+        )
 
     def _judge_answer(self, part: ThreadPart, answer: Answer) -> list[tuple[int, CandidateVerdict]]:
         good = {claim.candidate.id for claim in answer.claims if not claim.refusal}

@@ -22,8 +22,8 @@ from kept.curation.llm_curation import MEMORIES, build_requests_ask, complete_re
 from kept.days.llm_summaries import Place
 from kept.extraction.extract_threads import Within
 from kept.extraction.question_plan import ThreadPart, list_pending_threads, plan_questions
+from kept.extraction.questions import proofread, recheck
 from kept.extraction.questions.claims import build_condense_ask
-from kept.extraction.questions.recheck import complete_recheck_ask
 from kept.llm.ask import Ask
 from kept.llm.available import AvailableModel
 from kept.llm.budget import Estimate, price_of
@@ -47,6 +47,7 @@ _ACTIVE = 1.3  # memories that become active for each question about sessions; 7
 _MEMORY_CHARS = 120
 _SENT_BACK = 0.85  # share of replies with a claim that is sent back; 46 of 54 recorded replies
 _SENT_CHARS = 2_700  # characters of a question that sends claims back
+_PROOFREAD, _LINES_CHARS = 8, 350  # replies whose claims are proofread in one question, and the characters of the claims of one
 
 
 def estimate_run(
@@ -116,7 +117,7 @@ def _estimate_sessions(
         for part in (part for question in some for part in question.parts if part.worth_asking):
             _add_day_tokens(workspace, part, days)
         found += asking.estimate([question.ask for question in some if question.ask is not None])
-    found += asking.estimate(list(_recheck_asks(round(_SENT_BACK * found.questions) if trusted else 0)))
+    found += asking.estimate(list(_claims_asks(round(_SENT_BACK * found.questions) if trusted else 0)))
     if nightly:
         about_memories = () if dry else _curation_asks(workspace, [thread for thread, _ in waiting])
         batches = range(round(_ACTIVE * found.questions / MEMORIES))
@@ -130,9 +131,12 @@ def _estimate_requests(workspace: Workspace, asking: LlmClient) -> Estimate:
     return asking.estimate([*map(build_requests_ask, list_batches(workspace, asking.token_limits))])
 
 
-def _recheck_asks(count: int) -> Iterator[Ask]:
-    """Questions that send claims back, of typical size."""
-    return (complete_recheck_ask(f"{number}".ljust(_SENT_CHARS, ".")) for number in range(count))
+def _claims_asks(count: int) -> Iterator[Ask]:
+    """``count`` questions that send claims back with their context, and those that send them back without, of typical size."""
+    for number in range(count):
+        yield recheck.complete_claims_ask(recheck.PURPOSE, recheck.SCHEMA, f"{number}".ljust(_SENT_CHARS, "."))
+    for number in range(count // _PROOFREAD):
+        yield recheck.complete_claims_ask(proofread.PURPOSE, proofread.SCHEMA, f"{number}".ljust(_PROOFREAD * _LINES_CHARS, "."))
 
 
 def _add_day_tokens(workspace: Workspace, part: ThreadPart, days: Counter[Place]) -> None:

@@ -23,11 +23,13 @@ from kept.llm.reply import parse_as, schema_of
 from kept.profiles.lexicons import Lexicon
 from kept.profiles.prompts import question_text
 
+PURPOSE = "recheck"
 _MOST_TOKENS = 2_048
 _ENOUGH = 4  # words that a passage needs to stand alone
 _LONG_PASSAGE = 320  # characters; a longer passage says more than one thing
 _AROUND, _BEFORE = 400, 300  # characters shown around the claim's words, and characters of the text before
 _REPLY, _PROMPT = 160, 200  # characters shown of the reply to the claim's event, and of each prompt after it
+_ASK = 120  # characters kept of what a reader would ask
 _PROMPTS = 3  # prompts shown after the claim's event
 _SHORTENED, _NOT_CLEAR = "shorten", "reword"  # verdicts on claims that last: only a part is needed; not understood as it is
 _DOUBTS = {"over": PASSING, "changed": WITHDRAWN, "guess": SUPPOSED, "unclear": POINTS_OUTSIDE}
@@ -36,9 +38,13 @@ _WORDLESS = {"stands", *_DOUBTS}  # verdicts with which a text means nothing
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClaimVerdict:
-    """A claim's number, the model's verdict on it, its rewording and its subject (empty: none)."""
+    """A claim's number, what a reader would have to ask before using it, the model's verdict, a rewording and a subject.
+
+    Texts are empty if there is none. The model writes ``ask`` before it looks at the context, for the sake of its verdict.
+    """
 
     id: int
+    ask: str
     verdict: str
     text: str
     about: str
@@ -51,7 +57,7 @@ class RecheckReply:
     sentences: tuple[ClaimVerdict, ...]
 
 
-_SCHEMA = schema_of(RecheckReply)
+SCHEMA = schema_of(RecheckReply)
 ClaimInContext = tuple[Claim, ChunkReading]
 
 
@@ -84,15 +90,20 @@ def build_recheck_ask(items: Sequence[ClaimInContext]) -> Ask:
     lines: list[str] = []
     for number, (claim, reading) in enumerate(items, 1):
         candidate, place = claim.candidate, _find_place(claim, reading)
-        about = f", about {candidate.about}" if candidate.about else ""
-        lines.append(f"{number} ({candidate.category}{about}): {one_line(candidate.content)}")
+        lines.append(format_claim(number, candidate))
         before = reading.events.get(place - 1)
         if before is not None and before.kind in (EventKind.RESPONSE, EventKind.PROMPT):
             lines.append(f"   said after: {one_line(before.text)[-_BEFORE:]}")
         lines.append(f"   said in: {_cut_around(candidate.content, reading.events[place])}")
         lines += [f"   then {said}" for said in _list_next(place, reading)]
     sessions = (item.session for claim, _ in items for item in claim.candidate.evidence)
-    return complete_recheck_ask("\n".join(lines), about=sessions)
+    return complete_claims_ask(PURPOSE, SCHEMA, "\n".join(lines), about=sessions)
+
+
+def format_claim(number: int, candidate: Candidate) -> str:
+    """A claim as one line of a question."""
+    about = f", about {candidate.about}" if candidate.about else ""
+    return f"{number} ({candidate.category}{about}): {one_line(candidate.content)}"
 
 
 def _list_next(place: int, reading: ChunkReading) -> Iterator[str]:
@@ -106,15 +117,15 @@ def _list_next(place: int, reading: ChunkReading) -> Iterator[str]:
     yield from (f"person: {words[:_PROMPT]}" for words in prompts[:_PROMPTS])
 
 
-def complete_recheck_ask(prompt: str, *, about: Iterable[str] = ()) -> Ask:
-    """Build a question about claims with the text ``prompt`` and the sessions ``about``."""
-    system, version = question_text("recheck")
+def complete_claims_ask(purpose: str, schema: Mapping[str, Any], prompt: str, *, about: Iterable[str] = ()) -> Ask:
+    """Build a question about claims with the text ``prompt`` and the sessions ``about``. ``purpose`` also names its prompt."""
+    system, version = question_text(purpose)
     return Ask(
-        purpose="recheck",
+        purpose=purpose,
         version=version,
         system=system,
         prompt=prompt,
-        schema=_SCHEMA,
+        schema=schema,
         most=_MOST_TOKENS,
         about=tuple(dict.fromkeys(about)),
         waits=True,
@@ -144,7 +155,7 @@ def read_recheck(body: Mapping[str, Any], items: Sequence[ClaimInContext]) -> di
     requested form.
     """
     found = {
-        place: _doubt_claim(claim, POINTS_OUTSIDE)
+        place: doubt_claim(claim, POINTS_OUTSIDE)
         for place, (claim, reading) in enumerate(items)
         if _points_outside(claim.candidate.content, claim.candidate.about, reading.lexicon)
     }
@@ -163,7 +174,7 @@ def read_recheck(body: Mapping[str, Any], items: Sequence[ClaimInContext]) -> di
         elif about:
             found[place] = replace(claim, candidate=replace(claim.candidate, about=about))
         elif doubt and not claim.candidate.rewords:
-            found[place] = _doubt_claim(claim, doubt)
+            found[place] = doubt_claim(claim, doubt)
     return found
 
 
@@ -173,8 +184,10 @@ def _cut_part(part: str, content: str) -> str:
     return content[slice(*found)] if found else ""
 
 
-def _doubt_claim(claim: Claim, doubt: str) -> Claim:
-    return replace(claim, candidate=replace(claim.candidate, doubt=doubt))
+def doubt_claim(claim: Claim, doubt: str, ask: str = "") -> Claim:
+    """A claim with a doubt, which holds it. ``ask`` is what its reader would have to ask."""
+    asked = f"; a reader would ask: {one_line(ask)[:_ASK]}" if ask else ""
+    return replace(claim, candidate=replace(claim.candidate, doubt=doubt, reasoning=f"{claim.candidate.reasoning}{asked}"))
 
 
 def _reword_claim(text: str, claim: Claim, reading: ChunkReading) -> Claim | None:
