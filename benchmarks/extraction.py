@@ -20,7 +20,7 @@ from kept.core.project import FOLDER, project_root, project_scope
 from kept.extraction.gate import is_grounded, judge
 from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.rules.patterns import LOOKBACK
-from kept.extraction.stretches import segment
+from kept.extraction.segment import segment
 from kept.local.files.walking import find_files
 from kept.profiles import load_profile
 from kept.profiles.language import choose_lexicon

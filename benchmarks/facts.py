@@ -19,7 +19,7 @@ from kept.core.memory import Accepted, Held
 from kept.extraction.gate import judge
 from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.rules.patterns import LOOKBACK
-from kept.extraction.stretches import segment
+from kept.extraction.segment import segment
 from kept.profiles import load_profile
 from kept.profiles.language import choose_lexicon
 

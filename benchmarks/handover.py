@@ -30,7 +30,7 @@ from typing import Any, NamedTuple, get_args
 from kept.core.event import Author, Event, EventKind, Pointer, Precision, ToolUse
 from kept.core.fence import CAUSE, TOOL, estimate_token_count
 from kept.extraction.rules.handover import find_doubt, propose_handed_over
-from kept.mcp.server import Alone, Kind, Lasts, Replaced, Words
+from kept.mcp.schema import Alone, Kind, Lasts, Replaced, Words
 from kept.profiles import load_profile
 
 KEPT = Path(sys.executable).with_name("kept")

@@ -9,7 +9,7 @@ import pytest
 from cases import each_case
 from cli_world import OTHER, RULE, contents, kept, memory_file, told, transcript
 from kept.cli.report import missed_lines
-from kept.extraction.coverage import CoverageReport
+from kept.days.coverage_report import CoverageReport
 from kept.local.files import hold_lock
 
 KEYS = [

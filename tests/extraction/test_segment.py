@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.core.event import Author, Event, EventKind, Pointer, Precision
-from kept.extraction.stretches import GRACE, TEAR, segment
+from kept.extraction.segment import GRACE, TEAR, segment
 from kept.profiles.profile import Buffer
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)

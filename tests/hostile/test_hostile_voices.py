@@ -15,7 +15,7 @@ from kept.core.memory import Accepted
 from kept.core.redact import redact
 from kept.extraction.gate import judge
 from kept.extraction.rules.candidates import extract_candidates
-from kept.extraction.stretches import segment
+from kept.extraction.segment import segment
 from kept.intake.clean import Limits, clean
 from kept.profiles import load_profile
 from kept.profiles.language import choose_lexicon

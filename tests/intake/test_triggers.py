@@ -1,7 +1,7 @@
 """Loose triggers: which typed prompts may hold something that later sessions need."""
 
 from cases import each_case
-from kept.intake.reminders import has_trigger
+from kept.intake.triggers import has_trigger
 
 
 @each_case(

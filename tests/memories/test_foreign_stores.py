@@ -11,7 +11,7 @@ import pytest
 
 from kept.core.errors import UsageError
 from kept.core.memory import Status
-from kept.memories.foreign import read_stored_notes
+from kept.memories.foreign_stores import read_stored_notes
 from kept.memories.waiting import best_of_each_scope, list_pending_proposals
 from kept.pipeline.importing import AuditFault, audit, import_path
 from kept.pipeline.run import RunOptions, run_pipeline

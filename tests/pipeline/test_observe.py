@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from kept.api.session import LIVE, ExtractionContext, ObservedConversation, observe_event
 from kept.extraction.rules.candidates import extract_candidates
-from kept.extraction.stretches import segment
+from kept.extraction.segment import segment
 from talk import LEXICON, PROFILE, agent, edit, output, talk, user
 
 ENGINE = ExtractionContext(profile=PROFILE, scope="project:shop")

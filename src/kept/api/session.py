@@ -26,7 +26,8 @@ from kept.extraction.coverage import find_topics
 from kept.extraction.gate import judge
 from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.rules.patterns import LOOKBACK
-from kept.extraction.stretches import LIVE, segment
+from kept.extraction.segment import segment
+from kept.extraction.stretches import LIVE
 from kept.intake.clean import Limits, clean
 from kept.profiles.language import choose_lexicon
 from kept.profiles.lexicons import Lexicon

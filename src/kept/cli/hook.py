@@ -14,7 +14,7 @@ from functools import cache, partial
 from kept.core.errors import StoreError
 from kept.core.fence import FACTS, FIXES, GUARD, Context, render_block
 from kept.core.light import TYPE_CHECKING, Any, format_json, parse_json
-from kept.intake.reminders import has_trigger
+from kept.intake.triggers import has_trigger
 from kept.local import queue
 from kept.recall.context import NOTHING, TurnLookup, assemble_context, failure_marks, utc_now
 from kept.recall.nearby import ContextRequest, NearnessLookup, RecallEnvironment

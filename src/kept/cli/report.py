@@ -10,7 +10,7 @@ from kept.cli.model_use import question_lines, unanswered_lines
 from kept.core.markup import format_memory_line
 from kept.core.memory import SAID_ONCE, UNTRIED, Memory
 from kept.core.times import format_minute
-from kept.extraction.coverage import CoverageReport
+from kept.days.coverage_report import CoverageReport
 from kept.extraction.llm_extraction import LlmExtractionReport
 from kept.memories.history import describe_counts
 from kept.memories.waiting import PendingProposal, best_of_all, best_of_each_scope, describe_set_aside

@@ -22,7 +22,7 @@ from kept.core.value import dataclass, replace
 from kept.days.llm_summaries import DaySummary, load_day_summaries
 from kept.days.summaries import build_notes, condense_bullets, memory_bullet, order_bullets, to_bullets
 from kept.extraction.coverage import Topic, find_topics
-from kept.extraction.stretches import WINDOW
+from kept.extraction.segment import WINDOW
 from kept.local.progress import Progress, ignore_progress, split_batches
 from kept.local.workers import Workers, map_ahead
 from kept.profiles.language import choose_lexicon

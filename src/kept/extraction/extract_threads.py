@@ -24,7 +24,8 @@ from kept.core.value import dataclass, field, replace
 from kept.extraction.rules.commands import find_actions
 from kept.extraction.rules.fixes import AHEAD, has_open_failure, propose_fixes_across
 from kept.extraction.rules.patterns import LOOKBACK
-from kept.extraction.stretches import PAIRED_EVENTS, WINDOW, Stretch, Window, analyse_window, analyse_windows
+from kept.extraction.segment import WINDOW
+from kept.extraction.stretches import PAIRED_EVENTS, Stretch, Window, analyse_window, analyse_windows
 from kept.extraction.verdicts import Rules, commit_span, judge_candidate, load_rules, place_proposals
 from kept.local.progress import Late, Progress, ignore_progress, isolate_errors, never_late, split_batches
 from kept.local.workers import Workers, map_ahead

@@ -13,7 +13,7 @@ from kept.extraction.questions.answer import SURE
 from kept.extraction.questions.claims import ChunkReading
 from kept.extraction.questions.question import Excerpt, Hint, build_question_ask, name_hints
 from kept.extraction.questions.turns import Chunk, cut_chunks, is_worth_asking
-from kept.extraction.stretches import WINDOW
+from kept.extraction.segment import WINDOW
 from kept.llm.ask import Ask, TokenLimits
 from kept.profiles.language import choose_lexicon
 from kept.profiles.profile import Occasion

@@ -1,71 +1,20 @@
-"""Split a session's events into episodes, and find and judge the candidates in a stretch of them. All functions are pure, so any
-process can call them.
-
-An episode is one or more whole exchanges. An exchange is a person's prompt and everything up to the next prompt. Only a very long
-exchange is split (``TEAR``). The start of an episode depends only on the events before it and on its first event, so closed
-episodes stay the same when a session grows.
-"""
+"""Stretches: find and judge the candidates in a part of a thread. All functions are pure, so any process can call them."""
 
 from collections.abc import Iterator, Sequence
 
 from kept.core.errors import SourceError
-from kept.core.event import Event, EventKind, is_prompt
+from kept.core.event import Event
 from kept.core.memory import Accepted, CandidateVerdict
 from kept.core.value import dataclass
 from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.rules.commands import Actions, find_actions
 from kept.extraction.rules.fixes import AHEAD, has_open_failure, propose_fixes
 from kept.extraction.rules.patterns import LOOKBACK
+from kept.extraction.segment import segment
 from kept.extraction.verdicts import Rules, judge_candidate
 from kept.local.progress import isolate_errors
 from kept.profiles.language import choose_lexicon
-from kept.profiles.profile import Buffer
 from kept.store.values import Span
-
-WINDOW = 4_000  # events of a thread that are processed together, to bound memory for sessions of any length
-# An episode with this many times ``buffer.most`` events is split within an exchange, to bound memory.
-TEAR = 20
-# A split within a call and its output is delayed by at most this many events.
-GRACE = 50
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Episode:
-    """The events ``[start, stop)`` of a session. ``closed`` means that later events cannot change ``stop``."""
-
-    start: int
-    stop: int
-    closed: bool
-
-
-def segment(events: Sequence[Event], buffer: Buffer) -> tuple[Episode, ...]:
-    """Return the episodes of a session, in order and without gaps. The last one is open.
-
-    A prompt opens a new episode if the current one has ``buffer.most`` events. It also opens one if the current one has
-    ``buffer.least`` events and the prompt comes more than ``buffer.seconds`` after the previous event, or either time is unknown.
-    """
-    episodes: list[Episode] = []
-    start = 0
-    for index in range(1, len(events)):
-        if _is_episode_start(events, start, index, buffer):
-            episodes.append(Episode(start=start, stop=index, closed=True))
-            start = index
-    if events:
-        episodes.append(Episode(start=start, stop=len(events), closed=False))
-    return tuple(episodes)
-
-
-def _is_episode_start(events: Sequence[Event], start: int, index: int, buffer: Buffer) -> bool:
-    event, size = events[index], index - start
-    if is_prompt(event):
-        return size >= max(1, buffer.most) or (size >= buffer.least and _has_pause(events[index - 1], event, buffer.seconds))
-    limit = max(1, buffer.most) * TEAR
-    return size >= limit + GRACE or (size >= limit and event.kind is not EventKind.TOOL_OUTPUT)
-
-
-def _has_pause(before: Event, after: Event, seconds: int) -> bool:
-    return before.at is None or after.at is None or (after.at - before.at).total_seconds() > seconds
-
 
 PAIRED_EVENTS = 120  # events at the end of one session and at the start of the next in which a fix that spans both is searched
 # While a session goes on, a candidate needs more confidence than in a finished session.

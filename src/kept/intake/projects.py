@@ -10,7 +10,7 @@ from kept.core.operation import Move
 from kept.core.project import Project, directory_name
 from kept.core.value import dataclass, replace
 from kept.extraction.extract_threads import reextract_thread
-from kept.extraction.stretches import WINDOW
+from kept.extraction.segment import WINDOW
 from kept.extraction.verdicts import move_proposals
 from kept.intake.project_evidence import collect_branches, count_remotes, derive_identities, first_commits, save_branches
 from kept.intake.reading import ReadingReport

@@ -11,10 +11,10 @@ from kept.core.memory import Memory, Status
 from kept.core.operation import Add, Reword, find_undone_passes
 from kept.core.summary import Passage, PassageForm, Summary, SummaryPart
 from kept.core.value import dataclass, replace
+from kept.days.coverage_report import CoverageReport, report_coverage
 from kept.days.day_notes import build_summary, bullet_key, notes_of_day, reword_line
 from kept.days.llm_summaries import load_day_summaries
 from kept.days.summaries import drop_held_bullets
-from kept.extraction.coverage import CoverageReport, report_coverage
 from kept.memories.person import clean_memory_text
 from kept.memories.waiting import collect_pending
 from kept.store.values import SessionActivity

@@ -18,7 +18,7 @@ from kept.intake import reminders
 from kept.intake.discovery import discover
 from kept.intake.projects import record_projects
 from kept.intake.reading import archive_files
-from kept.intake.reminders import has_trigger
+from kept.intake.triggers import has_trigger
 from kept.local.files import hold_lock
 from kept.outputs.write import WriteReport, write_day_notes
 from kept.paths import find_paths

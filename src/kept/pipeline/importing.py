@@ -36,7 +36,8 @@ from kept.extraction.rules.harms import is_harmful_command
 from kept.extraction.rules.patterns import list_texts
 from kept.extraction.verdicts import select_requests
 from kept.memories.client_memory import ScopedNote, assign_scopes, load_scoped_notes
-from kept.memories.foreign import TOOLS, ForeignNote, is_export_by_rows, read_stored_notes
+from kept.memories.foreign import TOOLS, ForeignNote
+from kept.memories.foreign_stores import is_export_by_rows, read_stored_notes
 from kept.memories.new_memory import UNSURE
 from kept.memories.person import clean_memory_text
 from kept.profiles.lexicons import load_lexicon

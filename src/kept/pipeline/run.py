@@ -15,9 +15,9 @@ from kept.core.memory import Status
 from kept.core.value import dataclass, field, replace
 from kept.curation.llm_curation import curate_with_llm, write_requests
 from kept.curation.passes import curate_changed_groups
+from kept.days.coverage_report import CoverageCounter
 from kept.days.day_notes import summarize_threads
 from kept.days.llm_summaries import write_day_summaries
-from kept.extraction.coverage import CoverageCounter
 from kept.extraction.extract_threads import Within, extract_pending, threads_to_extract
 from kept.extraction.llm_extraction import LlmExtractionReport, Trust, extract_with_llm
 from kept.extraction.verdicts import revalidate_threads

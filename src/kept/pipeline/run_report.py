@@ -11,8 +11,8 @@ from kept.core.operation import Pass, find_undone_passes, operation_kind
 from kept.core.value import dataclass, field
 from kept.curation.llm_curation import LlmCurationReport, LlmRequestsReport
 from kept.curation.passes import CURATE, GUARD, CurationReport
+from kept.days.coverage_report import CoverageReport
 from kept.days.llm_summaries import DaySummaryReport
-from kept.extraction.coverage import CoverageReport
 from kept.extraction.extract_threads import ExtractionReport
 from kept.extraction.llm_extraction import LlmExtractionReport
 from kept.intake.reading import ReadingReport
