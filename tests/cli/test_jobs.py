@@ -44,6 +44,7 @@ def agent(path, answer=obey):
     purposes = {
         '"requests"': "requests",
         '"paragraphs"': "journal",
+        "remembers of one project": "outdated",
         '"operations"': "curate",
         '"sentences"': "recheck",
         '"lines"': "proofread",
@@ -128,7 +129,7 @@ def test_what_becomes_of_memories_and_what_a_day_came_to_are_jobs_too(capsys, ho
     while waiting := [each for each in told(capsys, "jobs", "prepare")["jobs"] if each["state"] == "waiting"]:
         asked |= {agent(each["path"], merging) for each in waiting}
         assert kept(capsys, "jobs", "commit")[0] == 0
-    assert asked == {"extract", "recheck", "proofread", "curate", "summary", "requests"}
+    assert asked == {"extract", "recheck", "proofread", "curate", "outdated", "summary", "requests"}
     assert [each["content"] for each in told(capsys, "list") if "currency code" in each["content"]] == [FACT]
 
 
@@ -167,7 +168,7 @@ def test_a_reply_that_cannot_be_used_changes_nothing_and_is_named(capsys, world)
     assert "the reply was not used" in out
     assert told(capsys, "list") == before
     states = [each["state"] for each in told(capsys, "jobs", "list")["jobs"]]
-    assert len(states) == 2
+    assert len(states) == 3
     assert not {"waiting", "answered"} & set(states)
     assert done_after_mending(capsys)
 
@@ -180,9 +181,9 @@ def done_after_mending(capsys):
 
 def test_jobs_come_a_few_at_a_time_and_stay_the_same(capsys, world):
     first = told(capsys, "jobs", "prepare", "--most", "1")
-    assert (len(first["jobs"]), first["more"]) == (1, 1)
+    assert (len(first["jobs"]), first["more"]) == (1, 2)
     assert told(capsys, "jobs", "prepare", "--most", "1") == first
-    assert len(told(capsys, "jobs", "prepare")["jobs"]) == 2
+    assert len(told(capsys, "jobs", "prepare")["jobs"]) == 3
 
 
 def test_preparing_and_listing_change_no_memory_and_leave_no_run(capsys, world):
@@ -199,7 +200,7 @@ def test_committing_without_a_reply_is_an_error_that_says_what_to_do(capsys, wor
 
 
 def test_one_reply_of_two_is_taken_and_the_other_job_stays(capsys, world):
-    first, second = told(capsys, "jobs", "prepare")["jobs"]
+    first, second, *_ = told(capsys, "jobs", "prepare")["jobs"]
     agent(first["path"])
     code, out, _ = kept(capsys, "jobs", "commit")
     assert code == 0

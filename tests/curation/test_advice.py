@@ -18,6 +18,7 @@ from kept.curation.advice import (
     SCHEMA,
     MemoryTable,
     build_curation_ask,
+    build_project_tables,
     build_tables,
     fill_curation_prompt,
     read_curation_reply,
@@ -243,6 +244,42 @@ def test_a_question_is_asked_about_again_when_something_that_may_answer_it_was_l
     questions = replace(CATEGORY, id="open_questions")
     (table,) = build_tables(questions, [asked, answer], frozenset({"d"}))
     assert ([each.id for each in table.entries], [each.id for each in table.named]) == (["q"], ["d"])
+
+
+LINKS = memory("links", "Sign in by links in mails only.", category="constraints")
+CODES = memory("codes", "People get their sign-in code as a text message.", days=9, category="decisions")
+
+
+def supersede_in_project(*known, number=1, into=2):
+    (table,) = build_project_tables(known, frozenset({known[-1].id}))
+    return read_curation_reply({"operations": [change(number, "supersede", into)]}, table)
+
+
+def test_what_a_later_memory_of_the_project_makes_untrue_ends_whatever_its_category_and_words():
+    (ended,) = supersede_in_project(LINKS, CODES).operations
+    assert isinstance(ended, Supersede)
+    assert (ended.memory, ended.by) == ("links", "codes")
+    assert supersede_in_project(LINKS, CODES, number=2, into=1).refused == {"what supersedes it is older": 1}
+    assert supersede_in_project(replace(LINKS, owned=True), CODES).refused == {"the person's own": 1}
+
+
+def test_what_the_user_said_and_is_held_may_end_a_memory_but_is_not_changed_itself():
+    held = replace(CODES, status=Status.HELD, reason="for the task at hand", origin=Origin.USER)
+    (table,) = build_project_tables((LINKS, held), frozenset({"links"}))
+    (ended,) = read_curation_reply({"operations": [change(1, "supersede", 2)]}, table).operations
+    assert isinstance(ended, Retire)
+    assert ended.memory == "links"
+    assert read_curation_reply({"operations": [change(2, "supersede", 1)]}, table).refused == {"it is held": 1}
+    assert not list(build_project_tables((LINKS, held), frozenset({"codes"})))
+
+
+def test_a_small_project_is_asked_about_at_once_and_a_large_one_in_parts_that_miss_no_new_memory():
+    several = [memory(f"m{n:03}", f"The {n} harbour likes boats of kind {n}.", days=n) for n in range(100)]
+    for count, tables in ((60, 1), (100, 4)):
+        found = list(build_project_tables(several[:count], frozenset(each.id for each in several)))
+        assert len(found) == tables
+        assert {each.id for table in found for each in table.named} == {each.id for each in several[:count]}
+        assert all(len(table.named) <= 60 for table in found)
 
 
 def test_many_new_entries_are_asked_about_in_parts_and_none_is_left_out():

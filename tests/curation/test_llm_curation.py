@@ -187,3 +187,24 @@ def test_a_model_decides_which_of_two_holds_that_may_contradict_and_rules_leave_
         run_pipeline(replace(workspace, llm=None), [], RunOptions())
         assert active(workspace) == stand
         assert check_home(workspace).damage == ()
+
+
+def test_a_model_sees_a_whole_project_and_ends_what_a_later_memory_of_another_category_made_untrue(desk_at, home):
+    rule = "I prefer that people sign in by links in mails only."
+    change = "From now on the sign-in code always comes as a text message in this project."
+    say(home, "one", f"Remember that {rule}")
+    say(home, "two", change, day="2026-01-07")
+    asked = []
+
+    def outdated(ask):
+        asked.append(ask.prompt)
+        numbers = {line.split(": ", 1)[1]: int(line.split(" ")[0]) for line in ask.prompt.splitlines()}
+        if not {rule, change} <= numbers.keys():
+            return {"operations": []}
+        return {"operations": [{"id": numbers[rule], "op": "supersede", "with": numbers[change], "reason": "by text message"}]}
+
+    with desk_at(home) as workspace:
+        for _ in range(2):
+            run_pipeline(with_model(workspace, Obedient(), outdated=outdated), [], RunOptions())
+        assert active(workspace) == [change]
+    assert len(asked) == 1

@@ -49,7 +49,7 @@ def answers(ask):
             for kind, words in zip(kinds, FOUR, strict=True)
         }
         return json.dumps(NOTHING | {"notes": notes})
-    if ask.purpose == "curate":
+    if ask.purpose in ("curate", "outdated"):
         return json.dumps({"operations": []})
     number = {line.split(" ")[1].strip("():"): line.split(" ")[0] for line in ask.prompt.splitlines() if line.startswith("p")}
     made = {"problems": [], "solutions": [], "questions": [], "decisions": [{"text": SUM, "points": [number["decisions"]]}]}
@@ -81,7 +81,7 @@ def test_forty_six_prompts_become_ten_to_fifteen_outcomes_decisions_and_question
 
     def puts_together(ask):
         shown = [line for line in ask.prompt.splitlines() if "Mend " in line]
-        if ask.purpose == "curate":
+        if ask.purpose in ("curate", "outdated"):
             return json.dumps({"operations": []})
         if ask.purpose == "extract":
             named = [(line[line.index("Mend") :], line.split("]")[0].strip("[")) for line in shown if line.startswith("[e")]

@@ -31,12 +31,13 @@ def with_model(
     requests=lambda _: {"memories": []},
     recheck=lambda _: {"sentences": []},
     proofread=lambda _: {"lines": []},
+    outdated=lambda _: {"operations": []},
     **options,
 ):
-    """The workspace with a model. ``requests`` answers the questions for requests that bring memories, and ``recheck`` and
-    ``proofread`` the questions that send claims back, so that a model of a test need not know them.
+    """The workspace with a model. A model of a test need not know the questions that have a function of their own: ``requests``
+    for requests that bring memories, ``recheck`` and ``proofread`` about claims, and ``outdated`` about a whole project.
     """
-    optional = {"requests": requests, "recheck": recheck, "proofread": proofread}
+    optional = {"requests": requests, "recheck": recheck, "proofread": proofread, "outdated": outdated}
     pace = RetryPolicy(attempts=1, concurrency=1, sleep=lambda _: None)
     asker = LlmClient(
         lambda: ScriptedModel(lambda ask: optional.get(ask.purpose, model)(ask)),

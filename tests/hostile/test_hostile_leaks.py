@@ -27,7 +27,7 @@ def leaky(ask):
     if ask.purpose == "summary":
         body["problems"] += [{"text": text[:200], "points": ["p1"]} for text in TEXTS]
         return body
-    if ask.purpose == "curate":
+    if ask.purpose in ("curate", "outdated"):
         lines = dict(re.findall(r"(?m)^(\d+) \([^)]*\): (.+)$", ask.prompt))
         told = [f"{words} {TEXTS[int(number) % len(TEXTS)]}" for number, words in lines.items()]
         rows = zip(lines, told, strict=True)

@@ -46,7 +46,7 @@ class Author:
         self._barrier = Barrier(together) if together else None
 
     def __call__(self, ask):
-        if ask.purpose == "curate":
+        if ask.purpose in ("curate", "outdated"):
             return {"operations": []}
         if ask.purpose != "journal":
             return {"hints": [], "memories": [], "notes": NOTES}

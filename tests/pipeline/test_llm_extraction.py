@@ -65,7 +65,7 @@ def test_a_model_adds_what_rules_did_not_find_and_nothing_is_stored_twice(desk_a
         assert sum("ISO 8601" in each for each in both) == 1
         assert set(alone) <= set(both)
         assert any("currency code" in each for each in both)
-        assert set(report.body()["llm"]["purposes"]) == {"extract", "recheck", "proofread", "requests"}
+        assert set(report.body()["llm"]["purposes"]) == {"extract", "recheck", "proofread", "outdated", "requests"}
         assert report.body()["llm_extraction"]["chunks"] == 1
 
 

@@ -182,7 +182,7 @@ def test_a_trial_that_the_budget_cuts_short_leaves_the_sessions_to_the_run_that_
     with desk_at(told_once) as opened:
         statuses, asked, _, report = run_with_trial(opened, lambda ask: reply(ask, "wanted"), calls=6)
         assert (statuses, asked, report.llm_extraction.left) == ([], ["trial"] * 6, 1)
-        statuses, asked, *_ = run_with_trial(opened, lambda ask: reply(ask, "wanted"), calls=6)
+        statuses, asked, *_ = run_with_trial(opened, lambda ask: reply(ask, "wanted"), calls=7)
     assert (statuses, asked.count("trial")) == ([Status.ACTIVE], 4)
 
 

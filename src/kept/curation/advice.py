@@ -1,6 +1,7 @@
-"""Build the requests in which a model proposes changes to a category's memories, and check the proposed changes.
+"""Build the requests in which a model proposes changes to memories, and check the proposed changes.
 
-The model sees memories under short numbers. It replies with changes only and does not write memory text. A change must be of one of
+There are requests about each category, and requests about a whole project, which only ask what later memories have made untrue. The
+model sees memories under short numbers. It replies with changes only and does not write memory text. A change must be of one of
 five kinds, and there must not be another change for the same memory. Merged memories must agree in numbers, names and negation. A
 superseded memory must not be newer than its successor. A person's memories are never changed. The guard checks whether all changes
 together remove too much.
@@ -23,9 +24,11 @@ from kept.llm.reply import parse_as, schema_of
 from kept.profiles.profile import Category, Shape
 
 PURPOSE = "curate"
+OUTDATED = "outdated"  #: purpose of requests about a whole project
 MOST_TOKENS = 4_096
 MOST_ENTRIES = 40  # maximum number of memories per request, so that a small model can take all of them into account
 FRESH = 14  #: maximum number of new memories among them
+PROJECT_FRESH = 30  #: a request about a whole project has at most twice as many memories, and this many held ones
 RELATED = 1 / 6  #: two memories are related if they share at least this share of the shorter one's words
 _FEW = 4  # a memory with fewer words counts as this long, because one word that it shares with another means little
 _JOINTS = compile_late(r"[-_./]+")
@@ -74,11 +77,11 @@ SCHEMA = _reply_schema()
 class MemoryTable:
     """The memories of one request, in the order of their numbers.
 
-    ``entries`` are memories of the category. ``named`` are memories of other categories, to which a change may refer, and which it
-    may only supersede. ``fresh`` has the ids of new memories.
+    ``entries`` are memories of the category, none if the request is about a whole project. ``named`` are other memories, to which a
+    change may refer, and which it may only supersede. ``fresh`` has the ids of new memories.
     """
 
-    category: Category
+    category: Category | None
     entries: tuple[Memory, ...]
     named: tuple[Memory, ...] = ()
     fresh: frozenset[str] = frozenset()
@@ -118,6 +121,30 @@ def build_tables(category: Category, memories: Sequence[Memory], fresh: frozense
         shown = sorted((*some, *list(beside.values())[: MOST_ENTRIES - len(some)]), key=_first_seen_order)
         entries, named = (tuple(each for each in shown if (each.category == category.id) is own) for own in (True, False))
         yield MemoryTable(category=category, entries=entries, named=named, fresh=fresh)
+
+
+def build_project_tables(memories: Sequence[Memory], fresh: frozenset[str]) -> Iterator[MemoryTable]:
+    """Yield the tables for the requests about a whole project: new memories, and those nearest to them of any category.
+
+    ``memories`` are all memories of the group. A later memory of another category, in other words, may make one untrue. So may what
+    the user said and is held.
+    """
+    asked = [memory for memory in memories if should_ask_about(memory)]
+    said = [memory for memory in memories if memory.status is Status.HELD and memory.origin is Origin.USER and memory not in asked]
+    matter = {memory.id: find_matter(memory.content) for memory in (*asked, *said)}
+    new = [memory for memory in sorted(asked, key=_first_seen_order) if memory.id in fresh]
+    size = PROJECT_FRESH if len(asked) > 2 * PROJECT_FRESH else len(asked)
+    for start in range(0, len(new) if len(asked) + len(said) > 1 else 0, size or 1):
+        some = new[start : start + size]
+        shown = some + _nearest([each for each in asked if each not in some], some, matter, 2 * PROJECT_FRESH - len(some))
+        shown += _nearest(said, shown, matter, PROJECT_FRESH)
+        yield MemoryTable(category=None, entries=(), named=tuple(sorted(shown, key=_first_seen_order)), fresh=fresh)
+
+
+def _nearest(memories: Iterable[Memory], to: Sequence[Memory], matter: Mapping[str, frozenset[str]], most: int) -> list[Memory]:
+    """The ``most`` memories that share the largest part of their words with one of ``to``."""
+    near = [(max(measure_likeness(matter[each.id], matter[other.id]) for other in to), each) for each in memories]
+    return [each for _, each in sorted(near, key=lambda one: -one[0])[:most]]
 
 
 def _first_seen_order(memory: Memory) -> tuple[bool, float, str]:
@@ -167,7 +194,7 @@ def build_curation_ask(table: MemoryTable, *, system: str, version: str) -> Ask:
     lines = [_format_memory_line(number, memory, table) for number, memory in enumerate((*table.entries, *table.named), 1)]
     about = {item.session for memory in (*table.entries, *table.named) for item in memory.evidence if item.session}
     return Ask(
-        purpose=PURPOSE,
+        purpose=PURPOSE if table.category else OUTDATED,
         version=version,
         system=system,
         prompt="\n".join(lines),
@@ -181,7 +208,8 @@ def build_curation_ask(table: MemoryTable, *, system: str, version: str) -> Ask:
 def _format_memory_line(number: int, memory: Memory, table: MemoryTable) -> str:
     marks = [memory.last_seen.date().isoformat()] if memory.last_seen else []
     marks += ["new"] * (memory.id in table.fresh) + ["theirs"] * (memory.owned or memory.pinned)
-    marks += ["elsewhere"] * (memory in table.named)
+    if memory in table.named:
+        marks += ["elsewhere"] if table.category else [memory.category] + ["held"] * (not should_ask_about(memory))
     others = {memory.id: place for place, memory in enumerate((*table.entries, *table.named), 1)}
     marks += [f"may contradict {others[memory.superseded_by]}"] if memory.superseded_by in others else []
     return f"{number} ({', '.join(marks)}): {one_line(memory.content)}"
@@ -222,6 +250,8 @@ def _find_change_fault(change: ProposedChange, memory: Memory | None, other: Mem
         return "a number that is not there"
     if memory.owned or memory.pinned:
         return "the person's own"
+    if not should_ask_about(memory):
+        return "it is held"
     if memory not in table.entries and change.op != "supersede":
         return "of another category"
     match change.op:
@@ -232,7 +262,7 @@ def _find_change_fault(change: ProposedChange, memory: Memory | None, other: Mem
         case "supersede" if other is not None and _is_typed(memory) and not _is_typed(other):
             return "what supersedes it is trusted less"
         case "supersede" | "resolve":
-            return _find_succession_fault(memory, other)
+            return _find_succession_fault(memory, other, least=RELATED if table.category else 0.0)
         case "both":
             return "" if other is not None and memory.superseded_by == other.id else "it does not wait beside the other"
         case "retire":
@@ -244,17 +274,19 @@ def _is_typed(memory: Memory) -> bool:
     return memory.origin is Origin.USER or any(evidence.origin is Origin.USER for evidence in memory.evidence)
 
 
-def _find_succession_fault(memory: Memory, other: Memory | None) -> str:
+def _find_succession_fault(memory: Memory, other: Memory | None, *, least: float) -> str:
     if other is None:
         return "nothing supersedes it"
     if memory.last_seen is None or other.last_seen is None or other.last_seen < memory.last_seen:
         return "what supersedes it is older"
-    return "" if _is_related(memory, other) else "they are about different things"
+    return "" if not least or _is_related(memory, other) else "they are about different things"
 
 
 def _to_operation(change: ProposedChange, memory: Memory, other: Memory | None) -> Operation:
     reason = _format_reason(change.reason or change.op)
     match change.op, other:
+        case "supersede", Memory() if not should_ask_about(other):
+            return Retire(memory=memory.id, at=other.first_seen, reason=reason)
         case "supersede", Memory():
             return Supersede(memory=memory.id, at=other.first_seen, reason=reason, by=other.id)
         case "resolve", Memory():

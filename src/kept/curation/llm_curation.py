@@ -19,8 +19,10 @@ from kept.core.operation import Add, Anticipate, Approve, Merge, Operation, Prom
 from kept.core.text import format_count, one_line
 from kept.core.value import dataclass, field, replace
 from kept.curation.advice import (
+    OUTDATED,
     MemoryTable,
     build_curation_ask,
+    build_project_tables,
     build_tables,
     fill_curation_prompt,
     read_curation_reply,
@@ -30,7 +32,7 @@ from kept.curation.advice import (
 from kept.curation.guard import find_overreach, find_protected_changes
 from kept.curation.passes import CURATE, CurationReport, curate_group
 from kept.extraction.verdicts import select_requests
-from kept.llm.ask import Ask, Asking, CompleteReply, TokenLimits
+from kept.llm.ask import Ask, Asking, CompleteReply, Reply, TokenLimits, UnreadableReply
 from kept.llm.reply import parse_as, schema_of
 from kept.profiles.lexicons import load_lexicon
 from kept.profiles.profile import Profile
@@ -68,14 +70,14 @@ def curate_with_llm(
     passes that would deactivate too many memories are committed too.
     """
     result, curated = LlmCurationReport(), CurationReport()
-    text, version = question_text("curation")
+    _, version = question_text("curation")
     for group, fresh in _memories_since_last_ask(workspace).items():
         profile = next((profile for profile in workspace.profiles if profile.id == group[0]), None)
         if profile is None:
             continue
         memories = workspace.store.log.memories(group=group)
         tables = list(_tables_to_ask(profile, memories, fresh))
-        asks = [build_curation_ask(table, system=fill_curation_prompt(text, table.category), version=version) for table in tables]
+        asks = list(map(_build_ask, tables))
         replies = asking(asks) if asks else ()
         proposed: list[Operation] = []
         for table, reply in zip(tables, replies, strict=True):
@@ -84,7 +86,7 @@ def curate_with_llm(
                 result.asked += 1
                 result.refused.update(advice.refused)
                 proposed += advice.operations
-        if not all(isinstance(reply, CompleteReply) for reply in replies):
+        if any(_is_missing(reply, table) for table, reply in zip(tables, replies, strict=True)):
             result.left += 1  # the next run asks everything again, and finds the replies it already has in the cache
             continue
         operations = select_applicable((item for item in proposed if not _has_forgotten_words(workspace, item)), memories)
@@ -121,6 +123,18 @@ def _tables_to_ask(profile: Profile, memories: tuple[Memory, ...], fresh: frozen
         for table in build_tables(category, active, fresh):
             if not all(memory.owned or memory.pinned for memory in table.entries):
                 yield table
+    yield from build_project_tables(memories, fresh)
+
+
+def _is_missing(reply: Reply, table: MemoryTable) -> bool:
+    """True if a group must be asked about again. What is outdated is asked with the next new memory anyway."""
+    unreadable = isinstance(reply, UnreadableReply)
+    return not isinstance(reply, CompleteReply) and not (unreadable and table.category is None)
+
+
+def _build_ask(table: MemoryTable) -> Ask:
+    text, version = question_text("curation" if table.category else OUTDATED)
+    return build_curation_ask(table, system=fill_curation_prompt(text, table.category) if table.category else text, version=version)
 
 
 def _has_forgotten_words(workspace: Workspace, operation: Operation) -> bool:

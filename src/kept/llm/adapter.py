@@ -17,7 +17,12 @@ from kept.local.settings import LlmSettings
 
 T = TypeVar("T")
 _NO_KEY = "none"  # placeholder: the libraries require a key even if the user's own server needs none
-OPTIONAL_REPLIES = {"requests": '{"memories": []}', "recheck": '{"sentences": []}', "proofread": '{"lines": []}'}
+OPTIONAL_REPLIES = {
+    "requests": '{"memories": []}',
+    "recheck": '{"sentences": []}',
+    "proofread": '{"lines": []}',
+    "outdated": '{"operations": []}',
+}
 """Maps purposes to the reply if a script or recording has no line for them. kept can do without answers to such questions."""
 MOST_BYTES = 8 * 2**20  # maximum size of a reply; a larger one is rejected
 

@@ -15,7 +15,7 @@ from math import ceil
 from kept.core.errors import MissingError
 from kept.core.memory import SAID_ONCE, Refused, Status
 from kept.core.summary import SummaryPoint
-from kept.curation.advice import FRESH, RELATED, find_matter, measure_likeness
+from kept.curation.advice import FRESH, OUTDATED, PROJECT_FRESH, RELATED, find_matter, measure_likeness
 from kept.curation.advice import PURPOSE as CURATE
 from kept.curation.advice import SCHEMA as CHANGES
 from kept.curation.llm_curation import MEMORIES, build_requests_ask, complete_requests_ask, list_batches
@@ -168,6 +168,10 @@ def _curation_asks(workspace: Workspace, waiting: Iterable[Thread]) -> Iterator[
             if not isinstance(verdict, Refused) or verdict.reason == SAID_ONCE:
                 finds[candidate.profile, candidate.scope].setdefault(candidate.content, candidate.category)
     for (profile, scope), found in sorted(finds.items()):
+        for number in range(ceil(len(found) / PROJECT_FRESH)):
+            yield Ask(
+                purpose=OUTDATED, version=version, system=text, prompt=f"{scope} {number}".ljust(_TABLE_CHARS, "."), schema=CHANGES
+            )
         known = workspace.store.log.memories(group=(profile, scope))
         present = dict.fromkeys(memory.content for memory in known if memory.status is Status.ACTIVE)
         matter = {content: find_matter(content) for content in list(found | present)[:_COMPARED]}
