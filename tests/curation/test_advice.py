@@ -12,7 +12,7 @@ from cases import each_case
 from kept import profiles
 from kept.core.artifact import find_artifacts
 from kept.core.event import Origin
-from kept.core.memory import Actor, Memory, Status
+from kept.core.memory import REMEMBER, Actor, Memory, Status
 from kept.core.operation import ADVISED, Merge, Resolve, Retire, Supersede, apply_operation
 from kept.curation.advice import (
     SCHEMA,
@@ -271,6 +271,9 @@ def test_what_the_user_said_and_is_held_may_end_a_memory_but_is_not_changed_itse
     assert ended.memory == "links"
     assert read_curation_reply({"operations": [change(2, "supersede", 1)]}, table).refused == {"it is held": 1}
     assert not list(build_project_tables((LINKS, held), frozenset({"codes"})))
+    (table,) = build_project_tables((replace(LINKS, trigger=REMEMBER), held), frozenset({"links"}))
+    found = read_curation_reply({"operations": [change(1, "supersede", 2)]}, table)
+    assert found.refused == {"what supersedes it is trusted less": 1}
 
 
 def test_a_small_project_is_asked_about_at_once_and_a_large_one_in_parts_that_miss_no_new_memory():

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import Any
 
 from kept.core.event import Origin, least_trusted
-from kept.core.memory import Memory, Status
+from kept.core.memory import TOLD, Memory, Status
 from kept.core.operation import ADVISED, BOTH_HOLD, MAY_CONTRADICT, Approve, Merge, Operation, Resolve, Retire, Supersede, to_facts
 from kept.core.pattern import compile_late
 from kept.core.statement import find_content, has_opposites, parse_statement, roots_of
@@ -259,7 +259,7 @@ def _find_change_fault(change: ProposedChange, memory: Memory | None, other: Mem
             if other is None or other not in table.entries or other.owned or other.pinned:
                 return "the person's own" if other is not None and (other.owned or other.pinned) else "nothing to merge with"
             return "" if _is_restatement(memory, other) else "they do not say the same"
-        case "supersede" if other is not None and _is_typed(memory) and not _is_typed(other):
+        case "supersede" if other is not None and _is_trusted_less(other, memory):
             return "what supersedes it is trusted less"
         case "supersede" | "resolve":
             return _find_succession_fault(memory, other, least=RELATED if table.category else 0.0)
@@ -268,6 +268,11 @@ def _find_change_fault(change: ProposedChange, memory: Memory | None, other: Mem
         case "retire":
             return ""
     return "no change of a known kind"
+
+
+def _is_trusted_less(later: Memory, memory: Memory) -> bool:
+    """True if a later memory may not end another one: it is not typed and the other is, or it is held and the other was told."""
+    return (_is_typed(memory) and not _is_typed(later)) or (memory.trigger in TOLD and not should_ask_about(later))
 
 
 def _is_typed(memory: Memory) -> bool:
