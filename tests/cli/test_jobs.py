@@ -168,7 +168,7 @@ def test_a_reply_that_cannot_be_used_changes_nothing_and_is_named(capsys, world)
     assert "the reply was not used" in out
     assert told(capsys, "list") == before
     states = [each["state"] for each in told(capsys, "jobs", "list")["jobs"]]
-    assert len(states) == 3
+    assert len(states) == 2
     assert not {"waiting", "answered"} & set(states)
     assert done_after_mending(capsys)
 

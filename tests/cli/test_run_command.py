@@ -373,6 +373,13 @@ def test_who_types_in_a_language_without_a_lexicon_is_told_that_nothing_was_foun
         assert ("docs/how-to/languages.md" in out) == warned
 
 
+def test_a_run_says_how_many_texts_wait_for_search_by_meaning(capsys, home, monkeypatch):
+    kept(capsys, "config", "set", "recall.embeddings", "hashing")
+    monkeypatch.setattr("kept.pipeline.run.update_index", lambda *_: 0)
+    transcript(home / ".claude/projects/p/one.jsonl", "Add the tide tables to the export of the harbour.")
+    assert re.search(r"(?m)^\d+ texts? waits? for search by meaning → kept schedule run$", kept(capsys, "run")[1])
+
+
 def test_sleep_says_which_texts_wait_for_search_by_meaning(capsys, home, monkeypatch):
     kept(capsys, "config", "set", "recall.embeddings", "hashing")
     monkeypatch.setattr("kept.changes.update_index", lambda *_: 0)

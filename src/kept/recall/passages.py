@@ -17,17 +17,18 @@ from kept.store.reader import RecallTurn
 
 PREFIX = "turn:"  # distinguishes the key of a turn from the ids of memories
 _PASSAGE, _REPLY = 280, 160  # maximum length in characters of the person's text and of the reply
+_LEAST_WORDS = 4  # a passage with fewer says nothing outside of its conversation: "commit deploy", "the second one"
 _OBJECTING = frozenset(["no", "not", "never", "dont", "instead", "stop", "undo", "revert", "forget", "actually", "wait"])
 _HANDED_OVER = re.compile(r'(?m)^[*_`> \t]*kept: ".*$')  # lines of a reply that repeat what the person said
 
 
 def turn_pieces(look: ContextLookup, near: Mapping[str, float]) -> list[ContextPiece]:
-    """The lines for turns. ``near`` maps their keys to their nearness. Erased turns and withdrawn turns are left out."""
+    """The lines for turns. ``near`` maps their keys to their nearness. Erased, withdrawn and very short turns are left out."""
     pieces = []
     for place, (key, close) in enumerate(near.items()):
         turn = look.reader.turn(key)
         passage = _typed_passage(turn, look.asked.message) if turn and turn.session != look.asked.session else ""
-        if turn is None or not passage or (turn.ended and not turn.instead):
+        if turn is None or len(tokenize(passage)) < _LEAST_WORDS or (turn.ended and not turn.instead):
             continue
         day = look.local_day(turn.at)
         text = f'{day}, you: "{passage}"'

@@ -199,6 +199,13 @@ def _run_on_sample(home: Paths, options: RunOptions, call: GlobalOptions, *, as_
         return code
 
 
+def _waiting_texts_lines(workspace: Workspace) -> Iterator[Line]:
+    vectors = vector_status(workspace)
+    if vectors.model and vectors.waiting:
+        text = format_count(vectors.waiting, "text waits", "texts wait")
+        yield line(f"{text} for search by meaning", (" → kept schedule run", "dim"))
+
+
 def _print_report(workspace: Workspace, report: RunReport, options: RunOptions, call: GlobalOptions, *, as_json: bool) -> int:
     if as_json:
         write_json(report.body())
@@ -211,6 +218,7 @@ def _print_report(workspace: Workspace, report: RunReport, options: RunOptions, 
         write_lines(report_lines(workspace, report, options, verbose=call.verbose))
         if not options.dry:
             write_lines(pending_lines(pool, {memory.id for memory in report.asked_about}))
+            write_lines(_waiting_texts_lines(workspace))
             about = searchable_line(workspace), unknown_language_line(workspace)
             write_lines(filter(None, [*about, without_model_line(workspace, first=report.run == 1)]))
     return int(report.partly)
@@ -279,10 +287,7 @@ def sleep(
             if done.lingering:
                 text = format_count(done.lingering, "old memory is unconfirmed", "old memories are unconfirmed")
                 lines.append(line((text, "yellow"), (" → kept review --stale", "dim")))
-            vectors = vector_status(workspace)
-            if vectors.model and vectors.waiting:
-                text = format_count(vectors.waiting, "text waits", "texts wait")
-                lines.append(line(f"{text} for search by meaning", (" → kept schedule run", "dim")))
+            lines += _waiting_texts_lines(workspace)
             if not lines and not global_options(context).quiet:
                 lines.append(line("Nothing to do."))
             write_lines(lines)
