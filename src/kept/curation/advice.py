@@ -129,14 +129,17 @@ def build_project_tables(memories: Sequence[Memory], fresh: frozenset[str]) -> I
     ``memories`` are all memories of the group. A later memory of another category, in other words, may make one untrue. So may what
     the user said and is held.
     """
-    asked = [memory for memory in memories if should_ask_about(memory)]
-    said = [memory for memory in memories if memory.status is Status.HELD and memory.origin is Origin.USER and memory not in asked]
+    asked = sorted(filter(should_ask_about, memories), key=_first_seen_order)
+    said = [each for each in memories if each.status is Status.HELD and each.origin is Origin.USER and not should_ask_about(each)]
+    if len(asked) + len(said) < 2:  # nothing can make the only one untrue
+        return
     matter = {memory.id: find_matter(memory.content) for memory in (*asked, *said)}
-    new = [memory for memory in sorted(asked, key=_first_seen_order) if memory.id in fresh]
-    size = PROJECT_FRESH if len(asked) > 2 * PROJECT_FRESH else len(asked)
-    for start in range(0, len(new) if len(asked) + len(said) > 1 else 0, size or 1):
+    new = [memory for memory in asked if memory.id in fresh]
+    size = PROJECT_FRESH if len(asked) > 2 * PROJECT_FRESH else 2 * PROJECT_FRESH
+    for start in range(0, len(new), size):
         some = new[start : start + size]
-        shown = some + _nearest([each for each in asked if each not in some], some, matter, 2 * PROJECT_FRESH - len(some))
+        ids = {memory.id for memory in some}
+        shown = some + _nearest([each for each in asked if each.id not in ids], some, matter, 2 * PROJECT_FRESH - len(some))
         shown += _nearest(said, shown, matter, PROJECT_FRESH)
         yield MemoryTable(category=None, entries=(), named=tuple(sorted(shown, key=_first_seen_order)), fresh=fresh)
 

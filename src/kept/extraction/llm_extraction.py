@@ -159,7 +159,7 @@ class _LlmExtraction:
     def ask_questions(self, questions: Sequence[Question]) -> None:
         """Ask some questions, and commit the results thread by thread."""
         parts = [part for question in questions for part in question.parts]
-        answers = self._recheck_claims(questions, self._ask_for_answers(questions))
+        answers = self._proofread_claims(parts, self._recheck_claims(questions, self._ask_for_answers(questions)))
         by_thread: dict[int, list[_AnsweredPart]] = {}
         for part, answer in zip(parts, answers, strict=True):
             by_thread.setdefault(part.thread.id, []).append((part, answer))
@@ -186,21 +186,20 @@ class _LlmExtraction:
             yield answer if part.worth_asking else Answer()
 
     def _recheck_claims(self, questions: Sequence[Question], answers: Sequence[Answer | None]) -> list[Answer | None]:
-        """Send the claims that would become active back, and return all answers: first with their context, then without it.
-
-        The claims of one reply share questions. Until these have replies, its parts count as unanswered. The next run asks them,
-        with the first reply from the cache.
-        """
+        """Send the claims that would become active back with their context. The claims of one reply share questions."""
         places = iter(range(len(answers)))
-        of_question = [[(at, part.reading) for part, at in zip(question.parts, places, strict=False)] for question in questions]
-        groups = [self._list_claims(answers, parts, self._needs_recheck) for parts in of_question]
-        checked = self._send_back(answers, groups, _CLAIMS, build_recheck_ask, read_recheck)
-        of_scope: dict[str, list[_Part]] = {}
-        for at, reading in (part for parts in of_question for part in parts):
-            of_scope.setdefault(reading.scope, []).append((at, reading))
-        for scope, parts in of_scope.items():
+        parts = [[(at, part.reading) for part, at in zip(question.parts, places, strict=False)] for question in questions]
+        groups = [self._list_claims(answers, parts_of_reply, self._needs_recheck) for parts_of_reply in parts]
+        return self._send_back(answers, groups, _CLAIMS, build_recheck_ask, read_recheck)
+
+    def _proofread_claims(self, parts: Sequence[ThreadPart], answers: Sequence[Answer | None]) -> list[Answer | None]:
+        """Send the claims that would still become active back without their context. The claims of a project share questions."""
+        checked, by_scope = list(answers), dict[str, list[_Part]]()
+        for at, part in enumerate(parts):
+            by_scope.setdefault(part.reading.scope, []).append((at, part.reading))
+        for scope, some in by_scope.items():
             build = partial(build_proofread_ask, self.workspace.name(scope))
-            group = self._list_claims(checked, parts, self._needs_proofreading)
+            group = self._list_claims(checked, some, self._needs_proofreading)
             checked = self._send_back(checked, [group], LINES, build, read_proofread)
         return checked
 
@@ -212,7 +211,10 @@ class _LlmExtraction:
         build: Callable[[Sequence[ClaimInContext]], Ask],
         read: Callable[[Mapping[str, Any], Sequence[ClaimInContext]], dict[int, Claim]],
     ) -> list[Answer | None]:
-        """Ask about groups of claims, ``most`` in a question, and return the answers with the claims that the replies change."""
+        """Ask about groups of claims, ``most`` in a question, and return the answers with the claims that the replies change.
+
+        Until a question has a reply, the answers with its claims are None, and the next run asks it. Earlier replies are cached.
+        """
         checked = list(answers)
         batches = [claims[start : start + most] for claims in groups for start in range(0, len(claims), most)]
         contexts = [[(claim, reading) for _, claim, reading in batch] for batch in batches]
