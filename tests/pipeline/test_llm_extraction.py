@@ -698,6 +698,19 @@ def test_nothing_of_a_reply_is_stored_before_its_claims_are_proofread(desk_at, h
         assert contents(workspace) == [WIDE]
 
 
+@each_case("verdict", ["stands", "shorten"])
+def test_a_claim_that_is_clear_by_the_verdict_is_not_doubted_for_its_first_words(desk_at, tmp_path, verdict):
+    home = tmp_path / verdict
+    converse(home, "one", ("user", "Look at the import."), ("agent", ASKED), ("user", VAGUE), ("agent", "Understood."))
+
+    def second(ask):
+        return {"sentences": [{"id": 1, "ask": "", "verdict": verdict, "text": ""}]}
+
+    with desk_at(home) as workspace:
+        run_pipeline(with_model(workspace, vague_model(CLEAR), recheck=second), [], RunOptions())
+        assert contents(workspace) == [VAGUE]
+
+
 def test_parallel_rules_of_a_prompt_are_all_claimed_and_sent_back_twelve_at_a_time(desk_at, home):
     things = "boats,bread,chairs,clocks,dogs,doors,eggs,forks,goats,hats,ink,jam,kites,lamps,maps,nets,oars,pans,quilts,ropes"
     rules = [f"Anything on {thing} must stay on one page." for thing in things.split(",")]

@@ -1,8 +1,8 @@
 """Curation by a model: it proposes changes to memories, and sample requests that decide in which tasks a memory is shown.
 
-The rules curate first, and the model proposes changes to the result, for each category with new memories. Each change is checked.
-All changes of a group form one pass, which a guard can stop and a person can undo. Without a usable reply nothing changes, and the
-next run asks again.
+The rules curate first. Then the model proposes changes, for each category with new memories and for the whole project. Each change
+is checked. All changes of a group form one pass, which a guard can stop and a person can undo. Without a usable reply nothing
+changes, and the next run asks again.
 
 A memory has up to three sample requests. The model is not asked about memories that came with requests from the agent that
 suggested them. It is asked once about each other memory, and again only if the words of the memory change. Requests are not

@@ -33,6 +33,7 @@ _ASK = 120  # characters kept of what a reader would ask
 _PROMPTS = 3  # prompts shown after the claim's event
 _SHORTENED, _NOT_CLEAR = "shorten", "reword"  # verdicts on claims that last: only a part is needed; not understood as it is
 _DOUBTS = {"over": PASSING, "changed": WITHDRAWN, "guess": SUPPOSED, "unclear": POINTS_OUTSIDE}
+_CLEAR = {"stands", _SHORTENED}
 _WORDLESS = {"stands", *_DOUBTS}  # verdicts with which a text means nothing
 
 
@@ -150,9 +151,9 @@ def _cut_around(words: str, event: Event) -> str:
 def read_recheck(body: Mapping[str, Any], items: Sequence[ClaimInContext]) -> dict[int, Claim]:
     """The claims that a reply changes, by index: reworded, or with a doubt.
 
-    A claim that is not clear alone, by the verdict or by its first words, is doubted if neither its rewording nor its subject can
-    be used. A verdict never doubts a claim that confirms a candidate of the rules. Raises ValueError if the reply does not have the
-    requested form.
+    A claim is doubted if it is not clear alone and neither its rewording nor its subject can be used. The verdict says whether it
+    is clear; without one, its first words do. A verdict never doubts a claim that confirms a candidate of the rules. Raises
+    ValueError if the reply does not have the requested form.
     """
     found = {
         place: doubt_claim(claim, POINTS_OUTSIDE)
@@ -165,6 +166,8 @@ def read_recheck(body: Mapping[str, Any], items: Sequence[ClaimInContext]) -> di
             continue
         claim, reading = items[place]
         verdict = sentence.verdict.strip().lower()
+        if verdict in _CLEAR:
+            found.pop(place, None)
         text = _cut_part(text, claim.candidate.content) if verdict == _SHORTENED else text
         reworded = _reword_claim(text, claim, reading) if text and verdict not in _WORDLESS else None
         doubt = _DOUBTS.get(verdict) or (POINTS_OUTSIDE if verdict == _NOT_CLEAR else "")
