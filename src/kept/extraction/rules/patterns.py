@@ -146,15 +146,14 @@ def choose_scope(
     """The scope of a passage: its project, unless the person says "everywhere" or its category is about the person.
 
     ``around`` is the prompt that contains the passage. Its words count too if the passage is at least half of it. A passage that
-    says "this project" or names a file of the project belongs to the project, whatever its category.
+    says "this project" belongs to the project, even beside "everywhere"; one that names a file of it does, whatever its category.
     """
     passage = content
     # "not everywhere" says where something is too much. It does not say where the passage holds.
     if around and len(around) < 2 * len(content):
         passage = " ".join((content, *(words for words in sentence_texts(around) if NEGATIONS.isdisjoint(tokenize(words)))))
-    if any(has_match(patterns.everywhere, passage) for patterns in spoken):
+    here = any(has_match(patterns.here, content) for patterns in spoken)
+    if not here and any(has_match(patterns.everywhere, passage) for patterns in spoken):
         return USER_SCOPE
-    local = any(has_match(patterns.here, content) for patterns in spoken) or any(
-        "/" in artifact and "://" not in artifact for artifact in find_artifacts(content)
-    )
+    local = here or any("/" in artifact and "://" not in artifact for artifact in find_artifacts(content))
     return USER_SCOPE if category is not None and category.user_wide and not local else project
