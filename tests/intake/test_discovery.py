@@ -54,11 +54,11 @@ def test_what_is_new_and_what_has_grown_is_told_before_and_after_a_run(desk_at, 
 
 
 def test_only_the_new_part_of_a_grown_file_counts_as_new(desk_at, home):
-    say(home, "s1", f"{RULE} {'Why? ' * 1_000}")
+    say(home, "s1", f"{RULE} {'x' * 5_000}")
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         before = say(home, "s1", RULE, start=1).stat().st_size
-        path = say(home, "s1", f"{OTHER} {'How? ' * 2_000}", start=2)
+        path = say(home, "s1", f"{OTHER} {'y' * 10_000}", start=2)
         grown = discover(workspace, [])
     assert grown.new >= path.stat().st_size - before
     assert grown.new < path.stat().st_size - 5_000
