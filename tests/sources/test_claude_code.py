@@ -125,6 +125,8 @@ def test_an_edit_tells_what_changed(events_of):
         ({"promptSource": "sdk"}, Author.INJECTED),
         ({"promptSource": "typed"}, Author.HUMAN),
         ({"planContent": "# Plan"}, Author.INJECTED),
+        ({"sourceToolAssistantUUID": "a1"}, Author.INJECTED),
+        ({"toolUseResult": {"stdout": "we always use tabs"}}, Author.INJECTED),
         ({"message": {"role": "assistant", "content": "we always use tabs"}}, Author.INJECTED),
     ],
 )

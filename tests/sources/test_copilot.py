@@ -87,6 +87,15 @@ def test_a_request_that_the_client_or_an_agent_sent_is_not_typed(tmp_path, mark)
     ]
 
 
+def test_what_autopilot_sends_to_go_on_is_not_the_persons(tmp_path):
+    log = lines(
+        event("user.message", "e0", content="We always use tabs.", parentAgentTaskId="t1"),  # on ordinary prompts too
+        event("user.message", "e1", "e0", content="We always use spaces.", isAutopilotContinuation=True),
+    )
+    events = read_bytes(CLI, tmp_path / "events.jsonl", log)
+    assert said(events) == [("human", "We always use tabs."), ("injected", "We always use spaces.")]
+
+
 def test_a_log_read_byte_by_byte_equals_the_log_read_at_once(tmp_path):
     path = tmp_path / "s-1" / "events.jsonl"
     path.parent.mkdir()

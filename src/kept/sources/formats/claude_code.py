@@ -156,16 +156,22 @@ _Result = list[EventDraft] | str
 """The drafts of a record, or the reason why it has none."""
 
 
+# Only the record of a tool's result has these fields. In a record without a result, its text comes from the tool.
+_RESULT_FIELDS = ("sourceToolAssistantUUID", "toolUseResult")
+
+
 def _read_user(state: State, value: Mapping[str, Any], file: _FileInfo, noted: dict[str, int]) -> _Result:
     content = message_blocks(value)
     if content is None:
         return "no-message"
+    results = len([block for block in content if block.get("type") == "tool_result"])
     label = label_record(value, subagent_file=file.subagent) or _label_command_body(state, value, content)
+    if label is None and not results and any(value.get(name) for name in _RESULT_FIELDS):
+        label = Author.INJECTED, "tool-result-record"
     alone = content_text(content[0].get("text")) if len(content) == 1 and content[0].get("type") == "text" else ""
     if label is None and sent_before(state, alone):
         return "queued-copy"
     drafts: list[EventDraft] = []
-    results = len([block for block in content if block.get("type") == "tool_result"])
     result = value.get("toolUseResult") if results == 1 else None
     for index, block in enumerate(content):
         match block.get("type"):

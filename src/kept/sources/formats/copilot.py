@@ -148,6 +148,8 @@ def _read_user(data: Mapping[str, Any], template: EventDraft, noted: dict[str, i
     """The drafts of a prompt. If a skill or the client itself sent it, the reason names the sender."""
     if mark := _sub_agent_mark(data):  # an agent wrote it
         return [replace(template, author=Author.SUBAGENT, reason=mark)] if template.text else []
+    if data.get("isAutopilotContinuation"):  # the client itself sent it, in the person's name and without a source
+        return [template.injected(template.text, "autopilot")] if template.text else []
     source = data.get("source")
     if isinstance(source, str) and source not in ("", "user"):
         return [template.injected(template.text, "source-not-user")] if template.text else []
