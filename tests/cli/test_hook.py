@@ -220,6 +220,15 @@ def test_before_a_compaction_the_transcript_goes_into_the_archive(remembering, c
     assert "ISO 8601" in out
 
 
+def test_a_secret_in_a_path_is_not_written_into_the_log_of_hooks(remembering):
+    secret = "ghp_" + "Zk3Qm8Rt5Wx2Yb7Nc4Vd9Lf6Hj1Gs0PaEuTi"
+    path = remembering / ".claude" / "projects" / "elsewhere" / f"{secret}.jsonl"
+    assert hook("pre-compact", payload("PreCompact", trigger="auto", transcript_path=str(path))) == (0, "", "")
+    (line,) = log_of(remembering)
+    assert secret not in line
+    assert "contains a secret" in line
+
+
 def test_before_a_compaction_the_note_of_the_day_is_written(remembering, capsys):
     assert kept(capsys, "config", "set", "profile", "workspace")[0] == 0
     path = transcript(

@@ -242,3 +242,12 @@ def test_of_many_projects_the_first_are_named(capsys, home):
     assert "… and 3 more → kept sources --verbose" in out
     assert out.count("/home/u/project-") == 12
     assert kept(capsys, "sources", "--verbose")[1].count("project-14") >= 1
+
+
+def test_a_secret_in_the_name_of_an_unread_file_is_not_stored(capsys, home, session):
+    secret = "ghp_" + "Zk3Qm8Rt5Wx2Yb7Nc4Vd9Lf6Hj1Gs0PaEuTi"
+    session.with_name(f"{secret}.jsonl").write_bytes("héllo".encode("utf-16"))
+    kept(capsys, "run")
+    stored = (home / ".local" / "share" / "kept" / "unread.json").read_text(encoding="utf-8")
+    assert "UTF-16" in stored
+    assert secret not in stored

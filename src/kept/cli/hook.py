@@ -117,10 +117,19 @@ def _has_store(state: str) -> bool:
     return os.path.isfile(os.path.join(state, "kept.db"))  # noqa: PTH113, PTH118 - as in local/queue.py
 
 
+def _without_secrets(text: str) -> str:
+    """The text, or a note in its place if it contains a secret, for example in the name of a file."""
+    from kept.core.redact import redact  # noqa: PLC0415 - costs much to load, and few hooks have a problem
+
+    return "(left out: it contains a secret)" if redact(text, key=b"any").found else text
+
+
 def _log_problem(root: str, event: str, what: str) -> None:
     try:
         if root and os.path.isdir(queue.state_folder(root)):  # noqa: PTH112 - as in local/queue.py
-            queue.log_hook_problem(queue.state_folder(root), _format_now(), event[:40], what[:400])
+            queue.log_hook_problem(
+                queue.state_folder(root), _format_now(), _without_secrets(event)[:40], _without_secrets(what)[:400]
+            )
     except OSError:
         return  # an error in logging the error is ignored
 

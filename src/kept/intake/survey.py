@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from kept.core.errors import KeptError
 from kept.core.event import RecordAccount
 from kept.core.project import matches_path
+from kept.core.redact import redact
 from kept.core.value import dataclass, field
 from kept.intake.discovery import format_of, printable, source_places
 from kept.local import files
@@ -59,7 +60,9 @@ def record_unread(workspace: Workspace, paths: Sequence[Path], found: "FilesToRe
         entries += (
             item for item in before.items() if item[0] not in found.files and _is_still_unread(workspace, Path(item[0]), roots)
         )
-    now = dict(sorted(dict([*entries, *skipped]).items())[:_MOST_ENTRIES])
+    key = workspace.store.key("redaction")
+    safe = [(redact(path, key=key).text, redact(reason, key=key).text) for path, reason in skipped]
+    now = dict(sorted(dict([*entries, *safe]).items())[:_MOST_ENTRIES])
     if now != before:
         files.write_object(workspace.paths.state / FILE, now, root=workspace.paths.root)
 
