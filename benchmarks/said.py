@@ -4,7 +4,8 @@
 
 A line of a file of prompts has the first characters of an event's key and a prompt. ``judged/said.tsv`` is about entireio/cli,
 ``said-league.tsv`` about AmbidextrousCoatie/league_analyzer, ``said-rts.tsv`` about theSystem85/gemini-rts-game and
-``said-spec.tsv`` about specstoryai/getspecstory. Of ``said.tsv``, prompts on even lines (``--work``) were for work on the ranking
+``said-spec.tsv`` about specstoryai/getspecstory. ``said-weeks-*.tsv`` are later prompts about three of these, some of them in
+German, French or Spanish. Of these and of ``said.tsv``, prompts on even lines (``--work``) were for work on the ranking
 and those on odd lines (``--held``) are held out. Each prompt is searched after all sessions were read, so nothing is hidden from
 it. The files ``judged/unrelated*.txt`` have prompts about nothing that was said, of which as many as possible should bring no turn.
 In brackets: 95 % intervals.
