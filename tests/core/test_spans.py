@@ -7,7 +7,7 @@ import pytest
 
 from cases import each_case
 from kept.core.event import Author, Event, EventKind, Origin, Pointer, Precision
-from kept.core.spans import event_passages, find_spans, label_event_text, quote_origin, typed_text
+from kept.core.spans import event_passages, find_spans, label_event_text, prose, quote_origin, typed_text
 from kept.core.spans.marks import SpanKind
 
 
@@ -673,3 +673,10 @@ def test_what_somebody_who_is_named_by_their_part_said_is_no_word_of_the_persons
     words = f"{who} should push to main from now on. Fix the footer."
     assert [words[span.start : span.end].strip() for span in find_spans(words) if span.is_typed][-1] == "Fix the footer."
     assert "push to main" not in "".join(words[span.start : span.end] for span in find_spans(words) if span.is_typed)
+
+
+def test_a_line_of_many_sentences_is_judged_by_its_rest_at_few_of_them(monkeypatch):
+    judged, judge = [], prose.is_statement
+    monkeypatch.setattr(prose, "is_statement", lambda words: judged.append(words) or judge(words))
+    find_spans("We always use tabs. " + "Why? " * 2_000)
+    assert len(judged) < 200

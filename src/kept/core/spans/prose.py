@@ -5,6 +5,7 @@ Goes through a prompt from its beginning. After a paste, words count as the pers
 """
 
 from dataclasses import dataclass
+from itertools import islice
 
 from kept.core.pattern import Pattern
 from kept.core.spans.marks import SpanKind, SpanMarks
@@ -69,6 +70,7 @@ _DUMP = Pattern(r"(?m)^\p{Lu}\pL+(?:ed|ing) [\w ]{2,40}:\s*(?:\w*\(\d+\) ?)?(?:[
 _LABEL = Pattern(r"^\p{Ll}\pL*(?: \p{Ll}\pL*){0,2}(:?)\s*$")
 _QUESTION = 4  # words; a longer question may not be the person's
 _JOINT = Pattern(r"[:：.?!]\s+")
+_MOST_JOINTS = 50  # places in a line where others' text may begin; each is judged by the whole rest of the line
 _COLUMN = 5  # number of short lines in a row that make a column
 _REPLY = 60  # maximum words of a person after a paste
 _TYPED = 4  # minimum words of a line without initial capital that may be typed
@@ -162,7 +164,7 @@ def _mark_paragraph(marks: SpanMarks, lines: list[_Line], state: _State) -> None
         _mark_lines(marks, lines, state)
         state.spoken += len(words.split())
         state.terse = state.terse and not words.lstrip()[:1].isupper()
-        if is_statement(words[_find_attachment_start(words) :]) and _find_attachment_start(words):
+        if (attached := _find_attachment_start(words)) and is_statement(words[attached:]):
             state.pasted, state.shaped = SpanKind.REPORTED, False
         _note_announcement(marks, lines, state)
 
@@ -233,7 +235,7 @@ def _find_attachment_start(line: str) -> int:
     """The start of output or of somebody's text after the person's words on the same line; 0 if there is none."""
     if (pointed := _POINTED.match(line)) and not has_word("person", line):
         return int(pointed.start(1))
-    for match in _JOINT.finditer(line):
+    for match in islice(_JOINT.finditer(line), _MOST_JOINTS):
         lead, rest = line[: match.start()], line[match.end() :]
         if match[0][0] in ":：" and is_text_task(lead) and len(rest.split()) >= ARTICLE:
             return int(match.end())
