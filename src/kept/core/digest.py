@@ -8,8 +8,11 @@ from _blake2 import blake2b
 
 def digest(*parts: str, size: int = 16) -> str:
     """The BLAKE2b hash of texts in hex. ``size`` is in bytes. Each text is prefixed by its length, so that lists cannot collide."""
-    raws = [part.encode("utf-8", "surrogatepass") for part in parts]
-    return blake2b(b"".join([len(raw).to_bytes(8, "big") + raw for raw in raws]), digest_size=size).hexdigest()
+    framed: list[bytes] = []
+    for part in parts:
+        raw = part.encode("utf-8", "surrogatepass")
+        framed += len(raw).to_bytes(8, "big"), raw
+    return blake2b(b"".join(framed), digest_size=size).hexdigest()
 
 
 def hash_texts(*parts: str) -> str:

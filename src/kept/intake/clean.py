@@ -17,7 +17,7 @@ from kept.core.fence import FENCE, NOTICE, TAG
 from kept.core.invisible import strip_invisible
 from kept.core.pattern import Pattern, compile_late
 from kept.core.redact import RedactionResult
-from kept.core.redact.asked import find_answered_secret
+from kept.core.redact.asked import find_answered_secret, list_answer_words
 from kept.core.sentences import sentence_texts
 from kept.core.text import word_set
 from kept.core.value import dataclass, replace
@@ -172,10 +172,13 @@ class _TextCleaner:
         """
         if not said or len(text) > _LONGEST_ANSWER:
             return text
-        questions = tuple(sentence_texts(said[-_ASKED:]))[-_SENTENCES_ASKED:]
         answer = _OPENING.sub("", text.strip())
         before = text.strip().removesuffix(answer)
-        if _ANSWER.fullmatch(answer) and common_words().isdisjoint(answer.casefold().split()):
+        is_bare = _ANSWER.fullmatch(answer) and common_words().isdisjoint(answer.casefold().split())
+        if not (is_bare or list_answer_words(answer)):
+            return text
+        questions = tuple(sentence_texts(said[-_ASKED:]))[-_SENTENCES_ASKED:]
+        if is_bare:
             word = ("" if answer[0].isdigit() else "-").join(answer.split())
             for question in questions:
                 hidden = self._hide_behind(f"{question.rstrip(_END_SIGNS)}: ", word, redact)

@@ -366,17 +366,20 @@ def refuse_wide_text(path: Path, head: bytes) -> None:
 
 def sample_records(head: bytes) -> Iterator[dict[str, Any]]:
     """The complete records in the first bytes of a file, to recognize its format. Never raises."""
-    return iter(_parse_head(head))
+    return iter(_parse_whole_head(head))
 
 
 @lru_cache(maxsize=1)  # all formats ask in turn about the same first bytes
-def _parse_head(head: bytes) -> tuple[dict[str, Any], ...]:
+def _parse_whole_head(head: bytes) -> tuple[dict[str, Any], ...]:
+    return tuple(parse_head(head))
+
+
+def parse_head(head: bytes) -> Iterator[dict[str, Any]]:
+    """:func:`sample_records` for a format that usually needs only the first record. Records are parsed when they are reached."""
     if wide_encoding(head):
         head = head.replace(b"\0", b"").lstrip(b"\xff\xfe")
     start = 0
-    records: list[dict[str, Any]] = []
     for number, data in enumerate(head.split(b"\n"), 1):
         line = SourceLine(number=number, start=start, end=start + len(data), data=data)
         start += len(data) + 1
-        records += [piece.value for piece in parse_line(line) if isinstance(piece, Record)]
-    return tuple(records)
+        yield from (piece.value for piece in parse_line(line) if isinstance(piece, Record))

@@ -16,20 +16,22 @@ KINDS = {"prompt": "p", "response": "r", "tool_call": "c", "tool_output": "o"}
 AUTHORS = {"human": "h", "assistant": "a", "tool": "t", "injected": "i", "subagent": "s", "compaction": "c", "abandoned": "x"}
 _IDS = b"ids\n"  # begins a block whose ids are bytes; older blocks begin with a part
 _UUID, _DIGEST = b"\xff", b"\xfe"  # stand for ids in a part, a digest after the mark of a UUID; UTF-8 has neither of these bytes
-_ID = b'"(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})"'
+_ID = b'"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})"'
+_DIGITS = 32  # of a digest; a UUID also has hyphens
 _TEXT = 2  # index of the column with the texts in the second part of a block (kept.store.packing)
 
 
 def compress(parts: Iterable[bytes]) -> bytes:
     """The bytes of a block with these parts of JSON. Ids of 32 hexadecimal digits become 16 bytes, as digits compress badly."""
     ids: list[bytes] = []
-
-    def shorten(match: re.Match[bytes]) -> bytes:
-        ids.append(bytes.fromhex(match[0][1:-1].replace(b"-", b"").decode()))
-        return _UUID if b"-" in match[0] else _UUID + _DIGEST
-
-    compressed = b"".join(zlib.compress(re.sub(_ID, shorten, part), 6) for part in parts)
-    return _IDS + len(ids).to_bytes(4, "big") + b"".join(ids) + compressed
+    compressed: list[bytes] = []
+    for part in parts:
+        pieces = re.split(_ID, part)  # every second piece is an id
+        ids += pieces[1::2]
+        pieces[1::2] = [_UUID + _DIGEST if len(each) == _DIGITS else _UUID for each in pieces[1::2]]
+        compressed.append(zlib.compress(b"".join(pieces), 6))
+    digits = bytes.fromhex(b"".join(ids).replace(b"-", b"").decode())
+    return b"".join((_IDS, len(ids).to_bytes(4, "big"), digits, *compressed))
 
 
 def decompress(body: bytes, *, skip: int = 0) -> Iterator[bytes]:

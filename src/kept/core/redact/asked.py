@@ -18,9 +18,15 @@ _LEAST = 6  # characters of a password that is a whole answer
 
 def find_answered_secret(question: str, answer: str) -> str:
     """The word of an answer that is the secret. Empty if there is none, or if the question asks for none."""
-    words = [word.strip(_MARKS) for word in answer.split() if "[redacted:" not in word]
-    rank = _rank_question(question.casefold()) if 0 < len(words) <= _MOST_WORDS else 0
+    words = list_answer_words(answer)
+    rank = _rank_question(question.casefold()) if words else 0
     return next((word for word in words if word and _is_told(word, rank, alone=len(words) == 1)), "") if rank else ""
+
+
+def list_answer_words(answer: str) -> list[str]:
+    """The words of an answer that may be a secret. Empty if it has too many words to be only an answer."""
+    words = [word.strip(_MARKS) for word in answer.split() if "[redacted:" not in word]
+    return words if len(words) <= _MOST_WORDS else []
 
 
 def _rank_question(question: str) -> int:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ from kept.sources.formats.claude_code_blocks import (
 )
 from kept.sources.json_lines import Outcome, RecordReader, read_slices
 from kept.sources.message_parts import is_machine_session_start
-from kept.sources.records import Record, read_beginning, sample_records
+from kept.sources.records import Record, parse_head, read_beginning
 
 # Types of records without speech. The type is also the reason for dropping the record.
 _SILENT = word_set(
@@ -74,9 +75,10 @@ class ClaudeCode:
 
     def claims(self, path: Path, head: bytes) -> bool:
         """True if the first record that identifies any format is Claude Code's."""
-        values = list(sample_records(head))
-        if values:
-            return next((verdict for verdict in (_recognize_record(value, path) for value in values) if verdict is not None), False)
+        values = parse_head(head)
+        if (first := next(values, None)) is not None:
+            verdicts = (_recognize_record(value, path) for value in chain((first,), values))
+            return next((verdict for verdict in verdicts if verdict is not None), False)
         # No record in the head is complete and valid: the first is longer (a pasted image), or the only one is damaged. The fields
         # around the message are then searched as text.
         cues = ((b'"parentUuid"', b'"sessionId"'), (b'"type"', b'"message"', b'"role"'))
