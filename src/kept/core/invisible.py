@@ -50,7 +50,7 @@ def strip_invisible(text: str) -> tuple[str, int]:
     and counts as one. Idempotent.
     """
     odd = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN)
-    if not (odd and _SUSPECT.search(odd.decode("utf-8", "surrogatepass"))):
+    if not (odd and _SUSPECT.search("".join(set(odd.decode("utf-8", "surrogatepass"))))):
         return text, 0
     text = _NEWLINES.sub("\n", text)
     removed = 0

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property, partial
 from typing import Any, AnyStr, cast
 
-_MADE = frozenset({"engine", "fullmatch", "groupindex", "groups", "match", "programsize", "search", "_anywhere", "_found", "_run"})
 _NOWHERE = (-1, -1)
 _CLASS_OR_ESCAPE = r"(?s)\[\^?\]?(?:\\.|[^\]\\])*\]?|\\(?:pL|.)"
 _LETTERS = (  # without the signs × and ÷, the question mark of Greek, and the punctuation of Arabic and Hindi
@@ -50,15 +49,17 @@ def shorten_letters(source: str) -> str:
 
 
 class Pattern:
-    """A pattern with the methods of ``re.Pattern``, for text and bytes. ``search``, ``match`` and ``fullmatch`` are set when it is
-    compiled.
+    """A pattern with the methods of ``re.Pattern``, for text and bytes.
 
     ``pattern`` may be a function that returns the source. ``memory`` limits the automaton's memory in bytes, for patterns that need
     more than RE2's default. ``latin1`` treats each byte as a character. ``needs`` are strings of which each matching text contains
     one: other texts are not searched and do not compile the pattern. The first use of an invalid pattern raises the engine's error.
     """
 
-    __slots__ = ("_latin1", "_memory", "_needs", "pattern", *_MADE)
+    __slots__ = (
+        *("_anywhere", "_engine", "_found", "_latin1", "_memory", "_needs", "_run"),
+        *("fullmatch", "match", "pattern", "search"),
+    )
 
     def __init__(
         self, pattern: str | bytes | Callable[[], str], *, memory: int = 0, latin1: bool = False, needs: Sequence[str] = ()
@@ -67,46 +68,70 @@ class Pattern:
         self._memory = memory
         self._latin1 = latin1
         self._needs = needs
-        if needs:
-            self.search = partial(self._first_needed, "UNANCHORED")
-            self.match = partial(self._first_needed, "ANCHOR_START")
-            self.fullmatch = partial(self._first_needed, "ANCHOR_BOTH")
+        self._engine: Any = None
+        self.search: Any = partial(self._first_time, "search")
+        self.match: Any = partial(self._first_time, "match")
+        self.fullmatch: Any = partial(self._first_time, "fullmatch")
 
-    def __getattr__(self, name: str) -> Any:
-        """Compile the pattern on first access to an attribute that only a compiled pattern has."""
-        if name not in _MADE:
-            raise AttributeError(name)
+    @property
+    def engine(self) -> Any:
+        """The engine's object."""
+        return self._compile() if self._engine is None else self._engine
+
+    @property
+    def groups(self) -> int:
+        """The number of groups."""
+        return int(self.engine.groups)
+
+    @property
+    def groupindex(self) -> Any:
+        """The numbers of the named groups, by name."""
+        return self.engine.groupindex
+
+    @property
+    def programsize(self) -> int:
+        """The number of instructions of the compiled pattern."""
+        return int(self.engine.programsize)
+
+    def _compile(self) -> Any:
+        """Compile the pattern, and set the methods that search it. A method ``__getattr__`` would make each use of them slower."""
         re2 = load_engine()
         options = latin1_options() if self._latin1 else re2.Options()
         options.log_errors = False  # such errors must not appear on the user's terminal
         if self._memory:
             options.max_mem = self._memory
         source = self.pattern() if callable(self.pattern) else self.pattern
-        self.engine = re2.compile(shorten_letters(source) if isinstance(source, str) else source, options)
-        self.groups = self.engine.groups
-        self.groupindex = self.engine.groupindex
-        self.programsize = self.engine.programsize
+        self._engine = re2.compile(shorten_letters(source) if isinstance(source, str) else source, options)
         # Calls the engine's internal functions directly, which takes a third of the time.
         anchors = re2._Anchor  # noqa: SLF001
         self._anywhere = anchors.UNANCHORED
-        if not self._needs:
-            self.search = partial(self._first, anchors.UNANCHORED)
-            self.match = partial(self._first, anchors.ANCHOR_START)
-            self.fullmatch = partial(self._first, anchors.ANCHOR_BOTH)
-        self._run = self.engine._regexp.Match  # noqa: SLF001
+        self._run = self._engine._regexp.Match  # noqa: SLF001
         self._found = re2._Match  # noqa: SLF001
-        return getattr(self, name)
+        find = self._first_needed if self._needs else self._first
+        self.search = partial(find, anchors.UNANCHORED)
+        self.match = partial(find, anchors.ANCHOR_START)
+        self.fullmatch = partial(find, anchors.ANCHOR_BOTH)
+        return self._engine
+
+    def _first_time(self, method: str, text: str | bytes, pos: int = 0, end: int | None = None) -> Any:
+        """Compile the pattern and call its method, unless it cannot match."""
+        if self._needs and not self._is_possible(text):
+            return None
+        self._compile()
+        return getattr(self, method)(text, pos, end)
 
     def finditer(self, text: str | bytes, pos: int = 0, end: int | None = None) -> Iterator[Any]:
         """The non-overlapping matches, in order."""
         if self._needs and not self._is_possible(text):
             return iter(())
+        if self._engine is None:
+            self._compile()
         if isinstance(text, bytes):
             data = text
         elif text.isascii():
             data = text.encode()
         else:
-            return iter(self.engine.finditer(text, pos, end))
+            return iter(self._engine.finditer(text, pos, end))
         length = len(data)
         start, stop = max(0, min(pos, length)) if pos else 0, length if end is None else max(0, min(end, length))
         spans = self._run(self._anywhere, data, start, stop) if start <= stop else (_NOWHERE,)
@@ -131,9 +156,9 @@ class Pattern:
                 return True
         return False
 
-    def _first_needed(self, anchor: str, text: str | bytes, pos: int = 0, end: int | None = None) -> Any:
+    def _first_needed(self, anchor: Any, text: str | bytes, pos: int = 0, end: int | None = None) -> Any:
         """The first match of a pattern with ``needs``."""
-        return self._first(getattr(load_engine()._Anchor, anchor), text, pos, end) if self._is_possible(text) else None  # noqa: SLF001
+        return self._first(anchor, text, pos, end) if self._is_possible(text) else None
 
     def _first(self, anchor: Any, text: str | bytes, pos: int = 0, end: int | None = None) -> Any:
         """The first match under the given anchoring; None if there is none."""

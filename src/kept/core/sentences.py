@@ -3,7 +3,7 @@
 Splitting needs no words of any language except a few abbreviations.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
 
@@ -65,7 +65,7 @@ def _join_wrapped_lines(text: str, start: int, end: int) -> list[tuple[int, int,
     """Join lines to units (start, end, is a list item). A line continues in the next if it was wrapped or ends with a comma etc."""
     units: list[tuple[int, int, bool]] = []
     at, previous = start, ""
-    for line, paragraph in _paragraph_lines(text[start:end]):
+    for line, paragraph in _paragraph_lines(text[start:end].splitlines(keepends=True)):
         stripped = line.strip()
         marker = _BULLET.match(line)
         head = at + (marker.end() if marker else 0)
@@ -80,9 +80,12 @@ def _join_wrapped_lines(text: str, start: int, end: int) -> list[tuple[int, int,
     return [unit for unit in units if unit[1] > unit[0]]
 
 
-def _paragraph_lines(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """The lines of a text. Each comes with the number of lines of its paragraph, and the length of the paragraph's longest line."""
-    for _, group in groupby(text.splitlines(keepends=True), key=str.isspace):
+def _paragraph_lines(text_lines: Sequence[str]) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Each line with the number of lines of its paragraph, and the length of the paragraph's longest line."""
+    if len(text_lines) == 1:  # the usual case in replies, which are split line by line
+        yield text_lines[0], (1, len(text_lines[0].strip()))
+        return
+    for _, group in groupby(text_lines, key=str.isspace):
         lines = tuple(group)
         width = max(len(line.strip()) for line in lines)
         yield from ((line, (len(lines), width)) for line in lines)

@@ -27,10 +27,10 @@ _AGAIN = 0.6  # word overlap from which a prompt repeats an earlier request
 _VERDICT, _VERDICT_CHARS = 3, 80  # sentences and characters at the start of a prompt that may judge the work before it
 _LEADING_WORDS = 5  # words at the start of a sentence that are checked for a reference to something before it
 _MARKS = Pattern(r"^(?:\s*(?:[>#*\-+•|\x{2190}-\x{2BFF}\x{FE0F}\x{1F000}-\x{1FAFF}]+|\d{1,3}[.)])\s*)+|\*\*|__|^\s+")
-_LINK = Pattern(r"\[([^\]\n]{1,200})\]\([^)\n]{1,400}\)")
+_LINK = Pattern(r"\[([^\]\n]{1,200})\]\([^)\n]{1,400}\)", needs=("](",))
 _ITEM = Pattern(r"^(?:[*+•-]|\d{1,3}[.)])\s")
 # A line such as "Status: done" is a label with its value, and not an outcome.
-_LABEL = Pattern(r"(?i)^[a-z][\w ()/-]{0,30}: ")
+_LABEL = Pattern(r"(?i)^[a-z][\w ()/-]{0,30}: ", needs=(": ",))
 _AT_START = {  # word lists that match only at the start of a sentence, and the pattern of what must follow the word
     "opener": r"(?:[\s,.!:;–—-]+|$)",
     **dict.fromkeys(("process", "leans", "follows", "withdraws"), r"\b"),

@@ -102,7 +102,7 @@ def _pack_words(events: Sequence[Event]) -> list[list[Any]]:
                 *(None if tool.target == event.text else row - above if tool.target == same else tool.target, tool.detail),
                 *(tool.ok, tool.exit_code),
                 *(pointer.line - line, pointer.start - end, pointer.end - pointer.start),
-                *(event.session, event.label_reason, event.precision.value, event.project, event.branch),
+                *(event.session, event.label_reason, event.precision, event.project, event.branch),
                 *(event.tool and tool.name, tool.call, pointer.path),
             )
         )

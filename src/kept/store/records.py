@@ -158,7 +158,8 @@ def likeness_of(event: Event) -> str:
 
 @lru_cache(maxsize=1024)  # each is hashed when it is searched and when it is stored
 def _hash_letters(session: str, kind: str, second: int, text: str) -> str:
-    letters = "".join(filter(str.isalnum, text.casefold()))
+    folded = text.casefold()
+    letters = folded.translate(dict.fromkeys(ord(char) for char in set(folded) if not char.isalnum()))
     return digest(session, kind, str(second), letters) if letters else ""
 
 
