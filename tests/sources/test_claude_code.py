@@ -1,10 +1,14 @@
 """Claude Code records: who said what, and what is dropped and why."""
 
+from pathlib import Path
+
 import pytest
 
 from claude_lines import assistant, line, read, result, text, use, user
 from kept.core.errors import SourceError
 from kept.core.event import Author, EventKind, Precision
+from kept.sources import records
+from kept.sources.formats.claude_code import ClaudeCode
 from kept.sources.message_parts import split_text
 
 
@@ -526,3 +530,11 @@ def test_a_file_in_utf_16_is_one_error_that_names_the_encoding(tmp_path):
 def test_a_missing_file_is_one_error(tmp_path):
     with pytest.raises(SourceError, match="cannot be read"):
         read(tmp_path / "missing.jsonl")
+
+
+def test_a_file_is_recognized_by_its_first_record_without_parsing_the_next(monkeypatch):
+    parsed, parse = [], records.parse_line
+    monkeypatch.setattr(records, "parse_line", lambda line: parsed.append(line.number) or parse(line))
+    head = b"".join(map(line, [user("Use tabs."), user("Use spaces."), assistant(text("Done."))]))
+    assert ClaudeCode().claims(Path("session.jsonl"), head)
+    assert parsed == [1]

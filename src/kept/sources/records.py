@@ -366,21 +366,24 @@ def refuse_wide_text(path: Path, head: bytes) -> None:
 
 
 def sample_records(head: bytes) -> Iterator[dict[str, Any]]:
-    """The complete records in the first bytes of a file, to recognize its format. Never raises."""
-    return iter(_parse_whole_head(head))
+    """The complete records in the first bytes of a file, to recognize its format. Never raises. Each line is parsed when it is
+    reached, because most formats need only the first record.
+    """
+    lines, parsed = _split_head(head)
+    for line in lines:
+        if line.number not in parsed:
+            parsed[line.number] = [piece.value for piece in parse_line(line) if isinstance(piece, Record)]
+        yield from parsed[line.number]
 
 
 @lru_cache(maxsize=1)  # all formats ask in turn about the same first bytes
-def _parse_whole_head(head: bytes) -> tuple[dict[str, Any], ...]:
-    return tuple(parse_head(head))
-
-
-def parse_head(head: bytes) -> Iterator[dict[str, Any]]:
-    """:func:`sample_records` for a format that usually needs only the first record. Records are parsed when they are reached."""
+def _split_head(head: bytes) -> tuple[tuple[SourceLine, ...], dict[int, list[dict[str, Any]]]]:
+    """The lines, and a dictionary for the records of those that were parsed, by line number."""
     if wide_encoding(head):
         head = head.replace(b"\0", b"").lstrip(b"\xff\xfe")
     start = 0
+    lines: list[SourceLine] = []
     for number, data in enumerate(head.split(b"\n"), 1):
-        line = SourceLine(number=number, start=start, end=start + len(data), data=data)
+        lines.append(SourceLine(number=number, start=start, end=start + len(data), data=data))
         start += len(data) + 1
-        yield from (piece.value for piece in parse_line(line) if isinstance(piece, Record))
+    return tuple(lines), {}

@@ -52,7 +52,7 @@ from kept.sources.formats.claude_code_blocks import (
 )
 from kept.sources.json_lines import Outcome, RecordReader, read_slices
 from kept.sources.message_parts import is_machine_session_start
-from kept.sources.records import Record, parse_head, read_beginning
+from kept.sources.records import Record, read_beginning, sample_records
 
 # Types of records without speech. The type is also the reason for dropping the record.
 _SILENT = word_set(
@@ -75,7 +75,7 @@ class ClaudeCode:
 
     def claims(self, path: Path, head: bytes) -> bool:
         """True if the first record that identifies any format is Claude Code's."""
-        values = parse_head(head)
+        values = sample_records(head)
         if (first := next(values, None)) is not None:
             verdicts = (_recognize_record(value, path) for value in chain((first,), values))
             return next((verdict for verdict in verdicts if verdict is not None), False)
