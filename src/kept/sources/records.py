@@ -370,20 +370,16 @@ def sample_records(head: bytes) -> Iterator[dict[str, Any]]:
     reached, because most formats need only the first record.
     """
     lines, parsed = _split_head(head)
-    for line in lines:
-        if line.number not in parsed:
-            parsed[line.number] = [piece.value for piece in parse_line(line) if isinstance(piece, Record)]
-        yield from parsed[line.number]
+    for number, data in enumerate(lines, 1):
+        if number not in parsed:
+            line = SourceLine(number=number, start=0, end=len(data), data=data)
+            parsed[number] = [piece.value for piece in parse_line(line) if isinstance(piece, Record)]
+        yield from parsed[number]
 
 
 @lru_cache(maxsize=1)  # all formats ask in turn about the same first bytes
-def _split_head(head: bytes) -> tuple[tuple[SourceLine, ...], dict[int, list[dict[str, Any]]]]:
+def _split_head(head: bytes) -> tuple[list[bytes], dict[int, list[dict[str, Any]]]]:
     """The lines, and a dictionary for the records of those that were parsed, by line number."""
     if wide_encoding(head):
         head = head.replace(b"\0", b"").lstrip(b"\xff\xfe")
-    start = 0
-    lines: list[SourceLine] = []
-    for number, data in enumerate(head.split(b"\n"), 1):
-        lines.append(SourceLine(number=number, start=start, end=start + len(data), data=data))
-        start += len(data) + 1
-    return tuple(lines), {}
+    return head.split(b"\n"), {}
