@@ -64,7 +64,7 @@ import re, sys
 compiled, compile_now = set(), re._compile
 def noted(source, flags):
     caller = sys._getframe(2)
-    if caller.f_code.co_name == "<module>" and "/kept/" in caller.f_code.co_filename:
+    if caller.f_code.co_name == "<module>" and caller.f_globals["__name__"].startswith("kept."):
         compiled.add(f"{caller.f_code.co_filename}:{caller.f_lineno}")
     return compile_now(source, flags)
 re._compile = noted
