@@ -24,6 +24,25 @@ def test_a_change_is_answered_at_once_and_the_files_follow(served, monkeypatch):
     assert "Fridays" in memory_file(served).read_text()
 
 
+def test_the_editor_of_a_file_waits_for_a_change_that_is_being_written(served, monkeypatch):
+    made = served.add("Releases go out on Tuesdays only.")
+    served.ask("POST", f"/api/memories/{made.id}/pin", {})
+    write_soon, wait, began = served.file_writer.write_soon, served.file_writer.wait, []
+
+    def write_now(seconds):
+        while began:
+            write_soon(*began.pop())
+        return wait(seconds)
+
+    monkeypatch.setattr(served.file_writer, "write_soon", lambda *given: began.append(given))
+    monkeypatch.setattr(served.file_writer, "wait", write_now)
+    body = {"content": "Releases go out on Fridays only."}
+    for path in ("/files/edit", "/files/entries", "/api/files/file"):
+        served.ask("PATCH", f"/api/memories/{served.memory('Releases').id}", body, headers=FIRST)
+        assert body["content"] in str(served.ask("GET", f"{path}?name=.claude/rules/memory.md")[2])
+        body = {"content": body["content"].replace("on", "late on", 1)}
+
+
 def test_an_edit_by_hand_is_taken_over_before_a_change_of_the_page(served):
     made = served.add("Releases go out on Tuesdays only.")
     other = served.add("The barn is painted red.")

@@ -24,6 +24,7 @@ from kept.workspace import Workspace
 T = TypeVar("T")
 
 NAMES = ("127.0.0.1", "localhost", "[::1]")
+_PATIENCE = 60  # maximum seconds to wait for pending file writes
 _QUEUES = 50  # maximum number of review queues that are remembered
 _RUNS = 20  # latest runs searched for those that a change made, which are one or a few
 _OWN = frozenset(
@@ -116,6 +117,14 @@ def request_workspace(request: Request) -> Iterator[Workspace]:
     """
     with web_context(request).open_shown() as workspace:
         yield workspace
+
+
+def wait_for_files(request: Request) -> None:
+    """Wait until the files show the last change, because an answer may be sent before they are written.
+
+    After a minute they are taken as they are.
+    """
+    web_context(request).file_writer.wait(_PATIENCE)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, Field, StrictBool
 from starlette.responses import Response
 
@@ -12,10 +12,10 @@ from kept.memories.history import last_undoable_run
 from kept.pipeline import edit_file
 from kept.pipeline.edit_file import SaveReport
 from kept.web.api.models import Body, Id, IfMatch
-from kept.web.context import locked_workspace, request_workspace
+from kept.web.context import locked_workspace, request_workspace, wait_for_files
 from kept.workspace import Workspace
 
-router = APIRouter(tags=["files"])
+router = APIRouter(tags=["files"], dependencies=[Depends(wait_for_files)])
 
 MOST = 1_000_000  # maximum characters of a text
 Which = Annotated[str, Query(min_length=1, max_length=1_000, description="The file, by its path below the home.")]

@@ -4,7 +4,7 @@ from itertools import groupby
 from os.path import commonpath
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from markupsafe import escape
 from starlette.responses import Response
 
@@ -12,11 +12,11 @@ from kept.core.errors import BusyError, StoreError
 from kept.core.memory import Memory
 from kept.pipeline import edit_file
 from kept.pipeline.edit_file import EditableFile, FileCondition, FileEntry
-from kept.web.context import request_workspace
+from kept.web.context import request_workspace, wait_for_files
 from kept.web.render import NavigationPage, render_page, render_part
 from kept.workspace import Workspace
 
-router = APIRouter()
+router = APIRouter(dependencies=[Depends(wait_for_files)])
 PAGE = NavigationPage(id="files", title="Files", path="/files", key="f", router=router)
 
 FORMS = {

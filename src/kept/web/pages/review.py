@@ -22,7 +22,7 @@ from kept.memories.browse import trace_memory
 from kept.memories.decisions import find_decidable
 from kept.outputs.routing import client_has_hooks, find_displaced
 from kept.pipeline.sleep import UNUSED, list_lingering, why_lingering
-from kept.web.context import request_workspace, web_context
+from kept.web.context import request_workspace, wait_for_files, web_context
 from kept.web.pages.memories import Ids, build_conversations, render_form, row_values
 from kept.web.pages.story import find_next_starts
 from kept.web.render import NavigationPage, render_page, render_part
@@ -31,7 +31,6 @@ from kept.workspace import Workspace
 router = APIRouter()
 _STRETCH = 40
 _QUOTES = 3
-_PATIENCE = 60  # maximum seconds to wait for pending file writes
 _ALIKE = 0.6  # minimum Jaccard similarity of two proposals that say nearly the same
 
 
@@ -120,7 +119,7 @@ def reach_part(request: Request, number: Ids) -> Response:
 
     Waits until the files are written.
     """
-    web_context(request).file_writer.wait(_PATIENCE)
+    wait_for_files(request)
     with request_workspace(request) as workspace:
         decided = {item: memory for item in number if (memory := _find_decided(workspace, item))}
         starts = find_next_starts(workspace, [*decided.values()])
