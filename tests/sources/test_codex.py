@@ -69,6 +69,37 @@ def test_prompts_of_codex_exec_are_the_persons_but_for_a_programs_folder_or_libr
     assert account.noted.get("program-prompt:exec", 0) == (author is not Author.HUMAN)
 
 
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"source": "cli", "originator": "codex_exec", "cwd": "/home/ada/shop"}, "unconfirmed:user_message-event"),
+        ({"source": "cli", "originator": "codex_exec", "forked_from_id": "p"}, "user_message-event"),
+        ({"source": "cli", "thread_source": "user", "parent_thread_id": "p"}, "user_message-event"),
+        ({"source": "vscode", "thread_source": "realtime_voice"}, "user_message-event"),
+        ({"source": {"custom": "atlas"}}, "user_message-event"),
+    ],
+)
+def test_a_prompt_is_confirmed_unless_codex_exec_began_the_thread(tmp_path, more, reason):
+    (found,) = read_bytes(CODEX, tmp_path / "r.jsonl", lines(meta(**more), *prompt("always use uv")))
+    assert (found.author, found.label_reason) == (Author.HUMAN, reason)
+
+
+def test_a_schedule_sends_the_first_prompt_of_its_thread_and_later_ones_are_unconfirmed(tmp_path):
+    turns = (*prompt("check the pipelines"), item("assistant", "all green", 2), *prompt("never page me for this", 3))
+    data = lines(meta(source="vscode", originator="Codex Desktop", thread_source="automation"), *turns)
+    events = read_bytes(CODEX, tmp_path / "r.jsonl", data)
+    assert [(each.author.value, each.label_reason) for each in events if each.kind is EventKind.PROMPT] == [
+        ("injected", "machine-session"),
+        ("human", "unconfirmed:user_message-event"),
+    ]
+
+
+def test_a_message_of_the_developer_is_no_prompt_though_an_event_repeats_it(tmp_path):
+    told = event("user_message", 2, message="Sign every commit.")
+    events = read_bytes(CODEX, tmp_path / "r.jsonl", lines(meta(), item("developer", "Sign every\ncommit.", 2), told))
+    assert [(each.author, each.label_reason) for each in events] == [(Author.INJECTED, "role:developer")]
+
+
 def a_session():
     return lines(
         meta(),
@@ -213,6 +244,8 @@ def test_a_copied_turn_is_dated_by_its_id(tmp_path):
         {"source": {"subagent": {"thread_spawn": {"parent_thread_id": "p", "depth": 1}}}},
         {"agent_nickname": "Euclid"},
         {"agent_role": "explorer"},
+        {"thread_source": "subagent"},
+        {"source": "cli", "parent_thread_id": "p"},
     ],
 )
 def test_what_another_agent_asks_a_subagent_is_not_the_users(tmp_path, fields):
@@ -221,11 +254,19 @@ def test_what_another_agent_asks_a_subagent_is_not_the_users(tmp_path, fields):
 
 
 @pytest.mark.parametrize(
-    "source", [{"subagent": "review"}, {"subagent": "memory_consolidation"}, {"subagent": {"other": "x"}}, "compact"]
+    "fields",
+    [
+        {"source": {"subagent": "review"}},
+        {"source": {"subagent": "memory_consolidation"}},
+        {"source": {"subagent": {"other": "x"}}},
+        {"source": {"internal": "memory_consolidation"}},
+        {"source": "compact"},
+        {"source": "cli", "thread_source": "guardian_review", "parent_thread_id": "p"},
+    ],
 )
-def test_a_session_the_client_runs_for_itself_is_not_read(tmp_path, source):
+def test_a_session_the_client_runs_for_itself_is_not_read(tmp_path, fields):
     path = tmp_path / "r.jsonl"
-    path.write_bytes(lines(meta(source=source), *prompt("summarise"), item("assistant", "sum", 2)))
+    path.write_bytes(lines(meta(**fields), *prompt("summarise"), item("assistant", "sum", 2)))
     events, account, _ = read(CODEX, path)
     assert not events
     assert account.dropped["machine-session"] == 3

@@ -69,7 +69,7 @@ _ITEMS = (*CALLS, *OUTPUTS, "message", "reasoning", "image_generation_call", "co
 _WRAPPED = ("response_item", "event_msg", "turn_context", "compacted")
 # Types of records without words of a conversation.
 _SILENT = ("world_state", "token_usage_record", "retained_context", "inter_agent_communication")
-_MACHINES = ("memory_consolidation", "review", "compact")
+_MACHINES = ("memory_consolidation", "review", "compact", "guardian_review", "thread_title", "system")
 _AGENT_NAMES = ("agent_nickname", "agent_role", "agent_path")  # the name that an agent gave to the subagent it started
 
 
@@ -163,28 +163,33 @@ def _begin_session(state: State, value: Mapping[str, Any], meta: Mapping[str, An
         state.created, state.written = truncate_name(began), truncate_name(written)
         state.source = truncate_name(meta.get("specstorySourceSessionId"))
         state.grid = 0 if state.source else -1
-        _set_runner(state, meta.get("source"))
-        state.subagent = state.subagent or any(meta.get(name) for name in _AGENT_NAMES)
+        _set_runner(state, meta)
         state.cwd = truncate_name(meta.get("cwd"), PATH_LIMIT)
-        state.printed = meta.get("source") == "exec"
+        # A person's fork of a session of `codex exec` keeps the originator of its parent.
+        forked = meta.get("forked_from_id")
+        state.printed = meta.get("source") == "exec" or (meta.get("originator") == "codex_exec" and not forked)
         state.unattended = is_program(meta.get("originator")) or (state.printed and is_unattended(state.cwd))
+        state.scheduled = str(meta.get("thread_source")).endswith("automation")
         state.branch = truncate_name(to_mapping(meta.get("git")).get("branch"), PATH_LIMIT)
     if not state.chain:
         state.root, state.began = native or state.root, truncate_name(began)
     return "session_meta"
 
 
-def _set_runner(state: State, source: Any) -> None:
+def _set_runner(state: State, meta: Mapping[str, Any]) -> None:
     """Set who started the session: a person, an agent (which makes it a subagent's session), or the client itself."""
-    if isinstance(source, dict):
-        inner = source.get("subagent", source.get("sub_agent", source.get("subAgent")))
-        kind = inner if isinstance(inner, str) else next(iter(to_mapping(inner)), "")
-        state.subagent = kind == "thread_spawn"
-        state.machine = "" if state.subagent else safe_word(kind)
-    elif source in _MACHINES:
-        state.machine = str(source)
-    else:
-        state.subagent = source == "mcp"
+    source, purpose = meta.get("source"), meta.get("thread_source")
+    inner: Any = None
+    if isinstance(source, dict):  # a program that embeds the client has a name of its own there, below `custom`
+        inner = next((source[name] for name in ("subagent", "sub_agent", "subAgent", "internal") if name in source), None)
+    kind = inner if isinstance(inner, str) else next(iter(to_mapping(inner)), "")
+    state.machine = next((str(name) for name in (source, purpose) if name in _MACHINES), "")
+    if inner is not None and kind != "thread_spawn":
+        state.machine = safe_word(kind)
+    state.subagent = kind == "thread_spawn" or source == "mcp"
+    # A person's fork has the id of its origin in another field, `forked_from_id`.
+    state.subagent |= purpose == "subagent" or (purpose != "user" and bool(meta.get("parent_thread_id")))
+    state.subagent |= any(meta.get(name) for name in _AGENT_NAMES)
 
 
 def _enter_turn(state: State, item: Mapping[str, Any]) -> None:
@@ -212,6 +217,8 @@ def _read_client_event(state: State, record: Record, item: Mapping[str, Any], no
             if item.get("kind") not in (None, "", "plain"):  # written by the client: instructions, the environment
                 return [injected_draft(text, f"user_message-event:{safe_word(item['kind'])}")]
             if not take_prompt(state.held, text):
+                if hash_texts(one_line(text)) in state.developer:
+                    return "told-twice"
                 state.early = [*state.early, WaitingPrompt(record.place, record_stamp(record.value), text)][-WAITING:]
             return _draft_prompt(state, text, "user_message-event", noted)
         case "thread_rolled_back":
@@ -264,6 +271,7 @@ def _read_message(state: State, record: Record, item: Mapping[str, Any], noted: 
             return _read_user(state, record, texts, noted)
         case role:
             text = "\n".join(text for text in texts if text)
+            state.developer = [*state.developer, hash_texts(one_line(text))][-WAITING:]
             return [injected_draft(text, f"role:{safe_word(role)}")] if text else "no-text"
 
 
@@ -326,11 +334,13 @@ def _draft_prompt(state: State, text: str, reason: str, noted: dict[str, int]) -
     if not state.opened:
         state.opened = True
         state.digest = is_machine_session_start(text) or state.unattended
+        if state.scheduled:
+            return label_as_program(drafts, noted, "automation")
     if state.digest:
         if state.unattended:
             return label_as_program(drafts, noted, "exec")
         return relabel(drafts, Author.INJECTED, "machine-session")
-    return label_unconfirmed(drafts, noted, "exec") if state.printed else drafts
+    return label_unconfirmed(drafts, noted, "exec") if state.printed or state.scheduled else drafts
 
 
 def _to_events(state: State, place: RecordPlace, stamp: str, drafts: list[EventDraft], path: str) -> Iterator[Event]:

@@ -167,11 +167,12 @@ class State:
 
     ``machine`` names the purpose for which the client itself runs the session. The flags mean: ``subagent``, an agent started the
     session; ``digest``, a program wrote its first prompt; ``unattended``, a program started it, or no person works in its folder;
-    ``printed``, ``codex exec`` runs it; ``legacy``, the file has the old form; ``opened``, the first prompt was read; ``told``, the
-    file has events that confirm prompts.
+    ``printed``, ``codex exec`` runs it; ``scheduled``, a schedule sent its first prompt; ``legacy``, the file has the old form;
+    ``opened``, the first prompt was read; ``told``, the file has events that confirm prompts.
 
     ``chain`` is a hash of the conversation so far, ``tip`` its last record. ``prompts`` has the records that the last prompts
-    follow. ``held`` has prompts whose event is still missing, ``early`` events whose prompt is still missing.
+    follow. ``developer`` has hashes of the last messages of other roles than the user's and the assistant's. ``held`` has prompts
+    whose event is still missing, ``early`` events whose prompt is still missing.
     """
 
     session: str = ""
@@ -187,6 +188,7 @@ class State:
     digest: bool = False
     unattended: bool = False
     printed: bool = False
+    scheduled: bool = False
     legacy: bool = False
     opened: bool = False
     told: bool = False
@@ -195,6 +197,7 @@ class State:
     chain: str = ""
     tip: str = ""
     prompts: list[str] = field(default_factory=list)
+    developer: list[str] = field(default_factory=list)
     calls: OpenCalls = field(default_factory=OpenCalls)
     held: list[WaitingPrompt] = field(default_factory=list)
     early: list[WaitingPrompt] = field(default_factory=list)
