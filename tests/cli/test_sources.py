@@ -251,3 +251,18 @@ def test_a_secret_in_the_name_of_an_unread_file_is_not_stored(capsys, home, sess
     stored = (home / ".local" / "share" / "kept" / "unread.json").read_text(encoding="utf-8")
     assert "UTF-16" in stored
     assert secret not in stored
+
+
+def test_a_file_with_a_secret_in_its_name_stays_unread_in_a_run_that_looks_elsewhere(capsys, home, session):
+    token = "ghp_" + "Zk3Qm8Rt5Wx2Yb7Nc4Vd9Lf6Hj1Gs0PaEuTi"
+    odd = session.with_name(f"{token}.jsonl")
+    odd.write_bytes("héllo".encode("utf-16"))
+    kept(capsys, "run")
+    listed = home / ".local" / "share" / "kept" / "unread.json"
+    before = listed.read_text(encoding="utf-8")
+    (home / "notes").mkdir()
+    kept(capsys, "run", home / "notes")
+    assert listed.read_text(encoding="utf-8") == before
+    odd.unlink()
+    kept(capsys, "run")
+    assert "UTF-16" not in listed.read_text(encoding="utf-8")

@@ -52,15 +52,14 @@ def record_unread(workspace: Workspace, paths: Sequence[Path], found: "FilesToRe
 
     Raises KeptError if the list cannot be read or written.
     """
-    before = load_unread_reasons(workspace.paths)
+    before, key = load_unread_reasons(workspace.paths), workspace.store.key("redaction")
     entries: list[tuple[str, str]] = []
     if before:
         known = (*(place for _, place in found.places), *(root.resolve(workspace.paths.user) for root in workspace.settings.root))
-        roots = tuple(Path(os.path.realpath(path)) for path in paths or known)
+        roots = tuple(Path(redact(os.path.realpath(path), key=key).text) for path in paths or known)
         entries += (
             item for item in before.items() if item[0] not in found.files and _is_still_unread(workspace, Path(item[0]), roots)
         )
-    key = workspace.store.key("redaction")
     safe = [(redact(path, key=key).text, redact(reason, key=key).text) for path, reason in skipped]
     now = dict(sorted(dict([*entries, *safe]).items())[:_MOST_ENTRIES])
     if now != before:
@@ -68,8 +67,12 @@ def record_unread(workspace: Workspace, paths: Sequence[Path], found: "FilesToRe
 
 
 def _is_still_unread(workspace: Workspace, path: Path, roots: Sequence[Path]) -> bool:
-    """True if an earlier entry still holds: the file exists, is not excluded, and this run did not examine its place."""
-    is_listed = os.path.lexists(path) and not matches_path(str(path), workspace.settings.exclude)
+    """True if an earlier entry still holds: the file exists, is not excluded, and this run did not examine its place.
+
+    The name of a file that contains a secret is not stored. Its entry holds as long as the folder above exists.
+    """
+    named = next(place for place in (path, *path.parents) if "[redacted:" not in str(place))
+    is_listed = os.path.lexists(named) and not matches_path(str(path), workspace.settings.exclude)
     return is_listed and not any(path.is_relative_to(root) for root in roots)
 
 
