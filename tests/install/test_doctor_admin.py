@@ -140,6 +140,8 @@ OF_THE_MACHINE = {
         "hooks",
     ),
     "a store that sudo wrote": (lambda p, _: os.chown(p.store, ANOTHER, ANOTHER), "belongs to another user"),
+    "settings for everybody": (lambda p, _: [p.config.mkdir(parents=True), p.config.chmod(0o777)], "everybody may write"),
+    "a home for everybody": (lambda p, _: p.root.chmod(0o777), "everybody may write"),
     "rules that are a file": (lambda p, _: as_file(p.root / ".claude" / "rules"), "memory.md"),
     "a memory that leads to nowhere": (
         lambda p, _: [(p.root / ".claude/rules/memory.md").unlink(), (p.root / ".claude/rules/memory.md").symlink_to("/dev/null")],

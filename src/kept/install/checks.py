@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from stat import S_ISDIR, S_ISLNK, S_ISREG
+from stat import S_ISDIR, S_ISLNK, S_ISREG, S_ISVTX, S_IWOTH
 from tempfile import TemporaryFile
 from zoneinfo import ZoneInfo
 
@@ -181,8 +181,22 @@ def check_folders(home: Paths) -> Iterator[CheckFinding]:
     if strange:
         detail = f"{strange[0]} belongs to another user"
         yield make_fault("owner", detail, f"sudo chown -R {owner} {home.state}")
+    # Settings name programs that kept runs, so whoever may write them, or replace a folder above them, may run programs as you.
+    above = [folder for folder in (home.state, home.config) for folder in folder.parents if folder.is_relative_to(home.root)]
+    for path in dict.fromkeys((*above, home.config, *sorted(home.config.rglob("*")))):
+        if _is_writable_for_all(path):
+            yield make_fault("writable for all", f"everybody may write to {path}", f"chmod o-w {shlex.quote(str(path))}")
     yield from _check_disk(home)
     yield from _check_file_clock(home)
+
+
+def _is_writable_for_all(path: Path) -> bool:
+    """True if every user may change a file or folder. In a sticky folder nobody may replace what belongs to others."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:  # missing, or checked elsewhere
+        return False
+    return bool(mode & S_IWOTH) and not (S_ISDIR(mode) and mode & S_ISVTX)
 
 
 def find_exposed_paths(home: Paths) -> list[Path]:
