@@ -373,3 +373,32 @@ def test_a_folder_that_cannot_be_read_is_not_followed(capsys, home, vault, monke
     code, _, err = kept(capsys, "sources", "add", vault)
     assert (code, err) == (2, f"kept: permission denied ({vault}) → make it readable for you\n")
     assert told(capsys, "sources", "list")["roots"] == []
+
+
+def test_whoever_adds_notes_that_name_no_author_hears_whose_they_count_as_and_how_to_change_it(capsys, home, tmp_path):
+    diary = tmp_path / "my diary"
+    (diary / ".obsidian").mkdir(parents=True)
+    (diary / "2026-01-05.md").write_text("# Today\n\n## Decisions\n\n- Invoices are kept for ten years because of GoBD.\n")
+    out = kept(capsys, "sources", "add", diary)[1]
+    assert "count as an agent's" in out
+    command = out.partition("kept sources add ")[2].strip()
+    assert command == f"'{diary}' --author person"
+    kept(capsys, "run", "--no-llm")
+    assert statuses(capsys) == ["held"]
+    assert "count as" not in kept(capsys, "sources", "add", diary, "--author", "person")[1]
+    kept(capsys, "run", "--no-llm")
+    assert [each["content"] for each in told(capsys, "list")] == ["Invoices are kept for ten years because of GoBD."]
+
+
+def test_whoever_adds_conversations_is_not_told_of_authors(capsys, vault):
+    assert "count as" not in kept(capsys, "sources", "add", vault)[1]
+
+
+def test_a_person_at_a_terminal_is_asked_whose_notes_they_are(capsys, home, tmp_path, monkeypatch):
+    monkeypatch.setattr("kept.cli.commands.sources.is_interactive", lambda: True)
+    for name, yours in (("mine", True), ("summaries", False)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "2026-01-05.md").write_text("# Today\n\nIt rained.\n")
+        monkeypatch.setattr("kept.cli.commands.sources.confirm", lambda *_, yours=yours: yours)
+        kept(capsys, "sources", "add", tmp_path / name)
+    assert [each["author"] for each in told(capsys, "sources", "list")["roots"]] == ["person", "agent"]

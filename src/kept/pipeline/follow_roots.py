@@ -3,17 +3,22 @@
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from kept.core.errors import UsageError
-from kept.intake.discovery import list_source_places
+from kept.intake.discovery import format_of, list_source_places
+from kept.local.files.walking import find_file_names
 from kept.local.settings import load_settings
 from kept.local.settings.tables import AUTHORS, SourceRoot, find_root_above
 from kept.memories.configure import remove_table_item, save_table_item
 from kept.paths import Paths
+from kept.sources.formats.journal import Journal
 from kept.sources.registry import SOURCES, tool_folder_format
 from kept.workspace import Workspace
+
+_EXAMINED = 1_000  # maximum number of files examined for notes
 
 
 def load_roots(home: Paths) -> tuple[SourceRoot, ...]:
@@ -50,6 +55,12 @@ def add_root(home: Paths, path: Path, *, source: str = "", project: str = "", au
             number = at
     save_table_item(home, "root", asdict(root), number=number)
     return root
+
+
+def has_notes(home: Paths, root: SourceRoot) -> bool:
+    """True if notes whose author the settings decide are among the first files of a root. Raises SourceError."""
+    files = islice(find_file_names(root.resolve(home.user)), _EXAMINED)
+    return any(isinstance(format_of(Path(file), SOURCES, root), Journal) for file in files)
 
 
 def remove_root(home: Paths, path: Path) -> SourceRoot:

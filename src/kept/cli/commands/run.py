@@ -23,6 +23,7 @@ from kept.cli.command_support import (
     is_interactive,
     progress_if_shown,
 )
+from kept.cli.commands.sources import follow_root
 from kept.cli.console import Line, format_count, format_path, hanging_line, line, write_json, write_line, write_lines
 from kept.cli.model_use import offer_model, searchable_line, unknown_language_line, without_model_line
 from kept.cli.registry import GlobalOptions
@@ -33,11 +34,12 @@ from kept.core.memory import Memory, Status
 from kept.install.setup import record_program_path
 from kept.local.agents_shell import agent_variable
 from kept.local.queue import SESSION
+from kept.local.settings.tables import SourceRoot
 from kept.local.workers import count_processors
 from kept.memories.waiting import count_pending_proposals, list_pending_proposals
 from kept.paths import Paths, sample_env, sample_home
 from kept.pipeline.backfill import backfill as backfill_archive
-from kept.pipeline.follow_roots import add_root, find_unfollowed
+from kept.pipeline.follow_roots import find_unfollowed
 from kept.pipeline.run import RunOptions, run_pipeline, sample_files
 from kept.pipeline.run_report import RunReport
 from kept.pipeline.sleep import run_sleep
@@ -111,7 +113,7 @@ def run_and_report(
     if follow and not options.dry:  # before reading, because the settings of a followed folder affect how it is read
         with command_workspace(context) as workspace:
             for place in find_unfollowed(workspace, paths):
-                _follow(workspace, place, verbose=verbose)
+                follow_root(workspace.paths, SourceRoot(path=str(place)), tell=verbose)
     with _note_outcome(command_home(context), options.occasion), command_workspace(context) as workspace:
         report = _run_with_progress(workspace, paths, options, call, as_json=as_json)
         home = workspace.paths
@@ -132,18 +134,12 @@ def _offer_to_follow(workspace: Workspace, paths: Sequence[Path], *, verbose: bo
     for place in find_unfollowed(workspace, paths) if verbose else ():
         if is_interactive():
             if confirm(f"Read {format_path(place)} at every run from now on?"):
-                _follow(workspace, place, verbose=verbose)
+                follow_root(workspace.paths, SourceRoot(path=str(place)), tell=verbose)
         else:
             write_line(
                 (f"{format_path(place)} was read only this time", "dim"),
                 (" → to read it at every run: kept sources add PATH", "dim"),
             )
-
-
-def _follow(workspace: Workspace, place: Path, *, verbose: bool) -> None:
-    add_root(workspace.paths, place)
-    if verbose:
-        write_line((format_path(place), "bold"), " is read by every run from now on.")
 
 
 @contextmanager

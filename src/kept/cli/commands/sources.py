@@ -3,11 +3,19 @@
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
 
-from kept.cli.command_support import check_choice, command_home, command_workspace, global_options
+from kept.cli.command_support import (
+    check_choice,
+    command_home,
+    command_workspace,
+    confirm,
+    global_options,
+    is_interactive,
+)
 from kept.cli.console import (
     Line,
     format_count,
@@ -99,15 +107,14 @@ def _change_roots(context: typer.Context, action: str, wanted: Sequence[SourceRo
     if action != "list":
         if not wanted:
             raise UsageError(f"`kept sources {action}` needs a folder or file", hint=f"kept sources {action} PATH")
-        text = "is read by every run from now on." if action == "add" else "is no longer read automatically."
-        more = " → kept run" if action == "add" else " What was remembered stays."
         for item in wanted:
             if action == "add":
-                root = follow_roots.add_root(home, Path(item.path), source=item.format, project=item.project, author=item.author)
-            else:
-                root = follow_roots.remove_root(home, Path(item.path))
+                follow_root(home, item, tell=not as_json)
+                continue
+            root = follow_roots.remove_root(home, Path(item.path))
             if not as_json:
-                write_line((format_path(root.resolve(home.user)), "bold"), f" {text}", (more, "dim"))
+                gone = " is no longer read automatically.", (" What was remembered stays.", "dim")
+                write_line((format_path(root.resolve(home.user)), "bold"), *gone)
         if not as_json:
             return
     roots = follow_roots.load_roots(home)
@@ -115,6 +122,27 @@ def _change_roots(context: typer.Context, action: str, wanted: Sequence[SourceRo
     none = line(text, (" → kept sources add PATH", "dim"))
     lines = _root_lines(roots, home.user) if roots else [none]
     write_answer(lambda: {"roots": [follow_roots.root_body(root, home.user) for root in roots]}, lines, as_json=as_json)
+
+
+def follow_root(home: Paths, wanted: SourceRoot, *, tell: bool = True) -> None:
+    """Let every run read a folder or file. If ``tell``, say so, and ask who wrote the notes in it.
+
+    Without a terminal, say who counts as their author.
+    """
+    place = Path(wanted.path)
+    root = follow_roots.add_root(home, place, source=wanted.format, project=wanted.project, author=wanted.author)
+    if not tell:
+        return
+    shown = format_path(root.resolve(home.user))
+    write_line((shown, "bold"), " is read by every run from now on.", (" → kept run", "dim"))
+    if root.author or not follow_roots.has_notes(home, root):
+        return
+    if is_interactive():
+        yours = confirm(f"Did you write the notes in {shown} yourself?")
+        follow_roots.add_root(home, place, author="person" if yours else "agent")
+    else:
+        text = "  Notes in it that name no author count as an agent's, so what they say is held for your review"
+        write_line(text, (f" → if you wrote them: kept sources add {quote(shown)} --author person", "dim"))
 
 
 def _root_lines(roots: Sequence[SourceRoot], user: Path) -> Iterator[Line]:
