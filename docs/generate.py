@@ -63,7 +63,8 @@ def _parameters(made: Any) -> Lines:
     for parameter in made.params:
         hidden = getattr(parameter, "hidden", False) or parameter.name == "help"
         if parameter.param_type_name == "argument":
-            rows.append((parameter.metavar or str(parameter.name).upper(), getattr(parameter, "help", "") or ""))
+            name = (parameter.metavar or str(parameter.name).upper()) + ("…" if parameter.nargs == -1 else "")
+            rows.append((name, getattr(parameter, "help", "") or ""))
         elif not hidden:
             names = ", ".join((*parameter.opts, *parameter.secondary_opts))
             value = "" if parameter.is_flag else " " + (parameter.metavar or "VALUE")

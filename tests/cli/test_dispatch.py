@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -55,7 +56,7 @@ def test_help_without_loading_what_a_command_works_with_says_the_same(home):
 
 
 def test_the_help_of_hook_names_every_event(capsys, home):
-    out = " ".join(kept(capsys, "hook", "--help")[1].split())
+    out = " ".join(kept(capsys, "hook", "--help")[1].split()).replace("- ", "-")  # a line may end after a hyphen
     assert ", ".join(EVENTS) in out
 
 
@@ -126,6 +127,14 @@ def test_every_command_has_help_with_an_example(capsys, home, name):
     code, out, err = kept(capsys, name, "--help")
     assert (code, err) == (0, "")
     assert f"    kept {name}" in out
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_help_shows_arguments_without_python_types_and_with_balanced_brackets(capsys, home, name):
+    usage, _, rest = kept(capsys, name, "--help")[1].partition("\n\n")
+    assert usage.count("[") == usage.count("]")
+    assert "[[" not in usage
+    assert not re.search(r"<(str|int|path|list)\b", rest)
 
 
 def test_help_and_version_touch_nothing(capsys, home):

@@ -65,7 +65,10 @@ def _build_parser(command: Command, function: Callable[..., object]) -> Any:
     values: Any = core
     if "build_runtime_param" in vars(core) and not isinstance(values.build_runtime_param, partial):
         values.build_runtime_param = partial(_TypedValue, values.build_runtime_param)
-    return get_command(app)
+    parser = get_command(app)
+    for argument in (param for param in parser.params if param.param_type_name == "argument"):  # without "<list[str]>"
+        argument.display_type_rich = lambda ctx: ""  # type: ignore[attr-defined] # noqa: ARG005 - Typer passes it by name
+    return parser
 
 
 class _TypedValue:

@@ -64,7 +64,7 @@ def _action_words(name: str) -> Iterator[str]:
     """The possible values of a command's first argument, if it is a choice."""
     first = next((parameter for parameter in _command_parameters(name) if parameter.param_type_name == "argument"), None)
     metavar = str(getattr(first, "metavar", "") or "")
-    yield from (word for word in metavar.strip("[]").split("|") if word.islower()) if "|" in metavar else ()
+    yield from (word for word in metavar.split("|") if word.islower()) if "|" in metavar else ()
 
 
 def _command_parameters(name: str) -> Sequence[typer.core.TyperArgument | typer.core.TyperOption]:

@@ -24,7 +24,7 @@ from kept.workspace import Workspace
 
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="One sentence.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or its first characters.")]
-Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids of memories, or their first characters.")]
+Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Ids of memories, or their first characters.")]
 Kind = Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; without it, the most likely one.")]
 Project = Annotated[
     str, typer.Option("--project", metavar="PROJECT", help="The folder or name of the project it is about; default: everywhere.")

@@ -29,7 +29,7 @@ from kept.workspace import Workspace
 
 def forget(
     context: typer.Context,
-    numbers: Annotated[list[str] | None, typer.Argument(metavar="[ID…]", help="Memories, by id or the beginning of one.")] = None,
+    numbers: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Memories, by id or the beginning of one.")] = None,
     *,
     words: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="A sentence, in every place that contains it; may be repeated.")

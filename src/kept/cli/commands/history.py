@@ -59,7 +59,7 @@ def log(
     context: typer.Context,
     which: Annotated[str, typer.Argument(metavar="RUN", help="Only this run (r3), with all its changes.")] = "",
     *,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most this many runs.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="At most this many runs.")] = 20,
     project: Project = "",
     cost: Annotated[bool, typer.Option("--cost", help="Show the requests to language models in each run, and their cost.")] = False,
     as_json: AsJson = False,

@@ -34,7 +34,7 @@ def jobs(
     action: Annotated[str, typer.Argument(metavar="prepare|list|show|commit", help="What to do.")] = "list",
     number: Annotated[str, typer.Argument(metavar="ID", help="The job to show.")] = "",
     *,
-    most: Annotated[int, typer.Option("--most", min=1, help="At most this many jobs at a time.")] = 10,
+    most: Annotated[int, typer.Option("--most", metavar="N", min=1, help="At most this many jobs at a time.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> int:
     """Let your own agent be the model: `prepare` writes questions into files, the agent writes a reply to each, and `commit` reads
@@ -104,9 +104,9 @@ def _print_jobs_report(done: JobsReport, *, as_json: bool) -> int:
 def llm(
     context: typer.Context,
     action: Annotated[
-        str, typer.Argument(metavar="[trial|question]", help="Test a model, or show a question; without it, list models.")
+        str, typer.Argument(metavar="trial|question", help="Test a model, or show a question; without it, list models.")
     ] = "",
-    number: Annotated[int, typer.Argument(metavar="[N]", min=1, help="Which question to show.")] = 1,
+    number: Annotated[int, typer.Argument(metavar="N", min=1, help="Which question to show.")] = 1,
     *,
     model: Annotated[
         list[str] | None, typer.Option("--model", metavar="NAME", help="A model to test, the smallest first; may be repeated.")

@@ -37,7 +37,7 @@ _NAMES = {"list": (0, 0), "show": (0, 1), "new": (1, 1), "migrate": (2, 2)}
 def profiles(
     context: typer.Context,
     action: Annotated[str, typer.Argument(metavar="list|show|new|migrate", help="What to do.")] = "list",
-    names: Annotated[list[str] | None, typer.Argument(metavar="NAME…", help="The profile; for migrate: from and to.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="The profile; for migrate: from and to.")] = None,
     *,
     like: Annotated[str, typer.Option(metavar="NAME", help="With new: the profile to copy.")] = "coding",
     mapping: Annotated[

@@ -19,9 +19,9 @@ _SHOWN = 5
 
 def projects(
     context: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="[join|undo", help="What to do.")] = "",
+    action: Annotated[str, typer.Argument(metavar="join|undo", help="What to do.")] = "",
     project: Annotated[str, typer.Argument(metavar="PROJECT", help="A project: its name or a directory of it.")] = "",
-    other: Annotated[str, typer.Argument(metavar="PROJECT]", help="join: the project it becomes part of.")] = "",
+    other: Annotated[str, typer.Argument(metavar="PROJECT", help="join: the project it becomes part of.")] = "",
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:

@@ -52,7 +52,7 @@ from kept.workspace import Workspace, open_workspace, utc_now
 def run(
     context: typer.Context,
     paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="PATH…", help="Files or folders to read; default: all that kept finds.")
+        list[Path] | None, typer.Argument(metavar="PATH", help="Files or folders to read; default: all that kept finds.")
     ] = None,
     *,
     no_llm: Annotated[bool, typer.Option("--no-llm", help="Use no language model.")] = False,

@@ -29,7 +29,7 @@ _LAYERS = {"memories": UnitKind.MEMORY, "summaries": UnitKind.SUMMARY, "turns": 
 
 def search(
     context: typer.Context,
-    query: Annotated[list[str], typer.Argument(metavar="QUERY…", help="Words, or a question.")],
+    query: Annotated[list[str], typer.Argument(metavar="QUERY", help="Words, or a question.")],
     *,
     within: Annotated[
         str, typer.Option("--in", metavar="LAYERS", help="Where to look: memories, summaries, turns (comma-separated).")
@@ -45,7 +45,7 @@ def search(
         str,
         typer.Option("--store", metavar="URL", help="Search the memories on this PostgreSQL server, not those of this home."),
     ] = "",
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most this many results.")] = 10,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=1000, help="At most this many results.")] = 10,
     every: Annotated[bool, typer.Option("--all", help="Also weak matches.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print scores and reasons as JSON.")] = False,
 ) -> None:

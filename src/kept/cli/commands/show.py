@@ -86,7 +86,9 @@ def why(
     context: typer.Context,
     asked: Asked = None,
     *,
-    around: Annotated[int, typer.Option("--context", min=0, max=50, help="Turns to show before and after each quote.")] = 1,
+    around: Annotated[
+        int, typer.Option("--context", metavar="N", min=0, max=50, help="Turns to show before and after each quote.")
+    ] = 1,
     as_json: AsJson = False,
 ) -> int:
     """Show where a memory comes from: its words, their author, session, file and line, and every change since. For a refused

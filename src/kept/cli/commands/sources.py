@@ -67,10 +67,10 @@ _IN_PROJECTS = ("aider", "specstory")  # these tools keep their files in each pr
 
 def sources(
     context: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="[add|remove|list|disable|enable|exclude|include", help="What to do.")] = "",
+    action: Annotated[str, typer.Argument(metavar="add|remove|list|disable|enable|exclude|include", help="What to do.")] = "",
     items: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PATH, NAME or GLOB…]", help="Folders or files, sources, or patterns of paths or project folders."),
+        typer.Argument(metavar="PATH, NAME or GLOB", help="Folders or files, sources, or patterns of paths or project folders."),
     ] = None,
     *,
     source: Annotated[str, typer.Option("--as", metavar="FORMAT", help="add: the format of unrecognised files.")] = "",

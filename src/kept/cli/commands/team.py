@@ -25,8 +25,8 @@ from kept.workspace import Workspace
 
 def team(
     context: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="[share|leave|accept", help="What to do; without it, list.")] = "",
-    item: Annotated[str, typer.Argument(metavar="PROJECT or ID]", help="A project to share or leave, a line to accept.")] = "",
+    action: Annotated[str, typer.Argument(metavar="share|leave|accept", help="What to do; without it, list.")] = "",
+    item: Annotated[str, typer.Argument(metavar="PROJECT or ID", help="A project to share or leave, a line to accept.")] = "",
     *,
     role: Annotated[str, typer.Option("--with", metavar="ROLE", help="share: the role on the server that the team may take.")] = "",
     what: Annotated[
