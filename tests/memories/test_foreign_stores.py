@@ -187,6 +187,25 @@ def test_a_note_is_of_the_time_that_its_export_gives_or_undated(desk_at, home, a
     assert (memory.first_seen and memory.first_seen.isoformat()) == told
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("MEMORY.md", "# Memory\n\n- Staging is on db-stage-2, port 5433\n", None),
+        ("MEMORY.md", "---\ncreated: 2025-01-02\nupdated: 2025-03-04\n---\n- Staging is on db-stage-2, port 5433\n", "2025-03-04"),
+        ("MEMORY.md", "## 2025-03-05\n\n### Database\n\n- Staging is on db-stage-2, port 5433\n", "2025-03-05"),
+        ("MEMORY.md", "## 2025-03-05\n\n## Later\n\n- Staging is on db-stage-2, port 5433\n", None),
+        ("MEMORY.md", "- [2025-03-06] Staging is on db-stage-2, port 5433\n", "2025-03-06"),
+        ("2025-03-07.md", "- Staging is on db-stage-2, port 5433\n", "2025-03-07"),
+        ("db.md", "---\nname: db\ndescription: where it is\n---\nStaging is on db-stage-2, port 5433\n", "2025-06-01"),
+    ],
+)
+def test_a_line_of_a_text_file_has_the_day_that_the_file_states_and_never_that_of_the_files_last_change(tmp_path, name, text, told):
+    path = written(tmp_path / name, text)
+    os.utime(path, (1_748_736_000, 1_748_736_000))  # 2025-06-01
+    (note,) = read_stored_notes(path).notes
+    assert (note.at and note.at.isoformat()[:10]) == told
+
+
 def test_reading_a_database_leaves_nothing_beside_it(tmp_path):
     path = claude_mem(tmp_path / "claude-mem.db")
     with closing(sqlite3.connect(path)) as database:

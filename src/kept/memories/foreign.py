@@ -9,9 +9,12 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 from kept.core.pattern import Pattern
-from kept.core.value import dataclass
+from kept.core.value import dataclass, replace
+from kept.sources.records import replace_surrogates
+from kept.sources.stamps import Stamp, find_stamp, parse_stamp, stamp_instant
 
 TOOLS = ("claude", "codex", "gemini", "blocks")
 INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
@@ -20,6 +23,8 @@ _BYTES = 200_000  # a larger file is skipped
 _FILES = 500  # maximum number of files read for a tool
 _NOTES = 1_000  # maximum number of notes read for a tool
 _LEAST_NOTE_CHARS = 15  # a shorter note is skipped, because it says nothing by itself
+_DATES = ("updated", "updated_at", "modified", "date", "created", "created_at")  # fields of front matter, the latest first
+_UTC = ZoneInfo("UTC")
 _ADDED = "## gemini added memories"
 _COMMENT = Pattern(
     r"(?i)^\s*<!--\s*(?:(?P<name>[\w.-]+?)[ :_-]+(?:begin|start)\b|(?:begin|start)[ :_-]+(?P<other>[\w.-]+))[^>]*-->\s*$"
@@ -36,8 +41,9 @@ _LINKED = Pattern(r"^\[[^\]]*\]\([^)]*\.md\)")
 class ForeignNote:
     """A note of another tool: its text, the kind that the tool gives it (may be empty), its file and its time.
 
-    For a text file, the time is when the file was changed; None if the time is unknown. ``beside`` is the folder with the
-    transcripts of the note's project, and ``folder`` is the project's own folder. Both may be empty.
+    The time is the one that the tool or the file states; None if it is unknown. ``latest`` is when the file was last changed: the
+    note may be much older. ``beside`` is the folder with the transcripts of the note's project, and ``folder`` is the project's own
+    folder. Both may be empty.
     """
 
     tool: str
@@ -47,6 +53,7 @@ class ForeignNote:
     at: datetime | None
     beside: str = ""
     folder: str = ""
+    latest: datetime | None = None
 
 
 def read_tool_notes(home: Path, projects: Sequence[Path], tools: Sequence[str] = TOOLS) -> Iterator[ForeignNote]:
@@ -106,21 +113,32 @@ def markdown_notes(tool: str, path: Path, *, beside: str = "") -> Iterator[Forei
 
     A file with ``name`` and ``description`` in its front matter is a single note. Its text is the first non-empty line of the body,
     or the description if that line is too short or not a sentence. In any other file, each list item and each line of a paragraph
-    is a note.
+    is a note. Its day is the one it begins with, else that of the heading above it, of the front matter or of the file's
+    name.
     """
     lines = _read_lines(path)
     head, body = _split_front_matter(lines)
+    dates = (*(head.get(name, "") for name in _DATES), replace_surrogates(path.stem))
+    stamp = next(filter(None, map(parse_stamp, dates)), None)
     if head.get("description") and "name" in head:  # in a rule file, the description only says when to read it
         first = next((line.strip() for line in body if line.strip()), "")
         fact = first if len(first) >= _LEAST_NOTE_CHARS and first[0].isalnum() else head["description"]
-        yield _note_of_file(tool, path, fact, kind=head.get("type", ""), beside=beside)
+        note = _note_of_file(tool, path, fact, kind=head.get("type", ""), beside=beside, stamp=stamp)
+        yield note if stamp else replace(note, at=note.latest)
         return
+    level, above = 0, stamp
     for line in _lines_outside_code(body):
+        if line.startswith("#"):
+            deep = len(line) - len(line.lstrip("#"))
+            day = find_stamp(line)
+            if day or deep <= level:
+                level, above = deep if day else 0, day or stamp
         text = _bullet_text(line) or ("" if line.startswith(("#", "<", "|", " ")) else line.strip())
         observed = _OBSERVED.match(text)
         kind, text = (observed["kind"].lower(), observed["fact"]) if observed else (head.get("type", ""), text)
         if len(text) >= _LEAST_NOTE_CHARS and not _LINKED.match(text) and not _RELATED.search(text):
-            yield _note_of_file(tool, path, text, kind=kind, beside=beside)
+            own = find_stamp(text.lstrip("[(*")[: len("2026-01-31")])
+            yield _note_of_file(tool, path, text, kind=kind, beside=beside, stamp=own or above)
 
 
 def _lines_outside_code(lines: Sequence[str]) -> Iterator[str]:
@@ -156,6 +174,9 @@ def _read_lines(path: Path) -> list[str]:
         return []
 
 
-def _note_of_file(tool: str, path: Path, text: str, *, kind: str = "", beside: str = "", folder: str = "") -> ForeignNote:
-    at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    return ForeignNote(tool=tool, text=text, kind=kind, path=path, at=at, beside=beside, folder=folder)
+def _note_of_file(
+    tool: str, path: Path, text: str, *, kind: str = "", beside: str = "", folder: str = "", stamp: Stamp | None = None
+) -> ForeignNote:
+    latest = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    at = stamp_instant(stamp, _UTC) if stamp else None
+    return ForeignNote(tool=tool, text=text, kind=kind, path=path, at=at, beside=beside, folder=folder, latest=latest)

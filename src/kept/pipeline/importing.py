@@ -108,7 +108,7 @@ def audit(workspace: Workspace, path: Path) -> AuditReport:
     Raises UsageError if nothing in it is recognized, StoreError.
     """
     stored = read_stored_notes(path)
-    notes = sorted(stored.notes, key=lambda note: note.at or EARLIEST)
+    notes = sorted(stored.notes, key=lambda note: note.at or note.latest or EARLIEST)
     says = [parse_statement(note.text, find_artifacts(note.text)) for note in notes]
     compared = any(True for _ in workspace.store.archive.threads())
     found = [
@@ -167,7 +167,7 @@ def _find_contradictions(notes: Sequence[ForeignNote], says: Sequence[Statement]
 def _find_expired(workspace: Workspace, notes: Sequence[ForeignNote]) -> Iterator[AuditFinding]:
     now: datetime = workspace.clock()
     for note in notes:
-        end = find_end(note.text, note.at, workspace.zone)
+        end = find_end(note.text, note.at or note.latest, workspace.zone)
         if end is not None and end <= now:
             yield AuditFinding(fault=AuditFault.STALE, text=note.text, path=note.path)
 
