@@ -5,8 +5,8 @@ never matches. In languages with spaces, a fragment must stand between word boun
 polarity, assertion, choice, change and expiry are used for all languages together. The comments of ``en.toml`` name the modules
 that use them.
 
-The lexicons in ``lexicon/tellings`` have no such tables. ``words.toml`` beside them lists the words of each by which a text
-needs it. Other texts do not load it, so that it neither costs them time nor reads them wrongly.
+The lexicons in ``lexicon/tellings`` have no such tables. Each is loaded only for texts that contain one of its words in
+``words.toml``, because loading takes time, and in other texts its patterns would match by mistake.
 """
 
 import tomllib
@@ -38,7 +38,8 @@ _APOSTROPHE = r"[\x27’]"
 _EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{60B}\x{60D}-\x{61A}\x{620}-\x{963}\x{966}-\x{1FFF}]"
 _WORD = compile_late(r"(?:[^\W\d_]++'*+)++")
 _ACCENTED = compile_late(r"[^\W\d_]{5,}")
-# Fewer letters do not tell a language. In known languages, one of 20 letters or more begins a common word.
+# The minimum letters of a text whose language can be told, and the minimum of common words per letter in a known language. Texts
+# in known languages have at least twice as many.
 _LEAST_LETTERS, _LEAST_SHARE = 200, 1 / 40
 _BARE = {"ł": "l", "đ": "d", "ı": "i"}  # letters that Unicode does not decompose
 _KANA = compile_late(r"[\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]")
@@ -48,7 +49,7 @@ _HAN = compile_late(r"[\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3400-\u4dbf\u4e00
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TellingPatterns:
     """The telling patterns of one language. A telling is a sentence that asks an assistant to remember something. Every pattern has
-    one group, which matches the words named here.
+    a group, which matches the words named here.
 
     At the start of a sentence: ``lead`` (filler before a telling), ``request`` ("can you"), ``remember`` (a memory verb),
     ``always`` and ``never`` (orders), ``no_ban`` ("never mind"), ``refuse`` (an order not to remember), ``describes`` (the subject
