@@ -120,11 +120,21 @@ def _create_client(workspace: Workspace, options: RunOptions, progress: Progress
     return workspace.llm
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _RunContext:
+    """What the steps of a run share. The steps add their results to ``report``."""
+
+    number: RunNumber
+    options: RunOptions
+    report: RunReport
+    progress: Progress
+    late: Late
+
+
 def _run_steps(
     workspace: Workspace, paths: Sequence[Path], options: RunOptions, progress: Progress, at_end: ExitStack
 ) -> RunReport:
-    started = workspace.clock()
-    late = _make_deadline(options.seconds)
+    started, late = workspace.clock(), _make_deadline(options.seconds)
     progress("discovering", 0, 0)
     files_to_read = _discover_files(workspace, paths, options)
     new = files_to_read.new
@@ -136,29 +146,16 @@ def _run_steps(
     report.written.dry, report.written.agent = options.dry, options.agent and not workspace.settings.trust_agents
     if workspace.llm is not None:
         report.asked = workspace.llm.tally
-    run_number = RunNumber(workspace)
-    grown: Mapping[int, int] = {}
+    run = _RunContext(number=RunNumber(workspace), options=options, report=report, progress=progress, late=late)
     large = new > _LARGE * options.first and not (options.dry or options.force)
     first, files_to_read = files_to_read.split_newest(options.first if large else 0)
-    if first.files:
-        since = monotonic()
-        without_model = replace(workspace, llm=None)
-        grown = _read_and_remember(without_model, (first, paths), run_number, options, report=report, progress=progress, late=late)
-        progress("writing", 0, 0)
-        write_outputs(workspace, run_number, report.written)
-        options.tell(_describe_first(first, files_to_read, monotonic() - since))
-    rest = _read_and_remember(workspace, (files_to_read, paths), run_number, options, report=report, progress=progress, late=late)
+    grown = _write_first_memories(workspace, first, files_to_read, paths, run) if first.files else {}
+    rest = _read_and_remember(workspace, files_to_read, paths, run)
     # These threads were extracted twice, because another session contains the same statements.
     report.extracted.threads -= len(rest.keys() & grown.keys())
     grown = {**rest, **grown}
     if workspace.llm is not None and options.occasion is Occasion.NIGHTLY and not late() and _may_curate(workspace, options):
-        report.llm_curation = curate_with_llm(
-            workspace, run_number, workspace.llm, by=workspace.settings.llm.name, allow=options.allow
-        )
-        report.day_summaries = write_day_summaries(workspace, workspace.llm, by=workspace.settings.llm.name)
-        report.llm_requests = write_requests(
-            workspace, run_number, workspace.llm, by=workspace.settings.llm.name, limits=workspace.llm.token_limits
-        )
+        _ask_about_memories(workspace, workspace.llm, run)
     covering = CoverageCounter(workspace)
     # A real-time run does not summarize threads. They stay pending until an occasion that extracts them completely.
     summarize_threads(
@@ -170,38 +167,65 @@ def _run_steps(
     )
     report.covered = covering.build_report()
     report.cut = late()
-    if not options.dry:
-        SyncFolder(workspace=workspace).apply_outbox(run_number)
-        report.written.problems += forget_opted_out(workspace, report.reading.opted_out, erased=report.reading.erased)
-    progress("writing", 0, 0)
-    write_outputs(workspace, run_number, report.written)
-    if not options.dry:
-        report.written.problems += (*update_teams(workspace, run_number), *push_changes(workspace).problems)
-        _update_vectors(workspace, report, progress, has_changes=run_number.started)
-    report.written.files = [*dict(report.written.files).items()]
-    report.written.problems = [*dict.fromkeys(report.written.problems)]
+    _write_results(workspace, run)
     _fill_report_counts(workspace, report)
-    if run_number.started or report.asked.usage.calls:
-        report.run = run_number()
+    if run.number.started or report.asked.usage.calls:
+        report.run = run.number()
         body = report.body() | {"seconds": (workspace.clock() - started).total_seconds()}
         workspace.store.log.end_run(report.run, workspace.clock(), body)
     return report
 
 
-def _read_and_remember(
-    workspace: Workspace,
-    what: tuple[FilesToRead, Sequence[Path]],
-    run_number: RunNumber,
-    options: RunOptions,
-    *,
-    report: RunReport,
-    progress: Progress,
-    late: Late,
+def _write_first_memories(
+    workspace: Workspace, first: FilesToRead, rest: FilesToRead, paths: Sequence[Path], run: _RunContext
 ) -> Mapping[int, int]:
-    """Read files, extract and curate what is new, and add the results to ``report``. Also note the files at the paths that a person
-    named which should have been read but were not. Returns the threads that were due for extraction.
+    """Write the outputs from the newest files, without a model. Returns the threads that were due for extraction."""
+    since = monotonic()
+    grown = _read_and_remember(replace(workspace, llm=None), first, paths, run)
+    run.progress("writing", 0, 0)
+    write_outputs(workspace, run.number, run.report.written)
+    run.options.tell(_describe_first(first, rest, monotonic() - since))
+    return grown
+
+
+def _ask_about_memories(workspace: Workspace, llm: LlmClient, run: _RunContext) -> None:
+    """Ask the model to curate memories, to summarize days, and for the prompts that need a memory."""
+    name = workspace.settings.llm.name
+    run.report.llm_curation = curate_with_llm(workspace, run.number, llm, by=name, allow=run.options.allow)
+    run.report.day_summaries = write_day_summaries(workspace, llm, by=name)
+    run.report.llm_requests = write_requests(workspace, run.number, llm, by=name, limits=llm.token_limits)
+
+
+def _write_results(workspace: Workspace, run: _RunContext) -> None:
+    """Write the outputs. A run that is not dry also erases opted-out sessions, and updates teams, other machines and vectors."""
+    report, dry = run.report, run.options.dry
+    if not dry:
+        SyncFolder(workspace=workspace).apply_outbox(run.number)
+        report.written.problems += forget_opted_out(workspace, report.reading.opted_out, erased=report.reading.erased)
+    run.progress("writing", 0, 0)
+    write_outputs(workspace, run.number, report.written)
+    if not dry:
+        report.written.problems += (*update_teams(workspace, run.number), *push_changes(workspace).problems)
+        _update_vectors(workspace, report, run.progress, has_changes=run.number.started)
+    report.written.files = [*dict(report.written.files).items()]
+    report.written.problems = [*dict.fromkeys(report.written.problems)]
+
+
+def _read_and_remember(
+    workspace: Workspace, files_to_read: FilesToRead, paths: Sequence[Path], run: _RunContext
+) -> Mapping[int, int]:
+    """Read files, and extract and curate what is new. Returns the threads that were due for extraction."""
+    moved = _read_files(workspace, files_to_read, paths, run)
+    grown = _extract(workspace, _threads_to_reread(workspace, files_to_read, paths, run.options), run)
+    _curate(workspace, moved, run)
+    return grown
+
+
+def _read_files(workspace: Workspace, files_to_read: FilesToRead, paths: Sequence[Path], run: _RunContext) -> MoveReport:
+    """Archive files, merge hand edits and changes from outside, and move memories whose project changed. Also record the files
+    below ``paths`` that could not be read.
     """
-    files_to_read, paths = what
+    options, report = run.options, run.report
     waiting = options.occasion is not Occasion.REAL_TIME and any(workspace.store.archive.threads(pending=True))
     archive_files(
         workspace,
@@ -209,55 +233,66 @@ def _read_and_remember(
         force=options.force,
         workers=options.workers,
         report=report.reading,
-        progress=progress,
-        late=late,
+        progress=run.progress,
+        late=run.late,
     )
     if waiting:
         collect_pending_evidence(workspace, report.reading)
     if not options.dry:
         record_unread(workspace, paths, files_to_read, report.reading.skipped)
     # after reading, because transcripts show which edits agents made
-    merge_hand_edits(workspace, run_number, report.written, allow=options.allow)
+    merge_hand_edits(workspace, run.number, report.written, allow=options.allow)
     record_projects(workspace, report.reading, keep=not options.dry)
-    report.written.problems += _import_outside_changes(workspace, paths, options, run_number)
-    moved = move_memories(workspace, run_number(), progress) if list_misplaced_directories(workspace) else MoveReport()
+    report.written.problems += _import_outside_changes(workspace, paths, options, run.number)
+    moved = move_memories(workspace, run.number(), run.progress) if list_misplaced_directories(workspace) else MoveReport()
     report.moved += moved.memories
-    from_start = _threads_to_reread(workspace, what, options)
+    return moved
+
+
+def _extract(workspace: Workspace, from_start: frozenset[int], run: _RunContext) -> Mapping[int, int]:
+    """Extract candidates by rules, then by the model. The threads ``from_start`` are extracted again. Returns the threads that were
+    due for extraction.
+    """
+    options, real_time = run.options, run.options.occasion is Occasion.REAL_TIME
     grown = threads_to_extract(workspace, options.occasion, from_start=from_start)
     undo_agent_decisions(workspace, grown)  # decisions that agents made in these threads with kept's commands
     if options.force or grown:
-        within = _time_limits(workspace, options)
-        if options.occasion is not Occasion.REAL_TIME:
-            run_number()  # the run exists even if it gives nothing, because it examined a session
+        if not real_time:
+            run.number()  # the run exists even if it gives nothing, because it examined a session
         extract_pending(
             workspace,
-            run_number,
+            run.number,
             from_start=from_start,
-            within=within,
+            within=_time_limits(workspace, options),
             occasion=options.occasion,
             workers=options.workers,
-            report=report.extracted,
-            progress=progress,
-            late=late,
+            report=run.report.extracted,
+            progress=run.progress,
+            late=run.late,
         )
-        revalidate_threads(workspace, run_number, workspace.store.archive.threads_by_id(grown))
-    if workspace.llm is not None and options.occasion is not Occasion.REAL_TIME:
-        report.llm_extraction = _ask_about_sessions(workspace, run_number, options, progress, late, from_start=from_start)
-    progress("curating", 0, 0)
-    saved = options.dry or not report.before  # the backup preserves the memories from before the run
+        revalidate_threads(workspace, run.number, workspace.store.archive.threads_by_id(grown))
+    if workspace.llm is not None and not real_time:
+        run.report.llm_extraction = _ask_about_sessions(workspace, workspace.llm, from_start, run)
+    return grown
+
+
+def _curate(workspace: Workspace, moved: MoveReport, run: _RunContext) -> None:
+    """Curate the groups with new candidates, unless the backup before that fails."""
+    report = run.report
+    run.progress("curating", 0, 0)
+    saved = run.options.dry or not report.before  # the backup preserves the memories from before the run
     if workspace.store.log.groups_to_curate() and (saved or _ensure_backup(workspace, report.written)):
         curated = curate_changed_groups(
             workspace,
-            run_number,
-            allow=options.allow,
+            run.number,
+            allow=run.options.allow,
             freed=moved.scopes,
             meaning=create_meaning_scorer(workspace),
-            progress=progress,
+            progress=run.progress,
         )
         curated.operations += report.curated.operations
         curated.taken_back += report.curated.taken_back
         report.curated = curated
-    return grown
 
 
 def _describe_first(first: FilesToRead, rest: FilesToRead, seconds: float) -> str:
@@ -269,49 +304,47 @@ def _describe_first(first: FilesToRead, rest: FilesToRead, seconds: float) -> st
     )
 
 
-def _threads_to_reread(workspace: Workspace, what: tuple[FilesToRead, Sequence[Path]], options: RunOptions) -> frozenset[int]:
+def _threads_to_reread(
+    workspace: Workspace, files_to_read: FilesToRead, paths: Sequence[Path], options: RunOptions
+) -> frozenset[int]:
     """The threads to extract from their start. With ``force``, these are the threads of files that a person named or chose, or all
     threads. Otherwise there are none.
     """
     if not options.force:
         return frozenset()
-    files_to_read, paths = what
     named = files_to_read.files if paths or options.only is not None else ("",)
     return frozenset(thread.id for path in named for thread in workspace.store.archive.threads(path=path))
 
 
-def _ask_about_sessions(
-    workspace: Workspace, run_number: RunNumber, options: RunOptions, progress: Progress, late: Late, *, from_start: frozenset[int]
-) -> LlmExtractionReport:
+def _ask_about_sessions(workspace: Workspace, llm: LlmClient, from_start: frozenset[int], run: _RunContext) -> LlmExtractionReport:
     """Announce the questions, ask them, and return the result. If the model has no trial score, it takes the trial first. A dry run
     only counts questions.
     """
-    assert workspace.llm is not None
-    within = _time_limits(workspace, options)
-    coming = _announce_questions(workspace, workspace.llm, options, from_start, within)
+    options, within = run.options, _time_limits(workspace, run.options)
+    coming = _announce_questions(workspace, llm, options, from_start, within)
     score = load_score(workspace)
     if not (score.passes or score.failed) and coming.questions + coming.cached:
-        score = take_trial(workspace.llm, score.model)
-        workspace.llm.resume()
+        score = take_trial(llm, score.model)
+        llm.resume()
     if score.failed:
-        workspace.llm.tell(f"{FAILED} ({score.text}). {OVERRULE}")
+        llm.tell(f"{FAILED} ({score.text}). {OVERRULE}")
     elif score.unread and coming.questions and not options.dry:
-        workspace.llm.tell(f"{UNTRIED_TOO} ({score.unread[0]}). {OVERRULE}")
+        llm.tell(f"{UNTRIED_TOO} ({score.unread[0]}). {OVERRULE}")
     report = extract_with_llm(
         workspace,
-        run_number,
-        workspace.llm,
+        run.number,
+        llm,
         by=workspace.settings.llm.name,
         trust=Trust.CLAIMS if score.passes else Trust.NOTHING,
-        limits=workspace.llm.token_limits,
+        limits=llm.token_limits,
         from_start=from_start,
         within=within,
         occasion=options.occasion,
-        progress=progress,
-        late=late,
+        progress=run.progress,
+        late=run.late,
     )
     if options.dry:
-        workspace.llm.tally.would = coming
+        llm.tally.would = coming
     return report
 
 
