@@ -53,19 +53,21 @@ class TellingPatterns:
 
     At the start of a sentence: ``lead`` (filler before a telling), ``request`` ("can you"), ``remember`` (a memory verb),
     ``always`` and ``never`` (orders), ``no_ban`` ("never mind"), ``refuse`` (an order not to remember), ``describes`` (the subject
-    of a description), ``decided``, ``correction``, ``note``, ``reported`` (somebody else's words), ``person`` (the speaker). After
-    ``remember``: ``link`` ("that"), ``goes_on`` ("to"), or ``reminisce`` ("when"), which shows that it is not a telling.
+    of a description), ``decided``, ``correction``, ``note``, ``blames`` (the assistant ignored a telling), ``reported`` (somebody
+    else's words), ``person`` (the speaker). After ``remember``: ``link`` ("that"), ``goes_on`` ("to"), or ``reminisce`` ("when"),
+    which shows that it is not a telling.
 
     At the end of a sentence: ``remember_this``, and after a memory verb ``tail`` ("that, please"). Before a colon: ``label`` ("a
     rule to keep in mind").
 
     Anywhere: ``from_now_on``, ``later`` ("next time"), ``lasting`` (meant for later), ``must`` (somebody must, always or never),
     ``ours`` ("we always"), ``here`` (a rule of this project), ``everywhere``, ``practice`` (the work of any agent), ``contrast``
-    ("…, never …"), ``reason``, ``occasion`` (applies once), ``planned`` (considered for the task at hand), ``errand`` (an order to
-    note work, or to put something on a list), ``quits`` (an order that ends a habit of the agent), ``withdraws`` (a statement of an
-    earlier session no longer holds; the inner group or the following words name that statement), ``taken_back`` (a statement was
-    not meant, or is somebody else's), ``preference``, ``goal``, ``kin`` (people in the speaker's life), ``rule``, ``convention``,
-    ``wish`` (a standing wish), ``failure`` (what does not work, which is no wish), ``outside`` (a reference to another sentence).
+    ("…, never …"), ``reason``, ``when`` (a decision was made), ``occasion`` (applies once), ``planned`` (considered for the task at
+    hand), ``errand`` (an order to note work, or to put something on a list), ``quits`` (an order that ends a habit of the agent),
+    ``withdraws`` (a statement of an earlier session no longer holds; the inner group or the following words name that statement),
+    ``taken_back`` (a statement was not meant, or is somebody else's), ``preference``, ``goal``, ``kin`` (people in the speaker's
+    life), ``rule``, ``convention``, ``wish`` (a standing wish), ``failure`` (what does not work, which is no wish), ``outside`` (a
+    reference to another sentence).
 
     ``measured`` means that the quality of this language's patterns was measured. ``words`` matches any word of a telling.
     ``spaced`` means that the language separates words with spaces.
@@ -104,10 +106,12 @@ class TellingPatterns:
     errand: str = ""
     quits: str = ""
     withdraws: str = ""
+    when: str = ""
     occasion: str = ""
     planned: str = ""
     refuse: str = ""
     taken_back: str = ""
+    blames: str = ""
     reported: str = ""
     person: str = ""
     preference: str = ""
@@ -148,7 +152,7 @@ def load_lexicon(languages: tuple[str, ...]) -> Lexicon:
 # Telling patterns for the start of a sentence, and for its end. The others match anywhere.
 _AT_START = word_set(
     "lead tail request remember link goes_on reminisce always never no_ban describes decided correction note quits refuse "
-    "withdraws reported person"
+    "withdraws blames reported person"
 )
 _AT_END = frozenset({"remember_this"})
 # Patterns that begin with a punctuation mark.
@@ -201,7 +205,7 @@ def _build_pattern(name: str, source: str, *, spaced: bool) -> str:
     before, after = (rf"(?:^|{_EDGE})", rf"(?:$|{_EDGE})") if spaced else ("", "")
     before = "" if name in _UNBOUND else before
     if name in _AT_START:
-        return rf"(?i)^[\s\"'“«「(*_>-]*({source}){after}"
+        return rf"(?i)^[\s\"'“«「(*_>¡-]*({source}){after}"
     if name in _AT_END:
         return rf"(?i){before}({source})[\s\"'”»」)!.。！]*$"
     return rf"(?i){before}({source}){after}"

@@ -138,11 +138,8 @@ def find_frame(text: str, start: int, end: int, telling: TellingPosition | None 
     signs = [sign for sign in _SIGNS if telling or not sign.unjudged]
     spoken = _list_spoken(telling) if telling else ()
     for place, words, apart in _number_sentences(text, spans, start, end):
-        if any(
-            sign.says.search(words) if isinstance(sign.says, Pattern) else sign.says(words, *([spoken] if sign.spoken else []))
-            for sign in signs
-            if sign.first <= place <= sign.last and (sign.below or not apart)
-        ):
+        near = [sign for sign in signs if sign.first <= place <= sign.last and (sign.below or not apart)]
+        if any(_shows(sign, place, words, spoken) for sign in near):
             return Frame.LED if place <= 0 else Frame.QUOTED
     return None
 
@@ -299,6 +296,16 @@ _SIGNS = (
     _Sign(says=_is_about_text, first=-_NEAR_SENTENCES, last=-1, unjudged=True),
     _Sign(says=_is_about_text, first=1, last=_NEAR_SENTENCES, unjudged=True),
 )
+_REPORTS = (_reports, _is_about_text)
+
+
+def _shows(sign: _Sign, place: int, words: str, spoken: Sequence[TellingPatterns]) -> bool:
+    """True if the sentence ``place`` shows a sign. Behind a telling, "you wrote … again" gives the reason of the telling."""
+    if isinstance(sign.says, Pattern):
+        return sign.says.search(words) is not None
+    found: bool = sign.says(words, *([spoken] if sign.spoken else []))
+    blames = found and place > 0 and sign.says in _REPORTS and any(has_match(patterns.blames, words) for patterns in spoken)
+    return found and not blames
 
 
 def _is_spoken_of(words: str, patterns: TellingPatterns) -> bool:

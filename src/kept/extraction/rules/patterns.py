@@ -13,7 +13,7 @@ from kept.core.text import NEGATIONS, is_cjk, tokenize
 from kept.profiles.lexicons import TellingPatterns, join_alternatives, load_telling_patterns
 from kept.profiles.profile import Category
 
-SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」，、：；。！،؛।"
+SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」¡，、：；。！،؛।"
 EDGE = r"[^\w\x{80}-\x{1FFF}]"  # includes the letters of every script with spaces between words
 # Neither a letter nor a digit of any script. In RE2, ``\W`` also matches every letter that is not ASCII.
 NO_LETTER = r"[^\w\pL]"

@@ -1,7 +1,6 @@
 """Tellings: sentences in which a person explicitly asks to remember something, or states a rule that holds from now on.
 
-Processes one sentence at a time, and returns the position of the passage to remember. Never changes a word. Knows nothing about
-categories, scopes and the later use of a candidate.
+Processes one sentence at a time, and returns the position of the passage to remember. Never changes a word.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -371,9 +370,7 @@ def _find_rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, s
 
 
 def _is_decided_in_clause(words: str, head: int, patterns: TellingPatterns) -> bool:
-    """True if a later clause states a decision and its reason ("no more sqlmesh, we decided to stay on dbt because …"). A clause
-    after a colon does not count, because it may be quoted.
-    """
+    """True if a later clause, not after a colon, states a decision and its reason ("…, we decided to stay on dbt because …")."""
     starts = _find_clauses(words, head, patterns)[1:]
     clauses = (words[start:] for start in starts if not words[:start].rstrip().endswith((":", "：")))
     return any(has_match(patterns.decided, clause) and has_match(patterns.reason, clause) for clause in clauses)
@@ -445,6 +442,8 @@ def _is_one_time(trigger: str, words: str, patterns: TellingPatterns) -> bool:
         return False
     reason = compile_pattern(patterns.reason).search(words) if trigger == DECIDED and patterns.reason else None
     words = words[: reason.start()] if reason else words  # a decision holds even if its reason is temporary
+    if trigger == DECIDED and patterns.when:  # "we decided yesterday": that is when, and not for how long
+        words = compile_pattern(patterns.when).sub(" ", words)
     found = (match[match.lastindex].casefold().strip() for match in compile_pattern(patterns.occasion).finditer(words))
     return any(trigger != REMEMBER or item not in word_list("change", "present") for item in found)
 
