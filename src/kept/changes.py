@@ -75,8 +75,7 @@ def apply_person_change(
         if with_index:
             update_index_after_change(workspace)
     finally:
-        if number.started:
-            workspace.store.log.end_run(number(), workspace.clock(), {})
+        number.end()
     return result, written
 
 

@@ -11,14 +11,15 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from kept import profiles
 from kept.core.codec import to_canonical_json
 from kept.core.errors import ConfigError, DamagedError, RefusedPathError, StoreError, UsageError
 from kept.core.markup import holds_mark
-from kept.core.memory import USER_SCOPE, Memory
+from kept.core.memory import USER_SCOPE, Actor, Memory
+from kept.core.operation import Operation, Pass
 from kept.core.project import (
     FOLDER,
     PROJECT,
@@ -46,6 +47,7 @@ from kept.sources.base import ENTRY
 from kept.sources.entries import find_entries
 from kept.store.postgres import connect_server
 from kept.store.sqlite import SqliteStore
+from kept.store.values import Draft
 
 if TYPE_CHECKING:
     from kept.llm.client import LlmClient
@@ -254,7 +256,7 @@ Opener = Callable[[Path], AbstractContextManager[Workspace]]  # opens the worksp
 
 
 class RunNumber:
-    """Returns the run's number when called. The first call starts the run, so a run that changes nothing leaves no trace."""
+    """A run that starts when its number is asked for or something is committed. One that changes nothing leaves no trace."""
 
     def __init__(self, workspace: Workspace, command: str = "run") -> None:
         self._workspace, self._command, self._number = workspace, command, 0
@@ -268,6 +270,26 @@ class RunNumber:
         """The number of the run."""
         self._number = self._number or self._workspace.store.log.start_run(self._command, self._workspace.clock())
         return self._number
+
+    def commit(
+        self, stage: str, operations: Sequence[Operation], *, subject: str, actor: Actor = Actor.MACHINE, note: str = ""
+    ) -> Pass:
+        """Commit operations as a pass of the run. Raises StoreError."""
+        draft = Draft(
+            run=self(),
+            stage=stage,
+            subject=subject,
+            actor=actor,
+            recorded_at=self._workspace.clock(),
+            operations=tuple(operations),
+            note=note,
+        )
+        return self._workspace.store.log.commit(draft)
+
+    def end(self, report: Mapping[str, Any] | None = None) -> None:
+        """End the run with a report as JSON, if it was started. Raises StoreError."""
+        if self.started:
+            self._workspace.store.log.end_run(self._number, self._workspace.clock(), report or {})
 
 
 def project_directory(directory: str, path: str) -> str:

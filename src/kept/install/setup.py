@@ -186,8 +186,7 @@ def uninstall_kept(workspace: Workspace, env: Mapping[str, str], *, run: Run = r
     merge_hand_edits(workspace, number, written)
     left.problems += written.problems
     remove_outputs(workspace, left)
-    if number.started:
-        workspace.store.log.end_run(number(), workspace.clock(), {"removed": left.removed})
+    number.end({"removed": left.removed})
     return left
 
 

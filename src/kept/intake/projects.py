@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kept.core.errors import UsageError
-from kept.core.memory import Actor, Candidate, CandidateVerdict, Memory, Status
+from kept.core.memory import Candidate, CandidateVerdict, Memory, Status
 from kept.core.operation import Move
 from kept.core.project import Project, directory_name
 from kept.core.value import dataclass, replace
@@ -15,8 +15,8 @@ from kept.extraction.verdicts import move_proposals
 from kept.intake.project_evidence import collect_branches, count_remotes, derive_identities, first_commits, save_branches
 from kept.intake.reading import ReadingReport
 from kept.local.progress import Progress, ignore_progress
-from kept.store.values import Draft, Proposal
-from kept.workspace import Workspace, project_directory
+from kept.store.values import Proposal
+from kept.workspace import RunNumber, Workspace, project_directory
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,7 +68,7 @@ def record_projects(workspace: Workspace, reading: ReadingReport, *, keep: bool 
                 archive.save_project(replace(noted, scope=workspace.scope(place)))
 
 
-def move_memories(workspace: Workspace, run: int, progress: Progress = ignore_progress) -> MoveReport:
+def move_memories(workspace: Workspace, run: RunNumber, progress: Progress = ignore_progress) -> MoveReport:
     """Move memories to the scopes that their directories now belong to, as one pass.
 
     Threads in such directories are extracted again, so that their candidates are in the new scope. A memory whose candidates all
@@ -82,25 +82,16 @@ def move_memories(workspace: Workspace, run: int, progress: Progress = ignore_pr
         renamed: dict[str, CandidateVerdict] = {}
         for number, thread in enumerate(threads):
             progress("moving", number, len(threads))
-            known = _match_renamed(*reextract_thread(workspace, run, thread, [thread.id for thread in threads[number + 1 :]]))
+            known = _match_renamed(*reextract_thread(workspace, run(), thread, [thread.id for thread in threads[number + 1 :]]))
             scopes = changed[project_directory(thread.project, thread.path)].scope, workspace.scope(thread.project, thread.path)
-            renamed |= known | move_proposals(workspace, run, thread, known, scopes)
+            renamed |= known | move_proposals(workspace, run(), thread, known, scopes)
         progress("moving", len(threads), len(threads))
         for entry in changed.values():
             workspace.store.archive.save_project(replace(entry, scope=workspace.scope(entry.directory)))
         emptied = _map_emptied_scopes(workspace, changed)
         operations = tuple(_list_moves(workspace, {project.scope for project in changed.values()}, renamed, emptied))
         if operations:
-            workspace.store.log.commit(
-                Draft(
-                    run=run,
-                    stage="move",
-                    subject=", ".join(sorted(changed))[:200],
-                    actor=Actor.MACHINE,
-                    recorded_at=workspace.clock(),
-                    operations=operations,
-                )
-            )
+            run.commit("move", operations, subject=", ".join(sorted(changed))[:200])
     return MoveReport(
         scopes=frozenset({project.scope for project in changed.values()} | {workspace.scope(item) for item in changed}),
         memories=len(operations),

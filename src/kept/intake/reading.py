@@ -47,8 +47,7 @@ from kept.local.workers import Workers, map_ahead
 from kept.sources.base import ENTRY, Source
 from kept.sources.json_lines import REWRITTEN
 from kept.sources.stat_cache import has_new_folder_settings
-from kept.store.values import Draft
-from kept.workspace import Workspace
+from kept.workspace import RunNumber, Workspace
 
 if TYPE_CHECKING:
     from kept.store.archive.turns import Archive
@@ -316,17 +315,16 @@ def _claim_suggestions(workspace: Workspace, events: Sequence[Event], sessions: 
         for suggestion in find_suggestions(events, 0, len(events))
         if suggestion.event.session in sessions
     }
-    log, now = workspace.store.log, workspace.clock()
-    noted = [memory for memory in log.memories() if memory.trigger == SUGGESTED and not memory.evidence] if called else []
+    memories = workspace.store.log.memories() if called else ()
     operations = tuple(
         Reaffirm(memory=memory.id, at=None, reason="its session is off the record", facts=replace(to_facts(memory), added=(quote,)))
-        for memory in noted
-        if (quote := called.get(normal_form(memory.content)))
+        for memory in memories
+        if memory.trigger == SUGGESTED and not memory.evidence and (quote := called.get(normal_form(memory.content)))
     )
     if operations:
-        run = log.start_run("suggest", now)
-        log.commit(Draft(run=run, stage="suggest", subject="", actor=Actor.AGENT, recorded_at=now, operations=operations))
-        log.end_run(run, now, {})
+        run = RunNumber(workspace, "suggest")
+        run.commit("suggest", operations, subject="", actor=Actor.AGENT)
+        run.end()
 
 
 _HASH_CHARS = 12  # characters of a content hash in a key

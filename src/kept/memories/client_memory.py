@@ -4,14 +4,14 @@ A note counts as the agent's words. It is therefore held until the person's own 
 client itself, so kept does not write those into that client's files. The clients' own files are only read.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kept.core.digest import digest
 from kept.core.errors import UsageError
 from kept.core.event import Origin
 from kept.core.fingerprint import is_known_statement
-from kept.core.memory import CLIENT_MEMORY, USER_SCOPE, Actor, Evidence, Memory
+from kept.core.memory import CLIENT_MEMORY, USER_SCOPE, Evidence, Memory
 from kept.core.operation import Add
 from kept.core.project import project_root
 from kept.core.text import normal_form
@@ -19,8 +19,7 @@ from kept.core.value import dataclass
 from kept.memories.foreign import ForeignNote, read_tool_notes
 from kept.memories.new_memory import make_memory
 from kept.memories.person import clean_memory_text
-from kept.store.values import Draft
-from kept.workspace import Workspace
+from kept.workspace import RunNumber, Workspace
 
 # The category of the default profile that is nearest to each kind of note. The person decides in review.
 _KINDS = {"user": "preference", "feedback": "preference", "project": "project_fact", "reference": "project_fact"}
@@ -53,7 +52,7 @@ def _transcript_folders(workspace: Workspace) -> list[tuple[str, str]]:
     return [(str(Path(thread.path).parent), thread.project) for thread in workspace.store.archive.threads() if thread.project]
 
 
-def import_client_notes(workspace: Workspace, run: Callable[[], int]) -> int:
+def import_client_notes(workspace: Workspace, run: RunNumber) -> int:
     """Add the new notes of the tools in the settings as held memories, in one pass. Returns their number. Raises StoreError.
 
     ``run`` returns the number of the run, and is called only if there are new notes.
@@ -74,15 +73,7 @@ def import_client_notes(workspace: Workspace, run: Callable[[], int]) -> int:
             taken_words.add(words)
             additions.append(Add(memory=memory.id, at=note.at, reason=f"held: remembered by {note.tool}", value=memory))
     if additions:
-        draft = Draft(
-            run=run(),
-            stage="client memory",
-            subject=", ".join(workspace.settings.client_memory),
-            actor=Actor.MACHINE,
-            recorded_at=workspace.clock(),
-            operations=tuple(additions),
-        )
-        workspace.store.log.commit(draft)
+        run.commit("client memory", additions, subject=", ".join(workspace.settings.client_memory))
     return len(additions)
 
 

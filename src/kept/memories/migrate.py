@@ -13,8 +13,7 @@ from kept.core.operation import Move, Operation, Retire
 from kept.core.text import normal_form
 from kept.core.value import dataclass
 from kept.profiles.profile import INTENTS, Profile
-from kept.store.values import Draft
-from kept.workspace import Workspace
+from kept.workspace import RunNumber, Workspace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,18 +72,9 @@ def migrate_profile(
     if operations and not dry:
         declared = ", ".join(f"{name} to {kind}" for name, kind in sorted(became.items()))
         with workspace.store.transaction():
-            run = workspace.store.log.start_run("migrate", workspace.clock())
-            draft = Draft(
-                run=run,
-                stage="migrate",
-                subject=f"{left.id} to {right.id}",
-                actor=Actor.PERSON,
-                recorded_at=workspace.clock(),
-                operations=operations,
-                note=declared,
-            )
-            workspace.store.log.commit(draft)
-            workspace.store.log.end_run(run, workspace.clock(), {"operations": {"move": len(operations)}})
+            run = RunNumber(workspace, "migrate")
+            run.commit("migrate", operations, subject=f"{left.id} to {right.id}", actor=Actor.PERSON, note=declared)
+            run.end({"operations": {"move": len(operations)}})
     return MigrationReport(
         mapping=became,
         moved=Counter(memory.category for memory in living if memory.category in became),

@@ -37,7 +37,6 @@ from kept.intake.projects import record_directory
 from kept.memories.browse import find_project, matching_scopes, memory_revision
 from kept.memories.new_memory import make_memory
 from kept.memories.waiting import accepted_memory_id, find_refused, record_judgement, to_held_memory
-from kept.store.values import Draft
 from kept.workspace import RunNumber, Workspace
 
 _SHARED_RUN: ContextVar[RunNumber | None] = ContextVar("shared_run", default=None)
@@ -442,8 +441,7 @@ def one_run(workspace: Workspace, command: str) -> Iterator[RunNumber]:
             yield run
         finally:
             _SHARED_RUN.reset(token)
-        if run.started:
-            workspace.store.log.end_run(run(), workspace.clock(), {})
+        run.end()
 
 
 def _require_status(memory: Memory, *allowed: Status) -> None:
@@ -460,11 +458,8 @@ def _commit_one(workspace: Workspace, command: str, operation: Operation, *, age
 
 def _commit_operations(workspace: Workspace, command: str, *operations: Operation, actor: Actor = Actor.PERSON) -> None:
     with workspace.store.transaction():
-        now, shared = workspace.clock(), _SHARED_RUN.get()
-        run = shared() if shared else workspace.store.log.start_run(command, now)
-        subject = operations[0].memory
-        workspace.store.log.commit(
-            Draft(run=run, stage="person", subject=subject, actor=actor, recorded_at=now, operations=operations)
-        )
+        shared = _SHARED_RUN.get()
+        run = shared or RunNumber(workspace, command)
+        run.commit("person", operations, subject=operations[0].memory, actor=actor)
         if not shared:
-            workspace.store.log.end_run(run, now, {})
+            run.end()

@@ -38,7 +38,6 @@ from kept.memories.sync_lines import (
     settle_lines,
 )
 from kept.store.check import IMPORTED
-from kept.store.values import Draft
 from kept.workspace import RunNumber, Workspace
 
 _NOTE = SYNC  # name of the note in the store with the key and the places read so far
@@ -366,16 +365,7 @@ class SyncFolder:
 
         :meth:`push` does not send operations of the stage ``SYNC``.
         """
-        self.workspace.store.log.commit(
-            Draft(
-                run=run(),
-                stage=stage,
-                subject=subject,
-                actor=Actor.PERSON if person else Actor.MACHINE,
-                recorded_at=self.workspace.clock(),
-                operations=(operation,),
-            )
-        )
+        run.commit(stage, (operation,), subject=subject, actor=Actor.PERSON if person else Actor.MACHINE)
 
     # Erasure
 

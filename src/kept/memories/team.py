@@ -14,8 +14,8 @@ from kept.core.digest import digest
 from kept.core.erasure import ErasureMatch, ErasureWords
 from kept.core.errors import ConfigError, StoreError, UsageError
 from kept.core.event import Origin
-from kept.core.memory import TEAM, USER_SCOPE, Actor, Memory, Status
-from kept.core.operation import Forget, Operation, Pass
+from kept.core.memory import TEAM, USER_SCOPE, Memory, Status
+from kept.core.operation import Forget
 from kept.core.statement import parse_statement
 from kept.core.text import normal_form
 from kept.core.value import dataclass
@@ -27,7 +27,6 @@ from kept.memories.configure import remove_table_item, save_table_item
 from kept.memories.decisions import hold_conflict
 from kept.memories.person import approve, clean_memory_text, create_memory
 from kept.store.postgres import SharedLine, connect_server
-from kept.store.values import Draft
 from kept.workspace import RunNumber, Workspace
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ def update_teams(workspace: Workspace, run: RunNumber) -> tuple[str, ...]:
         if memory.trigger == TEAM and memory.id not in still_shared and memory.evidence[0].path not in unread:
             forget = Forget(memory=memory.id, at=workspace.clock(), reason="shared no more", fingerprints=())
             with workspace.store.transaction():
-                log.erase_memory(memory.id, frozenset(), (), _commit(workspace, run, forget))
+                log.erase_memory(memory.id, frozenset(), (), run.commit(TEAM, (forget,), subject=memory.id))
     return tuple(problems)
 
 
@@ -129,18 +128,13 @@ def _hold_contradictions(workspace: Workspace, run: RunNumber, share: ShareSetti
             if log.memory(number) is None:
                 with suppress(UsageError):  # the text cannot be the text of a memory
                     content = clean_memory_text(workspace, line.content)
-                    _commit(workspace, run, hold_conflict(number, memory, content, now, path=_place(share), by=line.owner))
+                    held = hold_conflict(number, memory, content, now, path=_place(share), by=line.owner)
+                    run.commit(TEAM, (held,), subject=number)
             yield number
 
 
 def _place(share: ShareSettings) -> str:
     return f"the team {share.team}"
-
-
-def _commit(workspace: Workspace, run: RunNumber, operation: Operation) -> Pass:
-    now = workspace.clock()
-    draft = Draft(run=run(), stage=TEAM, subject=operation.memory, actor=Actor.MACHINE, recorded_at=now, operations=(operation,))
-    return workspace.store.log.commit(draft)
 
 
 def list_team_facts(workspace: Workspace) -> tuple[TeamFact, ...]:

@@ -57,7 +57,7 @@ from kept.outputs.unchanged import (
     record_written_files,
 )
 from kept.outputs.view_file import list_views, view_edits_to_operations, write_view
-from kept.store.values import Draft, Output
+from kept.store.values import Output
 from kept.workspace import RunNumber, Workspace
 
 TRIES = 5
@@ -327,15 +327,7 @@ class _OutputWriter:
 
     def _commit_operations(self, path: Path, operations: tuple[Operation, ...], *, actor: Actor = Actor.PERSON) -> None:
         with self.workspace.store.transaction():
-            draft = Draft(
-                run=self.run(),
-                stage="absorb",
-                subject=str(path),
-                actor=actor,
-                recorded_at=self.workspace.clock(),
-                operations=operations,
-            )
-            self.workspace.store.log.commit(draft)
+            self.run.commit("absorb", operations, subject=str(path), actor=actor)
 
     def _rendered_lines(self, target: Target, edits: Edits) -> tuple[Line, ...]:
         """The lines of a file, rendered from the present memories, without the user's own lines."""

@@ -46,8 +46,7 @@ from kept.recall.search import Filters, search
 from kept.sources.records import replace_surrogates
 from kept.store.backups import is_portable, read_rows
 from kept.store.check import IMPORTED
-from kept.store.values import Draft
-from kept.workspace import Workspace
+from kept.workspace import RunNumber, Workspace
 
 
 class AuditFault(StrEnum):
@@ -268,11 +267,9 @@ def import_memories(workspace: Workspace, bodies: Iterable[Mapping[str, Any]], s
     additions = tuple(_build_additions(workspace, bodies, result))
     if additions:
         with workspace.store.transaction():
-            now = workspace.clock()
-            run = workspace.store.log.start_run("import", now)
-            draft = Draft(run=run, stage="import", subject=subject, actor=Actor.PERSON, recorded_at=now, operations=additions)
-            workspace.store.log.commit(draft)
-            workspace.store.log.end_run(run, now, {"added": dict(result.added), "left_out": dict(result.left_out)})
+            run = RunNumber(workspace, "import")
+            run.commit("import", additions, subject=subject, actor=Actor.PERSON)
+            run.end({"added": dict(result.added), "left_out": dict(result.left_out)})
     return result
 
 

@@ -164,14 +164,14 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
         write_outputs(workspace, number, written)
         left = _find_open_questions(workspace, agent=agent)
         _delete_finished_jobs(workspace, left.asked)
-        if number.started:
-            report = {
+        number.end(
+            {
                 "llm_extraction": llm_extraction_report.body(),
                 "operations": dict(curated.operations),
                 "refused": dict(llm_curated.refused),
                 "stopped": list(curated.stopped),
             }
-            workspace.store.log.end_run(number(), workspace.clock(), report)
+        )
         run = number() if number.started else 0
         waiting = sum(job.state == "waiting" for job in _build_jobs(workspace, left))
     _rewrite_entries(workspace, reply_files, agent=agent)

@@ -53,8 +53,7 @@ def sync_machines(workspace: Workspace) -> tuple[SyncReport, WriteReport]:
     def exchange() -> SyncReport:
         run = RunNumber(workspace, "sync")
         report = pull_changes(workspace, run)
-        if run.started:
-            workspace.store.log.end_run(run(), workspace.clock(), {"received": report.received, "clashes": report.clashes})
+        run.end({"received": report.received, "clashes": report.clashes})
         pushed = push_changes(workspace)
         report.sent, report.problems = report.sent + pushed.sent, (*report.problems, *pushed.problems)
         return report

@@ -244,7 +244,7 @@ def _read_files(workspace: Workspace, files_to_read: FilesToRead, paths: Sequenc
     merge_hand_edits(workspace, run.number, report.written, allow=options.allow)
     record_projects(workspace, report.reading, keep=not options.dry)
     report.written.problems += _import_outside_changes(workspace, paths, options, run.number)
-    moved = move_memories(workspace, run.number(), run.progress) if list_misplaced_directories(workspace) else MoveReport()
+    moved = move_memories(workspace, run.number, run.progress) if list_misplaced_directories(workspace) else MoveReport()
     report.moved += moved.memories
     return moved
 

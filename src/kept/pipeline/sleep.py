@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 
 from kept.changes import archive_before_edits
-from kept.core.memory import GROUP_SEPARATOR, USER_SCOPE, Actor, Memory, Status
+from kept.core.memory import GROUP_SEPARATOR, USER_SCOPE, Memory, Status
 from kept.core.times import format_instant
 from kept.core.value import dataclass, field
 from kept.curation.guard import find_overreach
@@ -18,7 +18,7 @@ from kept.local.files import hold_lock
 from kept.outputs.write import WriteReport, merge_hand_edits, write_outputs
 from kept.profiles.profile import Category
 from kept.recall.index import SearchLimits, UnitKind, open_index
-from kept.store.values import Draft, ThreadNote
+from kept.store.values import ThreadNote
 from kept.workspace import RunNumber, Workspace
 
 FADE = "fade"
@@ -63,9 +63,7 @@ def run_sleep(workspace: Workspace, *, allow: bool = False) -> SleepReport:
             _retire_faded(workspace, run, group, members, result, allow=allow)
         write_outputs(workspace, run, result.written)
         result.lingering = len(list_lingering(workspace))
-        if run.started:
-            body = {"retired": [memory.id for memory in result.retired], "stopped": result.stopped}
-            workspace.store.log.end_run(run(), workspace.clock(), body)
+        run.end({"retired": [memory.id for memory in result.retired], "stopped": result.stopped})
     return result
 
 
@@ -94,15 +92,7 @@ def _retire_faded(
         result.stopped.append(f"{workspace.name(group[1])}: {'; '.join(map(str, stops))}")
         return
     with workspace.store.transaction():
-        draft = Draft(
-            run=run(),
-            stage=FADE,
-            subject=GROUP_SEPARATOR.join(group),
-            actor=Actor.MACHINE,
-            recorded_at=workspace.clock(),
-            operations=operations,
-        )
-        workspace.store.log.commit(draft)
+        run.commit(FADE, operations, subject=GROUP_SEPARATOR.join(group))
     gone = {retire.memory for retire in operations}
     result.retired += [memory for memory, _, _ in members if memory.id in gone]
     result.written.operations.update({"retire": len(gone)})

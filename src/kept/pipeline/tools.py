@@ -24,8 +24,7 @@ from kept.profiles.profile import format_kind
 from kept.recall import search
 from kept.recall.index import UnitKind
 from kept.recall.preview import preview_context
-from kept.store.values import Draft
-from kept.workspace import Workspace
+from kept.workspace import RunNumber, Workspace
 
 _QUOTE = 400  # maximum characters of a quote or a turn that are shown
 _LIMIT = 50
@@ -220,12 +219,10 @@ def _held_reply(memory: Memory) -> ProposalReply:
 
 
 def _approve(workspace: Workspace, memory: Memory) -> None:
-    now = workspace.clock()
-    run = workspace.store.log.start_run("suggest", now)
-    operation = Approve(memory=memory.id, at=now, reason="the settings trust agents")
-    draft = Draft(run=run, stage="person", subject=memory.id, actor=Actor.AGENT, recorded_at=now, operations=(operation,))
-    workspace.store.log.commit(draft)
-    workspace.store.log.end_run(run, now, {})
+    run = RunNumber(workspace, "suggest")
+    operation = Approve(memory=memory.id, at=workspace.clock(), reason="the settings trust agents")
+    run.commit("person", (operation,), subject=memory.id, actor=Actor.AGENT)
+    run.end()
 
 
 def format_memories(workspace: Workspace) -> str:

@@ -68,9 +68,7 @@ def run_upgrade(workspace: Workspace) -> UpgradeReport:
             return _upgrade_memories(workspace, number)
 
     done, written = apply_person_change(workspace, upgrade_locked)
-    if number.started:
-        body = {"retired": [memory.id for memory in done.retired], "made": [memory.id for memory in done.made]}
-        workspace.store.log.end_run(number(), workspace.clock(), body)
+    number.end({"retired": [memory.id for memory in done.retired], "made": [memory.id for memory in done.made]})
     return replace(done, run=number() if number.started else 0, problems=(*done.problems, *written.problems))
 
 
