@@ -9,10 +9,9 @@ import pytest
 from kept.core.event import Origin
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add, Merge, Operation, Retire, Revise, Supersede, to_facts
-from kept.curation.passes import GUARD
 from kept.memories import person
 from kept.pipeline.run import RunOptions, run_pipeline
-from kept.store.values import Draft
+from kept.store.values import GUARD, Draft
 from talking import RULE, say
 
 MEMORIES, TENTH = 40, 4

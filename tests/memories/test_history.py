@@ -21,6 +21,7 @@ from kept.memories.history import (
     describe_given_back,
     diff_moments,
     find_run,
+    is_nightly_job,
     last_undoable_run,
     list_differences,
     memories_at,
@@ -399,7 +400,7 @@ def test_a_night_is_listed_where_it_is_asked_for_and_what_began_during_it_is_a_p
         (made.run, True),
         (1, False),
     ]
-    assert [each.run.id for each in run_history(workspace, 4, nights=True)] == [last.run, last.run - 1, other.run, made.run]
+    assert [each.run.id for each in run_history(workspace, 4, also=is_nightly_job)] == [last.run, last.run - 1, other.run, made.run]
     assert find_run(workspace, f"r{night}").account == steps["steps"]
     assert (find_run(workspace, f"r{night}").passes, find_run(workspace, f"r{other.run}").account) == ((), ())
     with pytest.raises(MissingError, match="kept log"):

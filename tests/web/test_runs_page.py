@@ -8,14 +8,13 @@ import pytest
 
 from kept.core.errors import BusyError
 from kept.core.memory import Actor
-from kept.curation.passes import GUARD
 from kept.memories import person
 from kept.memories.waiting import list_pending_proposals
 from kept.paths import find_paths
 from kept.pipeline.nightly import run_nightly
 from kept.pipeline.run import RunOptions, run_pipeline
-from kept.pipeline.run_report import list_stopped_groups, load_runs
-from kept.store.values import Draft
+from kept.pipeline.run_report import list_runs, list_stopped_groups
+from kept.store.values import GUARD, Draft
 from kept.web.background import BackgroundRun
 from kept.workspace import open_workspace
 
@@ -157,7 +156,7 @@ def test_in_the_browser_a_run_reads_the_chosen_transcripts_is_told_and_is_taken_
     page.locator(".row.gone", has_text="run: 1 added").wait_for()
     with served.workspace() as workspace:
         assert not [each for each in workspace.store.log.memories() if each.status == "active"]
-        assert any(each.undone for each in load_runs(workspace, 5))
+        assert any(each.undone for each in list_runs(workspace, 5))
     page.locator(".row.gone").hover()
     page.locator(".row.gone").get_by_role("button", name="Redo").first.click()
     page.locator(".row:not(.gone)", has_text="run: 1 added").wait_for()
@@ -301,12 +300,12 @@ def test_a_part_that_changed_no_memory_does_not_take_the_mark_off_an_undone_run(
     transcript(home, RULE)
     with served.workspace() as workspace:
         run_pipeline(workspace, [], RunOptions(model=False))
-        (run,) = load_runs(workspace, 5)
+        (run,) = list_runs(workspace, 5)
         part = next(each for each in run.passes if not each.operations)
     question = served.ask("GET", "/history")[2]
     assert "The sessions it read still count as read" in question
     served.ask("POST", "/api/undo", {"what": f"r{run.run.id}"})
-    assert served.ask("POST", "/api/redo", {"what": str(part.id)})[2]["said"] == "no memory changed"
+    assert served.ask("POST", "/api/redo", {"what": str(part.made.id)})[2]["said"] == "no memory changed"
     row = served.ask("GET", f"/history/{run.run.id}/row")[2]
     assert '<span class="tag">undone</span>' in row
     assert "Its sessions still count as read" in row

@@ -30,14 +30,14 @@ from kept.curation.advice import (
     should_ask_about,
 )
 from kept.curation.guard import find_overreach, find_protected_changes
-from kept.curation.passes import CURATE, CurationReport, curate_group
+from kept.curation.passes import CurationReport, curate_group
 from kept.extraction.verdicts import select_requests
 from kept.llm.ask import Ask, Asking, CompleteReply, Reply, TokenLimits, UnreadableReply
 from kept.llm.reply import parse_as, schema_of
 from kept.profiles.lexicons import load_lexicon
 from kept.profiles.profile import Profile
 from kept.profiles.prompts import question_text
-from kept.store.values import Draft
+from kept.store.values import CURATE, Draft
 from kept.workspace import Workspace
 
 ADVISE = "advise"

@@ -22,12 +22,11 @@ from kept.curation.text_index import TextIndex
 from kept.extraction.questions.answer import apply_overrulings, overruled_candidate_ids
 from kept.local.progress import Progress, ignore_progress
 from kept.store.log import Log
-from kept.store.values import Draft
+from kept.store.values import CURATE, GUARD, Draft
 from kept.workspace import Workspace
 
 _BEFORE = 40  # at most this many events before a prompt are searched for the previous prompt
 _ENOUGH = 3  # the previous prompt is not read if a prompt has this many content words besides the wish
-CURATE, GUARD = "curate", "guard"
 
 
 @dataclass(kw_only=True, slots=True)

@@ -4,11 +4,11 @@ An undo is a new pass, so nothing is removed from the log.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from kept.core.errors import MissingError, UsageError
 from kept.core.memory import Actor, Memory, Status, find_ending_word
@@ -24,12 +24,13 @@ from kept.core.operation import (
     find_idle_operations,
     find_undone_passes,
     fold,
+    operation_kind,
 )
 from kept.core.text import Change, diff_words
 from kept.core.value import dataclass, replace
 from kept.local.queue import NIGHT
 from kept.memories.waiting import record_judgement
-from kept.store.values import Draft, Run
+from kept.store.values import GUARD, Draft, Run
 from kept.workspace import Workspace
 
 _SWITCHES = frozenset({"undo", "redo"})
@@ -56,28 +57,77 @@ class UndoResult:
     later: tuple[LaterOperation, ...] = ()
 
 
+class HistoryPass(NamedTuple):
+    """A pass of a run, and whether it is undone now."""
+
+    made: Pass
+    undone: bool
+
+    @property
+    def operations(self) -> Counter[str]:
+        """Its operations by kind."""
+        return Counter(map(operation_kind, self.made.operations))
+
+    @property
+    def lasting(self) -> bool:
+        """True if it cannot be undone."""
+        return self.made.stage in (*_SWITCHES, GUARD) or any(isinstance(each, Forget) for each in self.made.operations)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HistoryEntry:
-    """A run and its passes, each with True if the pass is undone.
+    """A run and its passes.
 
     ``night`` is True for a run that was part of the nightly job, and for the report of the job itself, which has no passes.
     """
 
     run: Run
-    passes: tuple[tuple[Pass, bool], ...]
+    passes: tuple[HistoryPass, ...]
     night: bool = False
 
     @property
     def account(self) -> Sequence[Mapping[str, Any]]:
         """The steps of the nightly job with their outcomes; empty for any other run."""
-        return self.run.report.get("steps", ()) if self.run.command == NIGHT else ()
+        return self.run.report.get("steps", ()) if is_nightly_job(self.run) else ()
+
+    @property
+    def operations(self) -> Counter[str]:
+        """The operations of all passes, by kind."""
+        return sum((each.operations for each in self.passes), Counter[str]())
+
+    @property
+    def switches(self) -> bool:
+        """True if the run undid or redid something."""
+        return any(each.made.stage in _SWITCHES for each in self.passes)
+
+    @property
+    def undone(self) -> bool:
+        """True if all that can be undone in the run is undone. Passes that changed no memory count only if there are no others."""
+        able = [each for each in self.passes if not each.lasting]
+        able = [each for each in able if each.made.operations] or able
+        return bool(able) and all(each.undone for each in able)
+
+    @property
+    def can_be_undone(self) -> bool:
+        """True if any pass of the run can be undone."""
+        return not self.undone and any(not each.undone and not each.lasting for each in self.passes)
 
 
-def run_history(workspace: Workspace, limit: int | None, *, nights: bool = False) -> tuple[HistoryEntry, ...]:
-    """The last ``limit`` runs (None: all) with changes, newest first; ``nights`` includes the reports of the nightly job."""
+def is_nightly_job(run: Run) -> bool:
+    """True for the report of a nightly job, which has no passes of its own."""
+    return run.command == NIGHT
+
+
+def run_history(
+    workspace: Workspace, limit: int | None, *, before: int = 0, also: Callable[[Run], bool] = lambda _: False
+) -> tuple[HistoryEntry, ...]:
+    """The last ``limit`` runs (None: all) with passes, and those that ``also`` accepts, newest first.
+
+    If ``before`` is given, only runs with a smaller number. Raises StoreError.
+    """
     heads = tuple(workspace.store.log.pass_heads())
     with_passes, every = {pass_.run for pass_ in heads}, workspace.store.log.runs()
-    runs = [run for run in every if run.id in with_passes or (nights and run.command == NIGHT)][:limit]
+    runs = [run for run in every if (not before or run.id < before) and (run.id in with_passes or also(run))][:limit]
     return _history_entries(workspace, runs, heads, every)
 
 
@@ -98,9 +148,9 @@ def _history_entries(
     workspace: Workspace, runs: Sequence[Run], heads: Sequence[Pass], every: Sequence[Run]
 ) -> tuple[HistoryEntry, ...]:
     undone, wanted = find_undone_passes(heads), {run.id for run in runs}
-    by_run: dict[int, list[tuple[Pass, bool]]] = {}
+    by_run: dict[int, list[HistoryPass]] = {}
     for pass_ in workspace.store.log.passes(only=[head.id for head in heads if head.run in wanted]):
-        by_run.setdefault(pass_.run, []).append((pass_, pass_.id in undone))
+        by_run.setdefault(pass_.run, []).append(HistoryPass(pass_, pass_.id in undone))
     return tuple(HistoryEntry(run=run, passes=tuple(by_run.get(run.id, ())), night=was_at_night(run, every)) for run in runs)
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from kept.core.codec import json_fields
 from kept.core.memory import GROUP_SEPARATOR, Memory
-from kept.core.operation import Pass, find_undone_passes, operation_kind
+from kept.core.operation import Pass
 from kept.core.value import dataclass, field
 from kept.curation.llm_curation import LlmCurationReport, LlmRequestsReport
-from kept.curation.passes import CURATE, GUARD, CurationReport
+from kept.curation.passes import CurationReport
 from kept.days.coverage_report import CoverageReport
 from kept.days.llm_summaries import DaySummaryReport
 from kept.extraction.extract_threads import ExtractionReport
@@ -19,9 +19,9 @@ from kept.intake.reading import ReadingReport
 from kept.llm.ask import Usage
 from kept.llm.budget import Tally
 from kept.llm.replies import ReplyCache
-from kept.memories.history import was_at_night
+from kept.memories.history import HistoryEntry, run_history
 from kept.outputs.write import WriteReport
-from kept.store.values import Run
+from kept.store.values import CURATE, GUARD, Run
 from kept.workspace import Workspace
 
 
@@ -109,57 +109,6 @@ class RunReport:
         }
 
 
-_SWITCHES = frozenset({"undo", "redo"})
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PassSummary:
-    """A pass: its subject, its operations by kind, and whether it is undone now. ``lasting`` means that it cannot be undone."""
-
-    id: int
-    stage: str
-    subject: str
-    note: str
-    operations: Counter[str]
-    undone: bool
-    lasting: bool
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RunSummary:
-    """A run and its passes. ``night`` means that it was part of a nightly job. ``asked`` counts the questions to a model. ``cost``
-    is in USD (None: unknown).
-    """
-
-    run: Run
-    passes: tuple[PassSummary, ...]
-    asked: int
-    cost: float | None
-    night: bool = False
-
-    @property
-    def operations(self) -> Counter[str]:
-        """The operations of all passes, by kind."""
-        return sum((pass_summary.operations for pass_summary in self.passes), Counter[str]())
-
-    @property
-    def switches(self) -> bool:
-        """True if the run undid or redid something."""
-        return any(pass_summary.stage in _SWITCHES for pass_summary in self.passes)
-
-    @property
-    def undone(self) -> bool:
-        """True if all that can be undone in the run is undone. Passes that changed no memory count only if there are no others."""
-        able = [pass_summary for pass_summary in self.passes if not pass_summary.lasting]
-        able = [pass_summary for pass_summary in able if pass_summary.operations] or able
-        return bool(able) and all(pass_summary.undone for pass_summary in able)
-
-    @property
-    def can_be_undone(self) -> bool:
-        """True if any pass of the run can be undone."""
-        return not self.undone and any(not pass_summary.undone and not pass_summary.lasting for pass_summary in self.passes)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoppedGroup:
     """A group that a guard stopped and that is still pending: its profile and scope, the time, and the reason."""
@@ -179,49 +128,20 @@ class ChartPoint:
     label: str
 
 
-def load_runs(workspace: Workspace, most: int, *, before: int = 0) -> tuple[RunSummary, ...]:
-    """The last runs, newest first. If ``before`` is given, only runs with a smaller number. Raises StoreError."""
-    log = workspace.store.log
-    heads = tuple(log.pass_heads())
-    undone, changing = find_undone_passes(heads), {head.run for head in heads}
-    # A run without a pass changed nothing. It is listed only if it asked a model or was interrupted.
-    every = log.runs()
-    found = [run for run in every if run.id in changing or run.ended_at is None or _count_questions(run)]
-    chosen = [run for run in found if not before or run.id < before][:most]
-    wanted = {run.id for run in chosen}
-    passes: dict[int, list[PassSummary]] = {}
-    for entry in log.passes(only=[head.id for head in heads if head.run in wanted]):
-        passes.setdefault(entry.run, []).append(_summarize_pass(entry, undone))
-    return tuple(
-        RunSummary(
-            run=item,
-            passes=tuple(passes.get(item.id, ())),
-            asked=_count_questions(item),
-            cost=_reported_number(item, "cost"),
-            night=was_at_night(item, every),
-        )
-        for item in chosen
-    )
+def list_runs(workspace: Workspace, most: int, *, before: int = 0) -> tuple[HistoryEntry, ...]:
+    """The last runs that changed something, asked a model or were interrupted, newest first.
+
+    If ``before`` is given, only runs with a smaller number. Raises StoreError.
+    """
+    return run_history(workspace, most, before=before, also=lambda run: run.ended_at is None or bool(count_questions(run)))
 
 
-def _summarize_pass(made: Pass, undone: frozenset[int]) -> PassSummary:
-    kinds = Counter(map(operation_kind, made.operations))
-    return PassSummary(
-        id=made.id,
-        stage=made.stage,
-        subject=made.subject,
-        note=made.note,
-        operations=kinds,
-        undone=made.id in undone,
-        lasting=made.stage in (*_SWITCHES, GUARD) or bool(kinds["forget"]),
-    )
+def count_questions(run: Run) -> int:
+    """The number of questions that a run asked a model."""
+    return int(reported_number(run, "calls") or 0)
 
 
-def _count_questions(run: Run) -> int:
-    return int(_reported_number(run, "calls") or 0)
-
-
-def _reported_number(run: Run, name: str) -> Any:
+def reported_number(run: Run, name: str) -> Any:
     """A number from the ``llm`` part of a run's report; None if it is missing."""
     body = run.report.get("llm")
     found = body.get(name) if isinstance(body, dict) else None

@@ -64,6 +64,7 @@ class FileState:
 
 # The stages whose passes propose candidates: rules over a session, rules over consecutive sessions, and a model.
 EXTRACT, SEQUEL, MODEL = "extract", "sequel", "model"
+CURATE, GUARD = "curate", "guard"  # stages of passes: what curation changed, and what a guard stopped
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -33,6 +33,7 @@ from kept.memories.history import (
     describe_counts,
     diff_moments,
     find_run,
+    is_nightly_job,
     last_undoable_run,
     list_differences,
     run_changes,
@@ -73,7 +74,7 @@ def log(
         if which:
             history_entries: Iterable[HistoryEntry] = (find_run(workspace, which),)
         else:
-            history_entries = run_history(workspace, None if scopes else limit, nights=not scopes)
+            history_entries = run_history(workspace, None if scopes else limit, also=lambda run: not scopes and is_nightly_job(run))
         if scopes:
             history_entries = islice((entry for entry in history_entries if _entry_changes(workspace, entry, scopes)), limit)
         if cost:

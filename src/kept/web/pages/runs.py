@@ -34,7 +34,7 @@ from kept.memories.waiting import describe_set_aside
 from kept.pipeline.estimate import estimate_run
 from kept.pipeline.nightly import load_last_night
 from kept.pipeline.run import has_interrupted_run
-from kept.pipeline.run_report import RunSummary, list_stopped_groups, load_runs
+from kept.pipeline.run_report import count_questions, list_runs, list_stopped_groups, reported_number
 from kept.web.background import STAGES
 from kept.web.context import request_workspace, web_context
 from kept.web.render import NavigationPage, render_page, render_part
@@ -129,7 +129,7 @@ def runs_list(request: Request, *, before: Annotated[int, Query(ge=0, le=10**15)
 def run_row(request: Request, number: Annotated[int, Path(ge=0, le=10**15)]) -> Response:
     """Show a run as a row of the list."""
     with request_workspace(request) as workspace:
-        run_summary = next(iter(load_runs(workspace, 1, before=number + 1)), None)
+        run_summary = next(iter(list_runs(workspace, 1, before=number + 1)), None)
         if run_summary is None or run_summary.run.id != number:
             raise MissingError(f"there is no run {number} that changed anything", hint="see `kept log`")
         return render_part(workspace, "runs_row.html", each=run_summary, **_row_helpers(workspace, (run_summary,)))
@@ -171,22 +171,22 @@ def _current_run_values(request: Request, workspace: Workspace) -> dict[str, Any
     return {"now": now, "cut": cut, "stages": STAGES, "cost": format_run_cost, "counts": describe_counts}
 
 
-def _row_helpers(workspace: Workspace, found: Sequence[RunSummary]) -> dict[str, Any]:
+def _row_helpers(workspace: Workspace, found: Sequence[HistoryEntry]) -> dict[str, Any]:
     """The template values for rows.
 
     The changes of a large run are not included, because the page requests them when the row is opened.
     """
     small = {
-        run_summary.run.id: [summary.id for summary in run_summary.passes]
+        run_summary.run.id: [made for made, _ in run_summary.passes]
         for run_summary in found
         if 0 < run_summary.operations.total() <= _SMALL or run_summary.switches
     }
-    passes = {pass_.id: pass_ for pass_ in workspace.store.log.passes(only=[item for ids in small.values() for item in ids])}
-    steps = {run: list_differences(run_changes(workspace, [passes[item] for item in ids])) for run, ids in small.items()}
+    steps = {run: list_differences(run_changes(workspace, passes)) for run, passes in small.items()}
     return {
         "who": describe_who,
         "changes": describe_changes,
-        "cost": format_run_cost,
+        "asked": count_questions,
+        "spent": lambda run: format_run_cost(reported_number(run, "cost")),
         "counts": describe_counts,
         "set_aside": describe_set_aside,
         "steps_of": steps,
@@ -195,9 +195,9 @@ def _row_helpers(workspace: Workspace, found: Sequence[RunSummary]) -> dict[str,
     }
 
 
-def _group_runs(found: Sequence[RunSummary]) -> list[list[RunSummary]]:
+def _group_runs(found: Sequence[HistoryEntry]) -> list[list[HistoryEntry]]:
     """Group the runs without changing their order. A person's changes in quick succession form one group."""
-    groups: list[list[RunSummary]] = []
+    groups: list[list[HistoryEntry]] = []
     for item in found:
         last = groups[-1][-1] if groups else None
         by_person = last is not None and {describe_command(last.run.command), describe_command(item.run.command)} == {PERSON}
@@ -209,7 +209,7 @@ def _group_runs(found: Sequence[RunSummary]) -> list[list[RunSummary]]:
 
 
 def _runs_values(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:
-    run_summaries = load_runs(workspace, _SHOWN + 1, before=before)
+    run_summaries = list_runs(workspace, _SHOWN + 1, before=before)
     return {
         "groups": _group_runs(run_summaries[:_SHOWN]),
         "changed_by": _describe_group,
@@ -220,23 +220,23 @@ def _runs_values(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:
     }
 
 
-def describe_who(happened: RunSummary | HistoryEntry) -> str:
+def describe_who(happened: HistoryEntry) -> str:
     """Who or what made a run, in words for the person."""
     return describe_command(NIGHT if happened.night else happened.run.command)
 
 
-def describe_changes(happened: RunSummary, steps: Sequence[MemoryDifference] = ()) -> str:
+def describe_changes(happened: HistoryEntry, steps: Sequence[MemoryDifference] = ()) -> str:
     """The changes of a run in a few words. ``steps`` are needed to count what an undo or redo restored, and what is held."""
     found = _count_operations(happened)
     held = found.pop("hold", 0)
     counts_text = describe_counts(found)
-    if not counts_text and not held and {summary.stage for summary in happened.passes} <= {"undo", "redo"} and happened.passes:
+    if not counts_text and not held and {made.stage for made, _ in happened.passes} <= {"undo", "redo"} and happened.passes:
         return "a change" + (f": {count_given_back(steps)}" if steps else "")
     held = sum(step.what is DifferenceKind.HELD for step in steps) or held
     return ", ".join(filter(None, (counts_text, f"{held:,} held" if held else ""))) or "no memory changed"
 
 
-def _count_operations(happened: RunSummary) -> Counter[str]:
+def _count_operations(happened: HistoryEntry) -> Counter[str]:
     """Count the operations of a run by kind, as a person would count them. For example, a decision on a proposal counts as one."""
     found = Counter(happened.operations)
     if happened.run.command == "reject":  # rejecting a wish said once adds it as a memory first
@@ -254,7 +254,7 @@ def _count_operations(happened: RunSummary) -> Counter[str]:
     return found
 
 
-def _describe_group(group: Sequence[RunSummary]) -> str:
+def _describe_group(group: Sequence[HistoryEntry]) -> str:
     """The person's actions in a group of runs, in words. Undone runs are omitted."""
     return describe_counts(sum((_count_operations(item) for item in group if not item.undone), Counter[str]())) or "all taken back"
 
