@@ -8,7 +8,7 @@ from functools import cached_property
 import pytest
 
 from kept.core.event import leave_twin_open, make_twin
-from kept.core.value import dataclass, field, fields, replace
+from kept.core.value import dataclass, field, fields, make_builder, replace
 from talk import talk, user
 
 
@@ -26,6 +26,15 @@ def test_a_value_is_equal_to_its_copies_and_shows_its_fields():
     assert thing != Thing(name="b")
     assert repr(thing) == "Thing(name='a', parts=[], count=1)"
     assert [each.name for each in fields(Thing)] == list(asdict(thing))
+
+
+def test_a_value_built_by_position_is_that_of_the_same_fields_by_name():
+    thing = make_builder(Thing)("a", ["x"], 2)
+    assert (thing, thing.parts) == (Thing(name="a", count=2), ["x"])
+    with pytest.raises(FrozenInstanceError):
+        thing.name = "b"
+    with pytest.raises(TypeError):
+        make_builder(Thing)("a")
 
 
 def test_values_do_not_share_what_a_factory_makes():

@@ -12,6 +12,7 @@ from kept.core.codec import to_canonical_json
 from kept.core.digest import digest
 from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind, Pointer, Precision, ToolUse, leave_twin_open, make_twin
 from kept.core.times import from_milliseconds, parse_optional_instant, to_milliseconds
+from kept.core.value import make_builder
 from kept.store.columns import compress, decompress, follow_up, join_keys, refer_up
 
 # Tables of enum members by value, because calling the enum class takes longer than decoding the rest of a row.
@@ -112,36 +113,39 @@ def _pack_words(events: Sequence[Event]) -> list[list[Any]]:
 
 
 def _unpack_words(places: Places, columns: list[list[Any]]) -> Iterator[Event]:
-    shared = map(follow_up, columns[11:])
+    build_event, build_tool, build_pointer = make_builder(Event), make_builder(ToolUse), make_builder(Pointer)
     at, line, end = 0, 0, 0
     targets: list[str] = []
-    for key, record, parent, turn, kind, author, row in zip(*places, zip(*columns[:11], *shared, strict=True), strict=True):
-        twin, likeness, text, later, target, detail, ok, code, lines, gap, length, session, reason, precise, project, branch = row[
-            :16
-        ]
-        name, call, path = row[16:]
+    places_and_words = zip(*places, *columns[:11], *map(follow_up, columns[11:]), strict=True)
+    for (
+        key,
+        record,
+        parent,
+        turn,
+        kind,
+        author,
+        twin,
+        likeness,
+        text,
+        later,
+        target,
+        detail,
+        ok,
+        code,
+        lines,
+        gap,
+        length,
+        *rest,
+    ) in places_and_words:
+        session, reason, precise, project, branch, name, call, path = rest
         at, line, end = at + (later or 0), line + lines, end + gap + length
         when = None if later is None else from_milliseconds(at)
-        targets.append(text if target is None else targets[-target] if type(target) is int else target)
-        event = Event(
-            key=key,
-            twin=twin or "",
-            session=session,
-            record=record,
-            parent=parent,
-            turn=turn,
-            kind=kind,
-            author=author,
-            label_reason=reason,
-            text=text,
-            at=when,
-            precision=_PRECISIONS[precise],
-            project=project,
-            branch=branch,
-            tool=None if name is None else ToolUse(name=name, call=call, target=targets[-1], detail=detail, ok=ok, exit_code=code),
-            pointer=Pointer(path=path, line=line, start=end - length, end=end),
-            likeness=likeness,
-        )
+        aim = text if target is None else targets[-target] if type(target) is int else target
+        targets.append(aim)
+        tool = None if name is None else build_tool(name, call, aim, detail, ok, code)
+        told = kind, author, reason, text, when, _PRECISIONS[precise], project, branch
+        pointer = build_pointer(path, line, end - length, end)
+        event = build_event(key, twin or "", session, record, parent, turn, *told, tool, pointer, likeness, ())
         yield leave_twin_open(event) if twin is None else event
 
 
