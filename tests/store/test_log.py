@@ -436,7 +436,7 @@ def test_a_row_of_an_event_without_a_place_in_its_block_is_damage(store):
     store._database.execute_sql("INSERT INTO events (id, at, voice) VALUES (7, NULL, 'ph')")
     assert "events 2 to 7: their archive block is missing" in store.find_damage()
     blocks = store.archive._blocks
-    for read in (blocks.event, blocks.key, lambda number: list(blocks.links([number]))):
+    for read in (blocks.event, blocks.key, lambda number: list(blocks.slices([(number, 1)]))):
         with pytest.raises(DamagedError, match=r"archive block 1 has no place 6 \(.*kept.db\) → run `kept check`"):
             read(7)
     store._database.execute_sql("DELETE FROM blocks")

@@ -5,7 +5,7 @@ The tree is built only from the links and the order of records, without texts or
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kept.core.value import dataclass, field
@@ -99,10 +99,10 @@ def _is_parallel(tree: Tree, order: int, turn: int) -> bool:
     return bool(tree.output[order] or (turn and tree.turn[order] == turn))
 
 
-def has_siblings(links: Callable[[], Iterable[tuple[str, str, bool]]]) -> bool:
+def has_siblings(links: Callable[[], Iterable[tuple[Sequence[str], Sequence[str], Iterable[str]]]]) -> bool:
     """True if a prompt of the user shares its parent with another record. Otherwise no event was replaced. ``links`` returns for
-    each event its record, its parent, and whether it is a prompt.
+    the events of each block their records, the parents of these records, and the parents of those that are prompts.
     """
-    prompts = {parent for _, parent, human in links() if human and parent}
-    first: dict[str, str] = {}
-    return bool(prompts) and any(first.setdefault(parent, record) != record for record, parent, _ in links() if parent in prompts)
+    prompts = {parent for _, _, asked in links() for parent in asked if parent}
+    pairs = {pair for records, parents, _ in links() for pair in zip(parents, records, strict=True) if pair[0] in prompts}
+    return len(pairs) > len({parent for parent, _ in pairs})

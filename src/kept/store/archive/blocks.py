@@ -22,6 +22,7 @@ T = TypeVar("T")
 # Events per block. Reading one event unpacks its whole block, and several unpacked blocks are cached. The size bounds both costs.
 BLOCK_EVENTS = 512
 _NOWHERE = 0, Places([], [], [], [], [], [])
+_RANGES = 16  # blocks whose ranges are known without a query
 _INDEXED = frozenset({Author.HUMAN, Author.ASSISTANT})
 
 
@@ -35,6 +36,7 @@ class Blocks:
         )
         self._places = lru_cache(maxsize=64)(lambda number: self._load_block(unpack_places, number))
         self._last = _NOWHERE
+        self._stops: dict[int, int] = {}
         self._version = 0
 
     def at(self, number: int) -> tuple[Event, ...]:
@@ -61,10 +63,20 @@ class Blocks:
         self._unpacked.cache_clear()
         self._places.cache_clear()
         self._last = _NOWHERE
+        self._stops.clear()
 
     def block_of(self, event: int) -> int:
-        """The number of the block that holds an event."""
+        """The number of the block that holds an event. Call :meth:`drop_outdated` before."""
+        for block, stop in self._stops.items():
+            if block <= event < stop:
+                return block
         return int(self._database.fetch_one("block_of", event=event)["id"])
+
+    def _note_range(self, block: int, length: int) -> None:
+        """Note the range of a block's events, so that its next event needs no query."""
+        if len(self._stops) >= _RANGES and block not in self._stops:
+            del self._stops[next(iter(self._stops))]
+        self._stops[block] = block + length
 
     def numbers(self) -> list[int]:
         """The numbers of all blocks, in order."""
@@ -91,19 +103,21 @@ class Blocks:
                 block = self.block_of(event)
                 places = self.places(block)
                 self._item(block, places.keys, event)
+                self._note_range(block, len(places.keys))
                 self._last = block, places
             yield places, event - block
 
-    def links(self, events: Iterable[int]) -> Iterator[tuple[str, str, bool]]:
-        """Yield for each event its record, the record's parent, and whether it is a prompt of the user. Raises DamagedError."""
-        block, places = _NOWHERE
-        records, parents, kinds, size = places.records, places.parents, places.kinds, 0
-        for event in events:
-            if not 0 <= event - block < size:
+    def slices(self, runs: Iterable[tuple[int, int]]) -> Iterator[tuple[Places, slice]]:
+        """Yield the events of runs, each given as its first event and its length, as :class:`Places` of a block and a slice of
+        them. Call :meth:`drop_outdated` before, as for :meth:`places_of`. Raises DamagedError.
+        """
+        for first, length in runs:
+            event, stop = first, first + length
+            while event < stop:
                 places, place = next(self.places_of((event,)))
-                block, size, records, parents, kinds = event - place, len(places.keys), places.records, places.parents, places.kinds
-            place = event - block
-            yield records[place], parents[place], kinds[place] is EventKind.PROMPT and is_user_prompt(places, place)
+                part = slice(place, min(place + stop - event, len(places.keys)))
+                yield places, part
+                event += part.stop - part.start
 
     def key(self, event: int) -> str:
         """The key of an event. Call :meth:`drop_outdated` before, as for :meth:`places_of`. Raises DamagedError."""
@@ -128,10 +142,12 @@ class Blocks:
         block, stop, events = 0, 0, tuple[Event, ...]()
         for number in numbers:
             if not block <= number < stop:
+                self.drop_outdated()
                 block = self.block_of(number)
-                events = self.at(block)
+                events = self._unpacked(block)
                 stop = block + len(events)
                 self._item(block, events, number)
+                self._note_range(block, len(events))
             yield events[number - block]
 
     def _item(self, block: int, items: Sequence[T], number: int) -> T:
@@ -142,6 +158,7 @@ class Blocks:
     def add_block(self, number: int, events: Sequence[Event]) -> None:
         """Write a new block. Its number is that of its first event."""
         body, checksum = pack(events)
+        self._stops.clear()  # a transaction that was rolled back may have added a longer block
         self._database.run("add_block", id=number, body=body, hash=checksum)
         self._database.verify_after_commit(("block", number), lambda: self._is_stored(number, checksum))
 
@@ -174,6 +191,12 @@ class Blocks:
 def is_user_prompt(places: Places, place: int) -> bool:
     """True if an event is a prompt of the user. A prompt that a rewind replaced counts too."""
     return places.kinds[place] is EventKind.PROMPT and places.authors[place] in (Author.HUMAN, Author.ABANDONED)
+
+
+def find_user_prompts(places: Places, part: slice) -> list[int]:
+    """The indices in a slice of the events that are prompts of the user, as :func:`is_user_prompt` says."""
+    prompt, kinds = EventKind.PROMPT, places.kinds
+    return [place for place in range(part.start, part.stop) if kinds[place] is prompt and is_user_prompt(places, place)]
 
 
 def row_of(number: int, event: Event) -> dict[str, Any]:

@@ -12,7 +12,16 @@ from kept.core.event import FORGOTTEN_MARK, Author, Cursor, Event, EventKind, Re
 from kept.core.project import Project
 from kept.core.times import format_instant, from_milliseconds, to_milliseconds
 from kept.store.archive import care
-from kept.store.archive.blocks import BLOCK_EVENTS, Blocks, add_events, find_known, index, is_user_prompt, unindex
+from kept.store.archive.blocks import (
+    BLOCK_EVENTS,
+    Blocks,
+    add_events,
+    find_known,
+    find_user_prompts,
+    index,
+    is_user_prompt,
+    unindex,
+)
 from kept.store.archive.care import add_repeats, find_events_repeated_by, list_repeated_events
 from kept.store.database import ERASING, Database, checksum
 from kept.store.erasing import erase_from_carry, erase_from_event
@@ -256,10 +265,12 @@ class Archive:
         self._blocks.drop_outdated()
         runs = self._database.run("thread_events", thread=thread).fetchall()
 
-        def links() -> Iterator[tuple[str, str, bool]]:
-            return self._blocks.links(event for event, _ in unpack_runs(runs))
+        def links() -> Iterator[tuple[list[str], list[str], list[str]]]:
+            for places, part in self._blocks.slices((run["event"], run["events"]) for run in runs):
+                asked = [places.parents[place] for place in find_user_prompts(places, part)]
+                yield places.records[part], places.parents[part], asked
 
-        return has_siblings(links) or (any(run["abandoned"] for run in runs) and any(parent for _, parent, _ in links()))
+        return has_siblings(links) or (any(run["abandoned"] for run in runs) and any(any(parents) for _, parents, _ in links()))
 
     def mark_abandoned(self, thread: int, changes: Iterable[tuple[int, bool]]) -> None:
         """Set or clear the abandoned mark of events (by ordinal). It says that a later rewind replaced the event."""
