@@ -187,17 +187,17 @@ class Memory:
             own = [memory for memory in workspace.store.log.memories() if memory.scope in self._scopes and memory.content]
             return tuple(make_item(memory, now) for memory in filter_memories(workspace, own, which, now))
 
-    def get(self, number: str) -> Item:
+    def get(self, memory_id: str) -> Item:
         """Return the memory that has an id. An id may be shortened to its first four or more characters. Raises MissingError if no
         memory of this user and project matches, or if several match.
         """
         with self._locked_workspace() as workspace:
-            return make_item(self._find_in_scopes(number), workspace.clock())
+            return make_item(self._find_in_scopes(memory_id), workspace.clock())
 
-    def history(self, number: str) -> tuple[Change, ...]:
+    def history(self, memory_id: str) -> tuple[Change, ...]:
         """Return all changes of a memory, oldest first. Raises MissingError."""
         with self._locked_workspace() as workspace:
-            return tuple(map(make_change, build_timeline(workspace, self._find_in_scopes(number), context=0).chapters))
+            return tuple(map(make_change, build_timeline(workspace, self._find_in_scopes(memory_id), context=0).chapters))
 
     def add(self, text: str, category: str = "", *, agent: bool = False) -> Item:
         """Remember a sentence for this project. It is remembered for the user everywhere if there is no project or the category is
@@ -219,34 +219,34 @@ class Memory:
                 )
             return self._apply_change(lambda: person.create_memory(workspace, text, named, project=project))
 
-    def update(self, number: str, text: str, *, category: str | None = None, agent: bool = False) -> Item:
+    def update(self, memory_id: str, text: str, *, category: str | None = None, agent: bool = False) -> Item:
         """Change the text or category of a memory. The old text stays in its history. An ``agent``, and any caller in an agent's
         shell, may only change held memories, unless the settings trust agents. Raises MissingError, UsageError.
         """
         with self._locked_workspace() as workspace:
-            stored = self._find_in_scopes(number)
+            stored = self._find_in_scopes(memory_id)
             by_agent = agent or bool(agent_variable(os.environ))
             return self._apply_change(lambda: person.edit(workspace, stored.id, text, category=category, agent=by_agent))
 
-    def delete(self, number: str, *, agent: bool = False) -> Item:
+    def delete(self, memory_id: str, *, agent: bool = False) -> Item:
         """Retire a memory. It no longer applies and does not come back by itself, but :meth:`undo` restores it. ``agent`` records
         that an agent did this. Raises MissingError, and UsageError for a memory that has already ended.
         """
         with self._locked_workspace() as workspace:
-            stored = self._find_in_scopes(number)
+            stored = self._find_in_scopes(memory_id)
             return self._apply_change(lambda: person.retire(workspace, stored.id, agent=agent or bool(agent_variable(os.environ))))
 
-    def forget(self, number: str = "", *, words: str = "") -> Forgotten:
+    def forget(self, memory_id: str = "", *, words: str = "") -> Forgotten:
         """Erase a memory for good, or ``words`` that were said. They are erased wherever kept has them for this user, in any
         project: conversations, summaries, files, backups. This cannot be undone. If the words are said again later, they are not
         remembered, but :meth:`add` can add them. Raises MissingError, BusyError if another process's run takes too long, and
         UsageError if neither or both are given, or if an agent runs this in its shell on a memory that coding agents share.
         """
         self._refuse_agents("forget")
-        if bool(number) == bool(words.strip()):
+        if bool(memory_id) == bool(words.strip()):
             raise UsageError("forget a memory by its id, or words")
         with self._locked_workspace() as workspace:
-            memories = [self._find_in_scopes(number)] if number else ()
+            memories = [self._find_in_scopes(memory_id)] if memory_id else ()
             request = make_erasure_request(workspace, memories, said=(words,) if words else ())
             gone = _wait_while_busy(lambda: forget(workspace, request))
         places = {name: count for name, count in gone.places.items() if count}
@@ -395,5 +395,5 @@ def identify_project(project: str | os.PathLike[str] | None) -> str:
 def make_folder_name(name: str) -> str:
     """Make a folder name from the plain characters of a name and a hash. The hash makes it unique on any file system."""
     plain = "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "-" for char in name[:_SHOWN]).strip("-")
-    number = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return f"{plain or 'x'}-{number}"
+    suffix = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{plain or 'x'}-{suffix}"

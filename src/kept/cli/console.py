@@ -141,9 +141,9 @@ def write_text(text: str) -> None:
     sys.stdout.flush()
 
 
-def format_id(number: str) -> str:
+def format_id(memory_id: str) -> str:
     """The beginning of an id. Lists show it, and every command accepts it."""
-    return number[:10]
+    return memory_id[:10]
 
 
 format_count = core_text.format_count

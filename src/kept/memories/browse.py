@@ -302,11 +302,11 @@ def to_export(workspace: Workspace, memory: Memory, moment: datetime | None = No
     }
 
 
-def find_by_prefix(values: Mapping[str, Value], number: str, missing: str, hint: str) -> Value:
-    """The value with the key ``number``, or the only value whose key begins with it. Raises MissingError."""
-    ids = [number] if number in values else [key for key in sorted(values) if number and key.startswith(number)]
+def find_by_prefix(values: Mapping[str, Value], prefix: str, missing: str, hint: str) -> Value:
+    """The value with the key ``prefix``, or the only value whose key begins with it. Raises MissingError."""
+    ids = [prefix] if prefix in values else [key for key in sorted(values) if prefix and key.startswith(prefix)]
     if len({id(values[key]) for key in ids}) != 1:
-        raise MissingError(f"several ids begin with {number!r}" if ids else missing, hint=_join_first(ids) or hint)
+        raise MissingError(f"several ids begin with {prefix!r}" if ids else missing, hint=_join_first(ids) or hint)
     return values[ids[0]]
 
 
@@ -329,10 +329,10 @@ def load_conversation(workspace: Workspace, session: str) -> tuple[tuple[Thread,
     An event that several threads contain appears in the first of them only. ``session`` is an id or an unambiguous prefix. Raises
     MissingError.
     """
-    number = find_session(workspace, session)
+    session_id = find_session(workspace, session)
     seen: set[str] = set()
     result: list[tuple[Thread, tuple[Event, ...]]] = []
-    for thread in [thread for thread in workspace.store.archive.threads() if thread.session == number]:
+    for thread in [thread for thread in workspace.store.archive.threads() if thread.session == session_id]:
         events = tuple(event for event in workspace.store.archive.events(thread.id, 0, thread.events) if event.key not in seen)
         seen.update(event.key for event in events)
         if events:
@@ -409,13 +409,13 @@ def _timeline_entries(workspace: Workspace, trace: MemoryTrace) -> Iterator[Time
         words = words if made.id in undone else content
 
 
-def _related_memory_id(operation: Operation, number: str) -> str:
-    """The id of the other memory that an operation involves; empty if there is none. ``number`` is the id of the memory itself."""
+def _related_memory_id(operation: Operation, memory_id: str) -> str:
+    """The id of the other memory that an operation involves; empty if there is none. ``memory_id`` is the id of the first one."""
     match operation:
-        case Merge(memory=winner) if winner != number:
+        case Merge(memory=winner) if winner != memory_id:
             return winner
         case Supersede(by=by) | Resolve(by=by):
-            return by if by != number else operation.memory
+            return by if by != memory_id else operation.memory
     return ""
 
 

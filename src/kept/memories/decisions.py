@@ -18,7 +18,7 @@ from kept.workspace import Workspace
 _FOUND = 200  # maximum number of memories considered that contain any of the words
 
 
-def hold_conflict(number: str, memory: Memory, content: str, at: datetime, *, path: str, by: str = "") -> Add:
+def hold_conflict(memory_id: str, memory: Memory, content: str, at: datetime, *, path: str, by: str = "") -> Add:
     """The operation that adds a held memory with other words beside ``memory``.
 
     Without ``by``, the words are the person's, who wrote them at ``path`` while the memory was changed elsewhere. With ``by``, they
@@ -27,7 +27,7 @@ def hold_conflict(number: str, memory: Memory, content: str, at: datetime, *, pa
     origin = Origin.ASSISTANT if by else Origin.USER
     evidence = Evidence(quote=content, event="", session="", path=path, at=at, author=by or "file", origin=origin)
     value = make_memory(
-        number,
+        memory_id,
         content,
         at,
         profile=memory.profile,
@@ -40,19 +40,19 @@ def hold_conflict(number: str, memory: Memory, content: str, at: datetime, *, pa
     )
     value = replace(value, superseded_by=memory.id)
     reason = f"held: {by} says otherwise, in {path}" if by else "held: the line was changed elsewhere meanwhile"
-    return Add(memory=number, at=at, reason=reason, value=value)
+    return Add(memory=memory_id, at=at, reason=reason, value=value)
 
 
-def find_decidable(workspace: Workspace, number: str) -> Memory:
+def find_decidable(workspace: Workspace, memory_id: str) -> Memory:
     """The memory with this id, else the pending wish with this id. If the person already decided on the wish, the memory it became.
 
     Raises MissingError.
     """
     try:
-        return person.find_memory(workspace, number)
+        return person.find_memory(workspace, memory_id)
     except MissingError as missing:
         try:
-            return waiting.find_pending_wish(workspace, number)
+            return waiting.find_pending_wish(workspace, memory_id)
         except MissingError:
             raise missing from None
 
@@ -89,10 +89,10 @@ def _explain_refused(judged: CandidateVerdict) -> Memory:
     return replace(waiting.to_held_memory(judged.candidate), status=Status.REJECTED, reason=reason)
 
 
-def approve(workspace: Workspace, number: str, *, content: str = "", category: str = "", if_match: str = "") -> Memory:
+def approve(workspace: Workspace, memory_id: str, *, content: str = "", category: str = "", if_match: str = "") -> Memory:
     """Make a proposal active, with new words or another category if they are given. Raises MissingError, UsageError, StaleError."""
     with workspace.store.transaction():
-        memory = find_decidable(workspace, number)
+        memory = find_decidable(workspace, memory_id)
         words, kind = content or memory.content, category or memory.category
         if not _is_stored(workspace, memory):
             _check_revision(memory, if_match)
@@ -103,13 +103,15 @@ def approve(workspace: Workspace, number: str, *, content: str = "", category: s
         return memory if memory.status is Status.ACTIVE else person.approve(workspace, memory.id, if_match=if_match)
 
 
-def reject(workspace: Workspace, number: str, *, past: bool = False, until: datetime | None = None, if_match: str = "") -> Memory:
+def reject(
+    workspace: Workspace, memory_id: str, *, past: bool = False, until: datetime | None = None, if_match: str = ""
+) -> Memory:
     """Reject a proposal, so that it is not proposed again. ``past`` means that it used to be true, until the time ``until``.
 
     Raises MissingError, UsageError, StaleError.
     """
     with workspace.store.transaction():
-        memory = find_decidable(workspace, number)
+        memory = find_decidable(workspace, memory_id)
         if _is_stored(workspace, memory):
             return person.reject(workspace, memory.id, past=past, until=until, if_match=if_match)
         _check_revision(memory, if_match)

@@ -10,7 +10,7 @@ UNSURE = 0.6  # confidence of a memory that is held because it is not the person
 
 
 def make_memory(
-    number: str,
+    memory_id: str,
     content: str,
     at: datetime | None,
     *,
@@ -29,7 +29,7 @@ def make_memory(
     ``artifacts`` are used if the words contain none.
     """
     return Memory(
-        id=number,
+        id=memory_id,
         profile=profile,
         category=category,
         scope=scope,

@@ -44,23 +44,23 @@ _LISTED, _SHORT = 8, 40  # for an ambiguous id: maximum number of memories liste
 MEMORY_CHARS = 2_000  # maximum length of a memory, which is a single line
 
 
-def find_memory(workspace: Workspace, number: str) -> Memory:
+def find_memory(workspace: Workspace, memory_id: str) -> Memory:
     """The memory with this id or unambiguous prefix. Raises MissingError; if several ids match, its hint lists them.
 
     The id of a refused candidate that a person has decided on gives the memory that it became.
     """
-    exact = workspace.store.log.memory(number)
+    exact = workspace.store.log.memory(memory_id)
     if exact is not None:
         return exact
-    ids = workspace.store.log.memory_ids_with_prefix(number) if number.isalnum() else ()
+    ids = workspace.store.log.memory_ids_with_prefix(memory_id) if memory_id.isalnum() else ()
     if len(ids) == 1:
         found = workspace.store.log.memory(ids[0])
         if found is not None:
             return found
     if not ids:
-        missing = MissingError(f"no memory {number!r}", hint="see `kept list` for ids")
+        missing = MissingError(f"no memory {memory_id!r}", hint="see `kept list` for ids")
         try:  # it may be the id of a proposal that a person has decided on
-            became = workspace.store.log.memory(accepted_memory_id(find_refused(workspace, number).candidate.id))
+            became = workspace.store.log.memory(accepted_memory_id(find_refused(workspace, memory_id).candidate.id))
         except MissingError:
             raise missing from None
         if became is None:
@@ -68,7 +68,7 @@ def find_memory(workspace: Workspace, number: str) -> Memory:
         return became
     named = [memory for item in ids[:_LISTED] if (memory := workspace.store.log.memory(item)) is not None]
     could = ", ".join(f"{item.id} “{item.content[:_SHORT]}”" for item in named)
-    raise MissingError(f"several ids begin with {number!r}", hint=could + (", …" if len(ids) > _LISTED else ""))
+    raise MissingError(f"several ids begin with {memory_id!r}", hint=could + (", …" if len(ids) > _LISTED else ""))
 
 
 def create_memory(
@@ -96,16 +96,16 @@ def create_memory(
         if memory.status in (Status.ACTIVE, Status.HELD) and normal_form(memory.content) == normal_form(content):
             raise UsageError("that is remembered already", where=memory.id, hint=f"see `kept show {memory.id}`")
     now = workspace.clock()
-    number = digest(profile.id, scope, kind.id, content, now.isoformat(), size=5)
+    memory_id = digest(profile.id, scope, kind.id, content, now.isoformat(), size=5)
     trigger = SUGGESTED if agent else "told"
     value = make_memory(
-        number, content, now, profile=profile.id, category=kind.id, scope=scope, trusted=not agent, trigger=trigger, until=until
+        memory_id, content, now, profile=profile.id, category=kind.id, scope=scope, trusted=not agent, trigger=trigger, until=until
     )
     actor, reason = (Actor.AGENT, "held: suggested by an agent") if agent else (Actor.PERSON, f"told by {told_by}")
     _commit_operations(
-        workspace, "suggest" if agent else "add", Add(memory=number, at=now, reason=reason, value=value), actor=actor
+        workspace, "suggest" if agent else "add", Add(memory=memory_id, at=now, reason=reason, value=value), actor=actor
     )
-    return find_memory(workspace, number)
+    return find_memory(workspace, memory_id)
 
 
 def _own_category(workspace: Workspace, memory: Memory, category: str) -> str:
@@ -128,13 +128,13 @@ def clean_memory_text(workspace: Workspace, text: str, *, most: int = MEMORY_CHA
 
 
 @contextmanager
-def _locked_memory(workspace: Workspace, number: str, if_match: str) -> Iterator[Memory]:
+def _locked_memory(workspace: Workspace, memory_id: str, if_match: str) -> Iterator[Memory]:
     """A context with a memory in a transaction, so that no other process can change it. Raises StaleError.
 
     ``if_match`` is the revision that the memory must have; empty accepts any.
     """
     with workspace.store.transaction():
-        memory = find_memory(workspace, number)
+        memory = find_memory(workspace, memory_id)
         now = memory_revision(memory)
         if if_match not in ("", now):
             state = f"it is now {memory.status.value}: “{memory.content}”"
@@ -145,10 +145,10 @@ def _locked_memory(workspace: Workspace, number: str, if_match: str) -> Iterator
 
 
 def edit(
-    workspace: Workspace, number: str, text: str, *, category: str | None = None, if_match: str = "", agent: bool = False
+    workspace: Workspace, memory_id: str, text: str, *, category: str | None = None, if_match: str = "", agent: bool = False
 ) -> Memory:
     """Change the words or category of a memory. Untrusted agents may change held ones only. Raises UsageError, StaleError."""
-    with _locked_memory(workspace, number, if_match) as memory:
+    with _locked_memory(workspace, memory_id, if_match) as memory:
         if agent and not workspace.settings.trust_agents:
             _require_status(memory, Status.HELD)
         return _edit_memory(workspace, memory, text, category, agent=agent)
@@ -178,13 +178,13 @@ def find_new_end(workspace: Workspace, memory: Memory, content: str) -> datetime
     return memory.valid_until if before == after else find_end(content, now, workspace.zone) or after
 
 
-def move(workspace: Workspace, number: str, project: str, *, if_match: str = "") -> Memory:
+def move(workspace: Workspace, memory_id: str, project: str, *, if_match: str = "") -> Memory:
     """Move a memory to the project with this scope, name or folder, or to "everywhere".
 
     A new memory there supersedes it. The old one stays in the store, so reading the transcripts again does not bring it back.
     Raises UsageError, StaleError.
     """
-    with _locked_memory(workspace, number, if_match) as memory:
+    with _locked_memory(workspace, memory_id, if_match) as memory:
         _require_status(memory, Status.ACTIVE, Status.HELD)
         names = workspace.scope_names() | {USER_SCOPE: "everywhere"}
         scopes = [*matching_scopes(names, project if project in {*names, *names.values()} else find_project(workspace, project))]
@@ -212,9 +212,9 @@ def _give_way(workspace: Workspace, command: str, memory: Memory, parts: Sequenc
     return [find_memory(workspace, part.id) for part in own]
 
 
-def retire(workspace: Workspace, number: str, reason: str = "", *, if_match: str = "", agent: bool = False) -> Memory:
+def retire(workspace: Workspace, memory_id: str, reason: str = "", *, if_match: str = "", agent: bool = False) -> Memory:
     """Retire a memory that is no longer true. The same candidate does not bring it back. Raises UsageError, StaleError."""
-    with _locked_memory(workspace, number, if_match) as memory:
+    with _locked_memory(workspace, memory_id, if_match) as memory:
         _require_status(memory, Status.ACTIVE, Status.HELD)
         operation = Retire(memory=memory.id, at=workspace.clock(), reason=reason or f"retired by {_who(agent=agent)}")
         if reason and not agent:
@@ -222,12 +222,12 @@ def retire(workspace: Workspace, number: str, reason: str = "", *, if_match: str
         return _commit_one(workspace, "retire", operation, agent=agent)
 
 
-def split(workspace: Workspace, number: str, first: str, second: str, *, if_match: str = "") -> list[Memory]:
+def split(workspace: Workspace, memory_id: str, first: str, second: str, *, if_match: str = "") -> list[Memory]:
     """Split a memory into two with the given words. The first of them supersedes it. Raises UsageError, StaleError.
 
     Each part gets the evidence whose quotes contain its words. If there is none, it gets all evidence of the memory.
     """
-    with _locked_memory(workspace, number, if_match) as memory:
+    with _locked_memory(workspace, memory_id, if_match) as memory:
         _require_status(memory, Status.ACTIVE, Status.HELD)
         contents, parts = [clean_memory_text(workspace, text) for text in (first, second)], []
         if normal_form(contents[0]) == normal_form(contents[1]):
@@ -246,12 +246,12 @@ def _who(*, agent: bool) -> str:
     return "an agent" if agent else "the user"
 
 
-def keep(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
+def keep(workspace: Workspace, memory_id: str, *, if_match: str = "") -> Memory:
     """Confirm that an active or expired memory is still true. The end of an expired one is removed. Raises UsageError, StaleError.
 
     The person owns the memory from then on.
     """
-    with _locked_memory(workspace, number, if_match) as memory:
+    with _locked_memory(workspace, memory_id, if_match) as memory:
         _require_status(memory, Status.ACTIVE)
         now = workspace.clock()
         expired = memory.status_at(now) is Status.EXPIRED
@@ -259,21 +259,23 @@ def keep(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
         return _commit_one(workspace, "keep", Reaffirm(memory=memory.id, at=now, reason="confirmed by the user", facts=facts))
 
 
-def approve(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
+def approve(workspace: Workspace, memory_id: str, *, if_match: str = "") -> Memory:
     """Make a held, retired or rejected memory active. Raises UsageError, StaleError."""
-    with _locked_memory(workspace, number, if_match) as memory:
+    with _locked_memory(workspace, memory_id, if_match) as memory:
         _require_status(memory, Status.HELD, Status.RETIRED, Status.REJECTED)
         if not memory.content:
             raise UsageError("this memory was forgotten; nothing can bring it back", where=memory.id)
         return _commit_one(workspace, "approve", Approve(memory=memory.id, at=workspace.clock(), reason=APPROVED))
 
 
-def reject(workspace: Workspace, number: str, *, past: bool = False, until: datetime | None = None, if_match: str = "") -> Memory:
+def reject(
+    workspace: Workspace, memory_id: str, *, past: bool = False, until: datetime | None = None, if_match: str = ""
+) -> Memory:
     """Reject a held memory, so that it is not proposed again. Raises UsageError, StaleError.
 
     ``past`` means that it used to be true, until the time ``until``. It is then stored as a memory that has ended.
     """
-    with _locked_memory(workspace, number, if_match) as memory:
+    with _locked_memory(workspace, memory_id, if_match) as memory:
         _require_status(memory, Status.HELD)
         _commit_operations(workspace, "past" if past else "reject", *_decline(workspace, memory, past=past, until=until))
         return find_memory(workspace, memory.id)
@@ -294,12 +296,12 @@ def _decline(workspace: Workspace, memory: Memory, *, past: bool, until: datetim
     return then, Supersede(memory=memory.id, at=until or later.first_seen or now, reason=WAS_SO, by=later.id)
 
 
-def pin(workspace: Workspace, number: str, *, on: bool = True, if_match: str = "") -> Memory:
+def pin(workspace: Workspace, memory_id: str, *, on: bool = True, if_match: str = "") -> Memory:
     """Pin a memory, or unpin it if ``on`` is False. A pinned memory is always shown, and kept never changes it.
 
     Raises UsageError, StaleError.
     """
-    with _locked_memory(workspace, number, if_match) as memory:
+    with _locked_memory(workspace, memory_id, if_match) as memory:
         _require_status(memory, Status.ACTIVE, Status.HELD)
         if memory.pinned == on:
             return memory
@@ -309,13 +311,13 @@ def pin(workspace: Workspace, number: str, *, on: bool = True, if_match: str = "
 
 
 def resolve(
-    workspace: Workspace, number: str, category: str, text: str = "", *, agent: bool = False, if_match: str = ""
+    workspace: Workspace, memory_id: str, category: str, text: str = "", *, agent: bool = False, if_match: str = ""
 ) -> tuple[Memory, Memory]:
     """Resolve a memory (an open question) with a new memory that answers it. Returns both memories. Raises UsageError, StaleError.
 
     The answer is ``text``, or the question's own text if that is empty. ``agent`` means that a trusted agent gives the answer.
     """
-    with _locked_memory(workspace, number, if_match) as memory:
+    with _locked_memory(workspace, memory_id, if_match) as memory:
         return _resolve_memory(workspace, memory, category, text, agent=agent)
 
 

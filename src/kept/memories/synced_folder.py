@@ -235,14 +235,14 @@ class SyncFolder:
             files.delete_if_unchanged(self._outbox, expect=content.stamp, root=self._outbox.parent)
         return report
 
-    def _last_line(self, number: str) -> Iterator[SyncLine]:
+    def _last_line(self, memory_id: str) -> Iterator[SyncLine]:
         """The present state of a memory as a line; none if no pass changed it.
 
         The line has the number of the last pass that changed it. This number can be compared with those in the outbox, because all
         machines of a server have the same passes.
         """
-        log, memory = self.workspace.store.log, self._find(number)
-        history = [pass_ for pass_, operation in log.operations_on(number) if number in changed_ids((operation,))]
+        log, memory = self.workspace.store.log, self._find(memory_id)
+        history = [pass_ for pass_, operation in log.operations_on(memory_id) if memory_id in changed_ids((operation,))]
         ids = {pass_.id for pass_ in history}
         history += [pass_ for pass_ in log.undo_redo_passes() if ids & {*pass_.undoes, *pass_.redoes}]
         if memory and history:
@@ -297,11 +297,11 @@ class SyncFolder:
         )
         return report
 
-    def _find(self, number: str) -> Memory | None:
+    def _find(self, memory_id: str) -> Memory | None:
         """A memory as it is on this machine. If its addition was undone, it is returned as retired. None if it never existed."""
         log = self.workspace.store.log
-        added = [operation.value for _, operation in log.operations_on(number) if isinstance(operation, Add)]
-        return log.memory(number) or (replace(added[-1], status=Status.RETIRED) if added else None)
+        added = [operation.value for _, operation in log.operations_on(memory_id) if isinstance(operation, Add)]
+        return log.memory(memory_id) or (replace(added[-1], status=Status.RETIRED) if added else None)
 
     def _settle(
         self, lines: Sequence[SyncLine], run: RunNumber, report: SyncReport, ids_with_lines: Container[str] = frozenset()

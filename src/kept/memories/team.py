@@ -150,10 +150,10 @@ def list_team_facts(workspace: Workspace) -> tuple[TeamFact, ...]:
     return tuple(found)
 
 
-def accept_fact(workspace: Workspace, number: str, *, agent: bool = False) -> Memory:
+def accept_fact(workspace: Workspace, line_id: str, *, agent: bool = False) -> Memory:
     """Add a fact of a team as a memory of this person. It is held if an ``agent`` accepts it. Raises UsageError, StoreError."""
     known = {fact.id: fact for fact in list_team_facts(workspace)}
-    fact = find_by_prefix(known, number, f"no team shares a line with the id {number!r}", "see `kept team` for ids")
+    fact = find_by_prefix(known, line_id, f"no team shares a line with the id {line_id!r}", "see `kept team` for ids")
     category = fact.category if workspace.profile.category(fact.category) else workspace.profile.categories[0].id
     scope = next(share.project for share in _list_shares(workspace) if share.team == fact.team)
     for held in workspace.store.log.held():

@@ -204,11 +204,11 @@ def describe_set_aside(reasons: Mapping[str, int], most: int | None = 3) -> str:
     return ", ".join(filter(None, (once, f"{refused.total():,} refused ({why})" if refused else "")))
 
 
-def find_pending_wish(workspace: Workspace, number: str) -> Memory:
-    """The wish said once whose id is ``number`` or begins with it, as the memory that it would become. Raises MissingError."""
+def find_pending_wish(workspace: Workspace, wish_id: str) -> Memory:
+    """The wish said once whose id is ``wish_id`` or begins with it, as the memory that it would become. Raises MissingError."""
     wishes = [memory for memory, stored in collect_pending(workspace) if not stored]
     by_id = {item: memory for memory in wishes for item in (memory.id, *memory.candidates)}
-    return find_by_prefix(by_id, number, f"no held proposal has the id {number!r}", "see `kept review --all` for ids")
+    return find_by_prefix(by_id, wish_id, f"no held proposal has the id {wish_id!r}", "see `kept review --all` for ids")
 
 
 def accepted_memory_id(candidate: str) -> str:
@@ -216,11 +216,11 @@ def accepted_memory_id(candidate: str) -> str:
     return digest("admitted", candidate, size=5)
 
 
-def find_refused(workspace: Workspace, number: str) -> CandidateVerdict:
-    """The refused candidate whose id is ``number`` or begins with it. Raises MissingError."""
+def find_refused(workspace: Workspace, candidate_id: str) -> CandidateVerdict:
+    """The refused candidate whose id is ``candidate_id`` or begins with it. Raises MissingError."""
     refused = {proposal.judged.candidate.id: proposal.judged for proposal in workspace.store.log.refused()}
     by_id = refused | {accepted_memory_id(candidate): judged for candidate, judged in refused.items()}
-    return find_by_prefix(by_id, number, f"no refused proposal has the id {number!r}", "see `kept list --refused`")
+    return find_by_prefix(by_id, candidate_id, f"no refused proposal has the id {candidate_id!r}", "see `kept list --refused`")
 
 
 def _review_order(member: "tuple[Memory, bool, Score]") -> tuple[bool, bool, float, str]:

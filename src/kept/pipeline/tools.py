@@ -118,9 +118,9 @@ def _hit_text(hit: search.Hit) -> str:
     return hit.text
 
 
-def get_memory(workspace: Workspace, number: str) -> str:
+def get_memory(workspace: Workspace, memory_id: str) -> str:
     """Format a memory with its evidence and history. Raises UsageError."""
-    memory = find_memory(workspace, number)
+    memory = find_memory(workspace, memory_id)
     memory_trace = trace_memory(workspace, memory, context=0)
     queue.log_used_memories(str(workspace.paths.state), [memory.id])
     lines = [
@@ -199,11 +199,11 @@ def suggest_memory(
     return ProposalReply(id=memory.id, active=False, message=message)
 
 
-def resolve_question(workspace: Workspace, number: str, answer: str, category: str) -> ProposalReply:
+def resolve_question(workspace: Workspace, memory_id: str, answer: str, category: str) -> ProposalReply:
     """Answer an open question. The answer is a suggestion for the person. It takes effect at once if the settings trust agents.
     Raises UsageError.
     """
-    question = find_memory(workspace, number)
+    question = find_memory(workspace, memory_id)
     if question.status not in (Status.ACTIVE, Status.HELD):
         raise UsageError(f"it is {question.status.value}", where=question.id, hint="only an open question can be answered")
     if workspace.settings.trust_agents:

@@ -114,7 +114,7 @@ def suggest(
 
 def edit(
     context: typer.Context,
-    number: Id,
+    memory_id: Id,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The new words; without them, you can edit the old words.")] = "",
     *,
     kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Move it to this category.")] = "",
@@ -125,7 +125,7 @@ def edit(
     """Change the words of a memory, its category, or its project."""
 
     def apply(workspace: Workspace) -> list[Memory]:
-        memory = person.find_memory(workspace, number)
+        memory = person.find_memory(workspace, memory_id)
         words, seen = text or (memory.content if kind or project else ""), if_match
         if not words and is_interactive():
             words, seen = edit_line(memory.content), if_match or browse.memory_revision(memory)
@@ -141,7 +141,7 @@ def edit(
 
 def retire(
     context: typer.Context,
-    numbers: Ids,
+    ids: Ids,
     *,
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="The reason, which its history shows.")] = "",
     if_match: IfMatch = "",
@@ -150,7 +150,7 @@ def retire(
     """Take a memory out of use. Its history stays. The same proposal does not bring it back."""
 
     def apply(workspace: Workspace) -> list[Memory]:
-        return [person.retire(workspace, item, reason, if_match=if_match) for item in _resolve_ids(workspace, numbers, if_match)]
+        return [person.retire(workspace, item, reason, if_match=if_match) for item in _resolve_ids(workspace, ids, if_match)]
 
     title = "Retired; the same proposal does not bring it back (`kept undo` does):"
     return _apply_change(context, title, apply, after=_twin_lines, as_json=as_json)
@@ -167,7 +167,7 @@ def _twin_lines(workspace: Workspace, memories: Sequence[Memory]) -> Iterator[Li
 
 def resolve(
     context: typer.Context,
-    number: Id,
+    memory_id: Id,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The answer; without it, the words of the question.")] = "",
     *,
     category: Annotated[str, typer.Option("--as", metavar="CATEGORY", help="What the answer is: a decision, a fact …")],
@@ -177,14 +177,14 @@ def resolve(
     """Close an open question and remember its answer."""
 
     def apply(workspace: Workspace) -> list[Memory]:
-        return [person.resolve(workspace, number, category, text, if_match=if_match)[1]]
+        return [person.resolve(workspace, memory_id, category, text, if_match=if_match)[1]]
 
     return _apply_change(context, "The question is closed; the answer is remembered:", apply, as_json=as_json)
 
 
 def merge(
     context: typer.Context,
-    numbers: Ids,
+    ids: Ids,
     *,
     text: Annotated[
         str, typer.Option("--text", metavar="TEXT", help="Words of the merged memory; default: those of the first.")
@@ -195,14 +195,14 @@ def merge(
     """Merge several memories into the first, with all their evidence."""
 
     def apply(workspace: Workspace) -> list[Memory]:
-        return [person.merge(workspace, numbers, text, category=kind or None)]
+        return [person.merge(workspace, ids, text, category=kind or None)]
 
     return _apply_change(context, "Merged into one, with all their evidence:", apply, as_json=as_json)
 
 
 def pin(
     context: typer.Context,
-    numbers: Ids,
+    ids: Ids,
     *,
     off: Annotated[bool, typer.Option("--off", help="Remove the pin.")] = False,
     if_match: IfMatch = "",
@@ -211,7 +211,7 @@ def pin(
     """Always show a memory, and let no machine change it."""
 
     def apply(workspace: Workspace) -> list[Memory]:
-        return [person.pin(workspace, item, on=not off, if_match=if_match) for item in _resolve_ids(workspace, numbers, if_match)]
+        return [person.pin(workspace, item, on=not off, if_match=if_match) for item in _resolve_ids(workspace, ids, if_match)]
 
     return _apply_change(
         context, "No longer pinned:" if off else "Pinned; always shown, and no machine changes it:", apply, as_json=as_json
@@ -253,8 +253,8 @@ def print_problems(written: WriteReport) -> int:
     return int(bool(written.problems))
 
 
-def _resolve_ids(workspace: Workspace, numbers: list[str], if_match: str) -> list[str]:
+def _resolve_ids(workspace: Workspace, ids: list[str], if_match: str) -> list[str]:
     """Resolve all ids, so that one wrong id stops the command before any change. Raises UsageError, MissingError."""
-    if if_match and numbers[1:]:
+    if if_match and ids[1:]:
         raise UsageError("--if-match works with one memory only", hint="change them one by one")
-    return [person.find_memory(workspace, number).id for number in numbers]
+    return [person.find_memory(workspace, memory_id).id for memory_id in ids]

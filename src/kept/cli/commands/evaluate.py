@@ -27,10 +27,12 @@ from kept.evaluation.replies import (
 )
 from kept.evaluation.retrieval import ExtractionResult, RetrievalResult, run_extraction, run_retrieval
 from kept.evaluation.turns import ACTIVE, HELD, LEVELS, TurnScore, load_annotations
+from kept.local.progress import Progress
 from kept.paths import Paths
 from kept.pipeline.safety import write_whole_file
-from kept.workspace import Workspace, open_workspace
+from kept.workspace import Opener, Workspace, open_workspace
 
+_Rows = Iterable[Mapping[str, Any]]
 _MEANING = {
     "found": "% of the facts have a memory from the same source",
     "right": "% of the memories have a source of a fact",
@@ -93,48 +95,44 @@ def eval_(
     check_choice(level, ("turn", "session"), "--level")
     check_choice(what, ("retrieval", "extraction"), "WHAT")
     with progress_if_shown(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
-        match what, gold:
-            case "retrieval", _:
-                ranked = run_retrieval(
-                    open_store,
-                    _require_path(corpus, "--corpus", what),
-                    _require_path(queries, "--queries", what),
-                    level=level,
-                    stores=stores,
-                    progress=progress,
-                )
-                rows: Iterable[Mapping[str, Any]] = ({"qid": qid, "ranked": list(ids)} for qid, ids in ranked.rankings.items())
-                body, lines = _retrieval_body(ranked), _retrieval_lines(ranked)
-            case _, _ if replies is not None:
-                read = _require_path(corpus, "--corpus", "--replies")
-                answered = _require_path(turns, "--turns", "--replies")
-                replayed = replay_recordings(open_store, replies, answered, read, progress=progress)
-                tricks = run_adversarial_cases(open_store, replies)
-                rows = ({"reader": result.reader} | dict(memory) for result in replayed for memory in result.memories)
-                readers = {result.reader: _replay_body(result) for result in replayed}
-                body = {"readers": readers, "adversarial": [dump(trick) for trick in tricks]}
-                lines = chain(chain.from_iterable(map(_replay_lines, replayed)), _adversarial_lines(tricks))
-            case _, _ if turns is not None:
-                read = _require_path(corpus, "--corpus", "--turns")
-                memories, score = score_extraction(open_store, turns, read, progress=progress)
-                rows, body = memories, score.body()
-                lines = _turns_lines(score)
-                if ablate:
-                    without = run_ablations(load_annotations(turns))
-                    body, lines = body | {"ablation": without}, chain(lines, _ablation_lines(without))
-            case _, Path() if gold.is_dir():
-                judged = list(compare_gold_sets(open_store, gold, corpus, progress=progress))
-                rows = ({"set": result.name} | dict(memory) for result in judged for memory in result.memories)
-                body = {"sets": {result.name: _comparison_body(result) for result in judged}}
-                lines = (shown_line for result in judged for shown_line in _comparison_lines(result, misses=misses))
-            case _:
-                learnt = run_extraction(
-                    open_store, _require_path(corpus, "--corpus", what), _require_path(gold, "--gold", what), progress=progress
-                )
-                rows, lines = learnt.memories, _extraction_lines(learnt)
-                body = learnt.measures | {"facts": learnt.facts}
+        if what == "retrieval":
+            files = (_require_path(corpus, "--corpus", what), _require_path(queries, "--queries", what))
+            ranked = run_retrieval(open_store, *files, level=level, stores=stores, progress=progress)
+            rows: _Rows = ({"qid": qid, "ranked": list(ids)} for qid, ids in ranked.rankings.items())
+            body, lines = _retrieval_body(ranked), _retrieval_lines(ranked)
+        elif replies is not None:
+            files = (_require_path(corpus, "--corpus", "--replies"), _require_path(turns, "--turns", "--replies"))
+            rows, body, lines = _score_replies(open_store, replies, *files, progress)
+        elif turns is not None:
+            rows, score = score_extraction(open_store, turns, _require_path(corpus, "--corpus", "--turns"), progress=progress)
+            body, lines = score.body(), _turns_lines(score)
+            if ablate:
+                without = run_ablations(load_annotations(turns))
+                body, lines = body | {"ablation": without}, chain(lines, _ablation_lines(without))
+        elif gold is not None and gold.is_dir():
+            judged = list(compare_gold_sets(open_store, gold, corpus, progress=progress))
+            rows = ({"set": result.name} | dict(memory) for result in judged for memory in result.memories)
+            body = {"sets": {result.name: _comparison_body(result) for result in judged}}
+            lines = (shown_line for result in judged for shown_line in _comparison_lines(result, misses=misses))
+        else:
+            files = (_require_path(corpus, "--corpus", what), _require_path(gold, "--gold", what))
+            learnt = run_extraction(open_store, *files, progress=progress)
+            rows, lines = learnt.memories, _extraction_lines(learnt)
+            body = learnt.measures | {"facts": learnt.facts}
     _write_rows(out, rows)
     write_answer(lambda: body, lines, as_json=as_json)
+
+
+def _score_replies(
+    open_store: Opener, replies: Path, corpus: Path, turns: Path, progress: Progress
+) -> tuple[_Rows, dict[str, Any], Iterator[Line]]:
+    """Score recorded replies. Returns the memories, the measures, and the lines that show them."""
+    replayed = replay_recordings(open_store, replies, turns, corpus, progress=progress)
+    tricks = run_adversarial_cases(open_store, replies)
+    rows = ({"reader": result.reader} | dict(memory) for result in replayed for memory in result.memories)
+    readers = {result.reader: _replay_body(result) for result in replayed}
+    body = {"readers": readers, "adversarial": [dump(trick) for trick in tricks]}
+    return rows, body, chain(chain.from_iterable(map(_replay_lines, replayed)), _adversarial_lines(tricks))
 
 
 def _require_path(path: Path | None, name: str, what: str) -> Path:

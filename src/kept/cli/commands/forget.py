@@ -29,7 +29,7 @@ from kept.workspace import Workspace
 
 def forget(
     context: typer.Context,
-    numbers: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Memories, by id or the beginning of one.")] = None,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Memories, by id or the beginning of one.")] = None,
     *,
     words: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="A sentence, in every place that contains it; may be repeated.")
@@ -62,31 +62,12 @@ def forget(
         named = source or (browse.find_session(workspace, session, private=True) if session else "")
         if source and session:
             raise UsageError("--source and --session do not go together", hint="forget them one after the other")
-        if (numbers or words) and (named or project or since or until):
-            raise UsageError(
-                "ids and words do not go together with --source, --project or dates", hint="forget them one after the other"
-            )
-        if aged == bool(numbers or words or named or project or since or until):
-            hint = "--aged stands alone" if aged else "give ids, --words, --session, --source, --project, --since or --aged"
-            raise UsageError("say what to forget", hint=hint)
-        request = (
-            make_retention_request(workspace)
-            if aged
-            else make_erasure_request(
-                workspace,
-                [person.find_memory(workspace, number) for number in numbers or []],
-                said=words or [],
-                source=named,
-                project=workspace.find_scope(project) if project else "",
-                since=workspace.day_bounds(workspace.day(since))[0] if since else None,
-                until=workspace.day_bounds(workspace.day(until, last=True))[1] if until else None,
-            )
-        )
-        chosen = list(also or [])
+        request = _make_request(workspace, ids or [], words or [], named, project=project, since=since, until=until, aged=aged)
         quiet = global_options(context).quiet
         shown = sys.stderr.isatty() and not quiet
         if shown:
             write_line(("Reading everything that kept stores, backups included; this may take minutes.", "dim"), stream=sys.stderr)
+        chosen = list(also or [])
         if dry_run or not yes:
             with progress_if_shown(shown=shown) as progress:
                 erasure_matches = find_erasure_places(workspace, request, progress=progress)
@@ -103,17 +84,50 @@ def forget(
         if named and not (gone.memories or gone.sessions or gone.items or gone.problems):
             hint = "name a source of `kept sources`, a file, or a session by 8 characters of its id or more"
             raise UsageError(f"kept has read nothing from {named!r}", hint=hint)
-        if as_json:
-            write_json(_erasure_body(gone))
-        elif not quiet:
-            before = tuple(memory.id for memory in request.memories if not memory.content)
-            write_lines(_format_erasure(gone, proved=not (aged or before or gone.remains)))
-            if before:
-                text = f"{', '.join(before)} was forgotten before, so kept no longer knows its words"
-                write_line(("Not proved: ", "yellow"), text, (' → kept forget --words "…"', "dim"))
-        remaining = (f"the words are still in {place}; {_advise(workspace, place)}" for place in gone.remains)
-        write_lines([line(f"kept: {problem}") for problem in (*gone.problems, *remaining)], sys.stderr)
+        _show_result(workspace, request, gone, aged=aged, quiet=quiet, as_json=as_json)
         return int(bool(gone.problems or gone.remains))
+
+
+def _make_request(
+    workspace: Workspace, ids: list[str], words: list[str], named: str, *, project: str, since: str, until: str, aged: bool
+) -> ErasureRequest:
+    """The request that the arguments describe. ``named`` is a session, file or source. Raises UsageError if they do not go
+    together.
+    """
+    if (ids or words) and (named or project or since or until):
+        raise UsageError(
+            "ids and words do not go together with --source, --project or dates", hint="forget them one after the other"
+        )
+    if aged == bool(ids or words or named or project or since or until):
+        hint = "--aged stands alone" if aged else "give ids, --words, --session, --source, --project, --since or --aged"
+        raise UsageError("say what to forget", hint=hint)
+    if aged:
+        return make_retention_request(workspace)
+    return make_erasure_request(
+        workspace,
+        [person.find_memory(workspace, memory_id) for memory_id in ids],
+        said=words,
+        source=named,
+        project=workspace.find_scope(project) if project else "",
+        since=workspace.day_bounds(workspace.day(since))[0] if since else None,
+        until=workspace.day_bounds(workspace.day(until, last=True))[1] if until else None,
+    )
+
+
+def _show_result(
+    workspace: Workspace, request: ErasureRequest, gone: ErasureReport, *, aged: bool, quiet: bool, as_json: bool
+) -> None:
+    """Print what was erased, and on stderr the problems and the places that still contain the words."""
+    if as_json:
+        write_json(_erasure_body(gone))
+    elif not quiet:
+        before = tuple(memory.id for memory in request.memories if not memory.content)
+        write_lines(_format_erasure(gone, proved=not (aged or before or gone.remains)))
+        if before:
+            text = f"{', '.join(before)} was forgotten before, so kept no longer knows its words"
+            write_line(("Not proved: ", "yellow"), text, (' → kept forget --words "…"', "dim"))
+    remaining = (f"the words are still in {place}; {_advise(workspace, place)}" for place in gone.remains)
+    write_lines([line(f"kept: {problem}") for problem in (*gone.problems, *remaining)], sys.stderr)
 
 
 def _advise(workspace: Workspace, place: str) -> str:

@@ -96,7 +96,7 @@ def review(
             (was_so, past),
             (person.accept_refused, admit),
         ]
-        if any(numbers for _, numbers in asked):
+        if any(ids for _, ids in asked):
             return _decide_by_id(context, workspace, asked)
         if stale:
             return _review_stale(workspace, list_=list_, as_json=as_json)

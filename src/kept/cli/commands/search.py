@@ -74,20 +74,23 @@ def search(
             hits = search_store(workspace, asked, where=kinds, limit=limit, filters=filters)
         if as_json:
             write_json({"query": words, "searched_for": asked, "hits": [dump(hit) for hit in hits]})
-        else:
-            write_lines([line((f"Searched for: {asked}", "dim"))] if asked != words else ())
-            keywords, order = telling_words(asked), list(_LAYERS.values())
-            waiting = _waiting_by_turn(workspace) if any(hit.kind is UnitKind.TURN for hit in hits) else {}
-            near = {hit.session for hit in hits if every or not hit.is_far}  # a hit shows the turns around it
-            shown = [hit for hit in hits if every or not hit.is_far or (hit.similarity is None and hit.session in near)]
-            sections = sorted(shown, key=lambda hit: order.index(hit.kind))
-            hints = {
-                turn: held for turn, held in waiting.items() if held not in {hit.id for hit in sections}
-            }  # a held proposal that is shown itself needs no hint
-            write_lines([_hit_line(workspace, hit, keywords, hints) for hit in sections] or [line("Nothing found.")])
-            if far := len(hits) - len(sections):
-                text = f"{format_count(far, 'weak match', 'weak matches')} left out → --all"
-                write_line((text, "dim"))
+            return
+        write_lines([line((f"Searched for: {asked}", "dim"))] if asked != words else ())
+        near = {hit.session for hit in hits if every or not hit.is_far}  # a hit shows the turns around it
+        shown = [hit for hit in hits if every or not hit.is_far or (hit.similarity is None and hit.session in near)]
+        _show_hits(workspace, shown, telling_words(asked))
+        if far := len(hits) - len(shown):
+            text = f"{format_count(far, 'weak match', 'weak matches')} left out → --all"
+            write_line((text, "dim"))
+
+
+def _show_hits(workspace: Workspace, hits: Sequence[Hit], keywords: Sequence[str]) -> None:
+    """Print memories, then summaries, then turns. A turn of a held proposal has a hint, unless the proposal is shown itself."""
+    order, ids = list(_LAYERS.values()), {hit.id for hit in hits}
+    waiting = _waiting_by_turn(workspace) if any(hit.kind is UnitKind.TURN for hit in hits) else {}
+    hints = {turn: held for turn, held in waiting.items() if held not in ids}
+    sections = sorted(hits, key=lambda hit: order.index(hit.kind))
+    write_lines([_hit_line(workspace, hit, keywords, hints) for hit in sections] or [line("Nothing found.")])
 
 
 def _search_server(context: typer.Context, url: str, words: str, limit: int, *, as_json: bool) -> None:
