@@ -12,11 +12,13 @@ from cases import each_case
 from kept import profiles
 from kept.core.artifact import find_artifacts
 from kept.core.event import Origin
-from kept.core.memory import REMEMBER, Actor, Memory, Status
+from kept.core.memory import REMEMBER, Actor, Evidence, Memory, Status
 from kept.core.operation import ADVISED, Merge, Resolve, Retire, Supersede, apply_operation
 from kept.curation.advice import (
+    SAID_CHARS,
     SCHEMA,
     MemoryTable,
+    SaidPrompt,
     build_curation_ask,
     build_project_tables,
     build_tables,
@@ -274,6 +276,35 @@ def test_what_the_user_said_and_is_held_may_end_a_memory_but_is_not_changed_itse
     (table,) = build_project_tables((replace(LINKS, trigger=REMEMBER), held), frozenset({"links"}))
     found = read_curation_reply({"operations": [change(1, "supersede", 2)]}, table)
     assert found.refused == {"what supersedes it is trusted less": 1}
+
+
+def say_later(text, *, days=9, reply="", event="e1"):
+    return SaidPrompt(text=text, reply=reply, event=event, session="0123456789", at=AT + timedelta(days=days))
+
+
+def end_by_prompt(known, prompt, *, op="supersede"):
+    (table,) = build_project_tables([known], frozenset(), [prompt])
+    return read_curation_reply({"operations": [change(1, op, 2)]}, table)
+
+
+def test_a_prompt_may_only_supersede_a_memory_that_is_older_and_was_not_told():
+    prompt = say_later("codes then", reply="Shall people get links or codes?")
+    (ended,) = end_by_prompt(LINKS, prompt).operations
+    assert ended == Retire(memory="links", at=prompt.at, reason=f"{ADVISED}because (you on 2026-01-14, in session 01234567)")
+    assert end_by_prompt(LINKS, prompt, op="retire").refused == {"no change of a known kind": 1}
+    assert end_by_prompt(replace(LINKS, owned=False, trigger=REMEMBER), prompt).refused == {"what supersedes it is trusted less": 1}
+    (table,) = build_project_tables([LINKS, CODES], frozenset(), [say_later("codes", days=4)])
+    assert read_curation_reply({"operations": [change(2, "supersede", 3)]}, table).refused == {"what supersedes it is older": 1}
+
+
+def test_prompts_that_come_before_all_memories_or_are_quoted_are_left_out_and_many_are_asked_about_in_parts():
+    quoted = replace(LINKS, evidence=(Evidence(quote="x", event="q", session="s", path="", at=AT, author="h", origin=Origin.USER),))
+    assert not list(build_project_tables([quoted], frozenset(), [say_later("a", days=-1), say_later("b", event="q")]))
+    several = [say_later(f"{n} " * 200, event=f"e{n}") for n in range(100)]
+    tables = list(build_project_tables([LINKS, CODES], frozenset({"codes"}), several))
+    assert [prompt for table in tables for prompt in table.said] == several
+    assert all(sum(len(prompt.format_line()) for prompt in table.said) <= SAID_CHARS for table in tables)
+    assert all({each.id for each in table.named} == {"links", "codes"} for table in tables)
 
 
 def test_a_small_project_is_asked_about_at_once_and_a_large_one_in_parts_that_miss_no_new_memory():

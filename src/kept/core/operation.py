@@ -29,6 +29,9 @@ CONDENSED = "condensed with what is like it"
 ANSWERED = "answered by what was said later"
 # Start of the reason of an operation that a model advised. The model's own words follow.
 ADVISED = "the model says: "
+# In the reason of an operation that a model advised because of a prompt: the session, of which no other words are stored here.
+IN_SESSION = "in session "
+SESSION_CHARS = 8  #: characters of the session's id that follow
 # Approved, because a model finds that the held memory does not contradict the memory that it seemed to.
 BOTH_HOLD = f"{ADVISED}both can be so"
 # Start of the reason to supersede a memory by a later statement.

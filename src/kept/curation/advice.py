@@ -1,20 +1,34 @@
 """Build the requests in which a model proposes changes to memories, and check the proposed changes.
 
-There are requests about each category, and requests about a whole project, which only ask what later memories have made untrue. The
-model sees memories under short numbers. It replies with changes only and does not write memory text. A change must be of one of
-five kinds, and there must not be another change for the same memory. Merged memories must agree in numbers, names and negation. A
-superseded memory must not be newer than its successor. A person's memories are never changed. The guard checks whether all changes
-together remove too much.
+There are requests about each category, and requests about a whole project, which only ask what later memories, or the user's later
+prompts, have made untrue. The model sees memories under short numbers. It replies with changes only and does not write memory text.
+A change must be of one of five kinds, and there must not be another change for the same memory. Merged memories must agree in
+numbers, names and negation. A superseded memory must not be newer than its successor. A person's memories are never changed. The
+guard checks whether all changes together remove too much.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import zip_longest
 from typing import Any
 
 from kept.core.event import Origin, least_trusted
 from kept.core.memory import TOLD, Memory, Status
-from kept.core.operation import ADVISED, BOTH_HOLD, MAY_CONTRADICT, Approve, Merge, Operation, Resolve, Retire, Supersede, to_facts
+from kept.core.operation import (
+    ADVISED,
+    BOTH_HOLD,
+    IN_SESSION,
+    MAY_CONTRADICT,
+    SESSION_CHARS,
+    Approve,
+    Merge,
+    Operation,
+    Resolve,
+    Retire,
+    Supersede,
+    to_facts,
+)
 from kept.core.pattern import compile_late
 from kept.core.statement import find_content, has_opposites, parse_statement, roots_of
 from kept.core.text import one_line
@@ -29,6 +43,8 @@ MOST_TOKENS = 4_096
 MOST_ENTRIES = 40  # maximum number of memories per request, so that a small model can take all of them into account
 FRESH = 14  #: maximum number of new memories among them
 PROJECT_FRESH = 30  #: a request about a whole project has at most twice as many memories, and this many held ones
+SAID_CHARS = 12_000  #: maximum size of the prompts in a request, as they are shown
+_PROMPT_CHARS, _REPLY_CHARS = 300, 160  # shown of a prompt, and of the reply before it
 RELATED = 1 / 6  #: two memories are related if they share at least this share of the shorter one's words
 _FEW = 4  # a memory with fewer words counts as this long, because one word that it shares with another means little
 _JOINTS = compile_late(r"[-_./]+")
@@ -74,17 +90,35 @@ SCHEMA = _reply_schema()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SaidPrompt:
+    """What the user typed in a prompt. ``reply`` is the reply before it, ``event`` the prompt's key."""
+
+    text: str
+    reply: str
+    event: str
+    session: str
+    at: datetime
+
+    def format_line(self) -> str:
+        """The line that shows the prompt to a model, without its number."""
+        before, typed = one_line(self.reply)[-_REPLY_CHARS:], one_line(self.text)
+        return f"({self.at.date().isoformat()}, said) {f'[{before}] ' if before else ''}{typed[:_PROMPT_CHARS]}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryTable:
-    """The memories of one request, in the order of their numbers.
+    """The memories of one request, in the order of their numbers, and prompts, whose numbers follow.
 
     ``entries`` are memories of the category, none if the request is about a whole project. ``named`` are other memories, to which a
-    change may refer, and which it may only supersede. ``fresh`` has the ids of new memories.
+    change may refer, and which it may only supersede. ``fresh`` has the ids of new memories. ``said`` are prompts, which may only
+    supersede.
     """
 
     category: Category | None
     entries: tuple[Memory, ...]
     named: tuple[Memory, ...] = ()
     fresh: frozenset[str] = frozenset()
+    said: tuple[SaidPrompt, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,30 +157,53 @@ def build_tables(category: Category, memories: Sequence[Memory], fresh: frozense
         yield MemoryTable(category=category, entries=entries, named=named, fresh=fresh)
 
 
-def build_project_tables(memories: Sequence[Memory], fresh: frozenset[str]) -> Iterator[MemoryTable]:
-    """Yield the tables for the requests about a whole project: new memories, and those nearest to them of any category.
+def build_project_tables(
+    memories: Sequence[Memory], fresh: frozenset[str], said: Sequence[SaidPrompt] = ()
+) -> Iterator[MemoryTable]:
+    """Yield the tables for the requests about a whole project: new memories or prompts, and the memories nearest to them.
 
-    ``memories`` are all memories of the group. A later memory of another category, in other words, may make one untrue. So may what
-    the user said and is held.
+    ``memories`` are all memories of the group, ``said`` the user's prompts since a model was last asked. A later memory of another
+    category, in other words, may make one untrue. So may what the user said and is held, or what no memory says.
     """
     asked = sorted(filter(should_ask_about, memories), key=_first_seen_order)
-    said = [each for each in memories if each.status is Status.HELD and each.origin is Origin.USER and not should_ask_about(each)]
-    if len(asked) + len(said) < 2:  # nothing can make the only one untrue
-        return
-    matter = {memory.id: find_matter(memory.content) for memory in (*asked, *said)}
-    new = [memory for memory in asked if memory.id in fresh]
+    held = [each for each in memories if each.status is Status.HELD and each.origin is Origin.USER and not should_ask_about(each)]
+    matter = {memory.id: find_matter(memory.content) for memory in (*asked, *held)}
+    new = [memory for memory in asked if memory.id in fresh] if len(asked) + len(held) > 1 else []
     size = PROJECT_FRESH if len(asked) > 2 * PROJECT_FRESH else 2 * PROJECT_FRESH
-    for start in range(0, len(new), size):
-        some = new[start : start + size]
+    batches = [new[start : start + size] for start in range(0, len(new), size)]
+    for some, prompts in zip_longest(batches, _batch_prompts(asked, said), fillvalue=()):
         ids = {memory.id for memory in some}
-        shown = some + _nearest([each for each in asked if each.id not in ids], some, matter, 2 * PROJECT_FRESH - len(some))
-        shown += _nearest(said, shown, matter, PROJECT_FRESH)
-        yield MemoryTable(category=None, entries=(), named=tuple(sorted(shown, key=_first_seen_order)), fresh=fresh)
+        subjects = [*(matter[memory.id] for memory in some), *(find_matter(prompt.format_line()) for prompt in prompts)]
+        shown = [*some, *_nearest([each for each in asked if each.id not in ids], subjects, matter, 2 * PROJECT_FRESH - len(some))]
+        shown += _nearest(held, [matter[memory.id] for memory in shown], matter, PROJECT_FRESH)
+        named = tuple(sorted(shown, key=_first_seen_order))
+        yield MemoryTable(category=None, entries=(), named=named, fresh=fresh, said=tuple(prompts))
 
 
-def _nearest(memories: Iterable[Memory], to: Sequence[Memory], matter: Mapping[str, frozenset[str]], most: int) -> list[Memory]:
-    """The ``most`` memories that share the largest part of their words with one of ``to``."""
-    near = [(max(measure_likeness(matter[each.id], matter[other.id]) for other in to), each) for each in memories]
+def _batch_prompts(memories: Iterable[Memory], said: Iterable[SaidPrompt]) -> Iterator[list[SaidPrompt]]:
+    """Yield the prompts in batches of a request's size. Left out are those before all memories, and those that a memory quotes."""
+    dated = [memory for memory in memories if memory.last_seen is not None and not (memory.owned or memory.pinned)]
+    first = min((memory.last_seen for memory in dated if memory.last_seen), default=None)
+    quoted = {item.event for memory in dated for item in memory.evidence}
+    batch, left = list[SaidPrompt](), SAID_CHARS
+    for prompt in said:
+        if first is None or prompt.at <= first or prompt.event in quoted:
+            continue
+        length = len(prompt.format_line())
+        if batch and length > left:
+            yield batch
+            batch, left = [], SAID_CHARS
+        batch.append(prompt)
+        left -= length
+    if batch:
+        yield batch
+
+
+def _nearest(
+    memories: Iterable[Memory], to: Sequence[frozenset[str]], matter: Mapping[str, frozenset[str]], most: int
+) -> list[Memory]:
+    """The ``most`` memories that share the largest part of their words with one of ``to``, in results of :func:`find_matter`."""
+    near = [(max(measure_likeness(matter[each.id], other) for other in to), each) for each in memories]
     return [each for _, each in sorted(near, key=lambda one: -one[0])[:most]]
 
 
@@ -194,8 +251,11 @@ def fill_curation_prompt(text: str, category: Category) -> str:
 
 def build_curation_ask(table: MemoryTable, *, system: str, version: str) -> Ask:
     """Build the request about a table. ``system`` is the result of :func:`fill_curation_prompt`."""
-    lines = [_format_memory_line(number, memory, table) for number, memory in enumerate((*table.entries, *table.named), 1)]
-    about = {item.session for memory in (*table.entries, *table.named) for item in memory.evidence if item.session}
+    memories = (*table.entries, *table.named)
+    lines = [_format_memory_line(number, memory, table) for number, memory in enumerate(memories, 1)]
+    lines += [f"{number} {prompt.format_line()}" for number, prompt in enumerate(table.said, len(memories) + 1)]
+    about = {item.session for memory in memories for item in memory.evidence if item.session}
+    about |= {prompt.session for prompt in table.said}
     return Ask(
         purpose=PURPOSE if table.category else OUTDATED,
         version=version,
@@ -227,7 +287,8 @@ def read_curation_reply(body: Mapping[str, Any], table: MemoryTable) -> LlmCurat
     ]
     changes = parse_as(ChangesReply, {**body, "operations": renamed} if isinstance(listed, list) else body).operations
     counts = Counter(change.id for change in changes)
-    known = dict(enumerate((*table.entries, *table.named), 1))
+    known: dict[int, Memory] = dict(enumerate((*table.entries, *table.named), 1))
+    said = dict(enumerate(table.said, len(known) + 1))
     refused: Counter[str] = Counter()
     merges: dict[str, tuple[Memory, list[tuple[Memory, ProposedChange]]]] = {}
     found: list[Operation] = []
@@ -236,7 +297,13 @@ def read_curation_reply(body: Mapping[str, Any], table: MemoryTable) -> LlmCurat
         memory, other = known.get(change.id), known.get(change.into)
         fault = "more than one change to a memory" if counts[change.id] > 1 else _find_change_fault(change, memory, other, table)
         fault = fault or ("what it points at ends itself" if change.into in ending else "")
-        if fault or memory is None:
+        if memory is not None and change.into in said and counts[change.id] == 1:
+            prompt = said[change.into]
+            if fault := _find_prompt_fault(change, memory, prompt):
+                refused[fault] += 1
+            else:
+                found.append(Retire(memory=memory.id, at=prompt.at, reason=_format_prompt_reason(change, prompt)))
+        elif fault or memory is None:
             refused[fault] += 1
         elif change.op == "merge" and other is not None:
             merges.setdefault(other.id, (other, []))[1].append((memory, change))
@@ -271,6 +338,19 @@ def _find_change_fault(change: ProposedChange, memory: Memory | None, other: Mem
         case "retire":
             return ""
     return "no change of a known kind"
+
+
+def _find_prompt_fault(change: ProposedChange, memory: Memory, prompt: SaidPrompt) -> str:
+    """The reason why a prompt may not end a memory; empty if it may. What was told ends by an active memory only."""
+    if memory.owned or memory.pinned:
+        return "the person's own"
+    if not should_ask_about(memory):
+        return "it is held"
+    if change.op != "supersede":
+        return "no change of a known kind"
+    if memory.trigger in TOLD:
+        return "what supersedes it is trusted less"
+    return "what supersedes it is older" if memory.last_seen is None or prompt.at <= memory.last_seen else ""
 
 
 def _is_trusted_less(later: Memory, memory: Memory) -> bool:
@@ -329,6 +409,12 @@ def _build_merge(winner: Memory, several: Sequence[tuple[Memory, ProposedChange]
 
 def _format_reason(reason: str) -> str:
     return f"{ADVISED}{one_line(reason)[:_REASON_CHARS]}"
+
+
+def _format_prompt_reason(change: ProposedChange, prompt: SaidPrompt) -> str:
+    """A reason that names the prompt but does not quote it, because reasons outlive the conversation that they are about."""
+    where = f"{IN_SESSION}{prompt.session[:SESSION_CHARS]}"
+    return f"{_format_reason(change.reason or change.op)} (you on {prompt.at.date().isoformat()}, {where})"
 
 
 def _is_restatement(memory: Memory, winner: Memory) -> bool:

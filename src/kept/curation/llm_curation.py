@@ -1,8 +1,8 @@
 """Curation by a model: it proposes changes to memories, and sample requests that decide in which tasks a memory is shown.
 
-The rules curate first. Then the model proposes changes, for each category with new memories and for the whole project. Each change
-is checked. All changes of a group form one pass, which a guard can stop and a person can undo. Without a usable reply nothing
-changes, and the next run asks again.
+The rules curate first. Then the model proposes changes, for each category with new memories and for the whole project. There it
+also sees what the user typed since. Each change is checked. All changes of a group form one pass, which a guard can stop and a
+person can undo. Without a usable reply nothing changes, and the next run asks again.
 
 A memory has up to three sample requests. The model is not asked about memories that came with requests from the agent that
 suggested them. It is asked once about each other memory, and again only if the words of the memory change. Requests are not
@@ -21,6 +21,7 @@ from kept.core.value import dataclass, field, replace
 from kept.curation.advice import (
     OUTDATED,
     MemoryTable,
+    SaidPrompt,
     build_curation_ask,
     build_project_tables,
     build_tables,
@@ -30,6 +31,7 @@ from kept.curation.advice import (
     should_ask_about,
 )
 from kept.curation.guard import find_overreach, find_protected_changes
+from kept.curation.new_prompts import load_new_prompts, save_shown_prompts
 from kept.curation.passes import CurationReport, curate_group
 from kept.extraction.verdicts import select_requests
 from kept.llm.ask import Ask, Asking, CompleteReply, Reply, TokenLimits, UnreadableReply
@@ -64,19 +66,22 @@ class LlmCurationReport:
 def curate_with_llm(
     workspace: Workspace, run: Callable[[], int], asking: Asking, *, by: str, allow: bool = False
 ) -> LlmCurationReport:
-    """Ask a model about every category that has new memories since it was last asked. Raises StoreError, ConfigError.
+    """Ask a model about every category with new memories, and every project with new prompts, since it was last asked. Raises
+    StoreError, ConfigError.
 
     ``by`` is the model's name. ``run`` returns the number of the run. It is called only if something is committed. With ``allow``,
     passes that would deactivate too many memories are committed too.
     """
     result, curated = LlmCurationReport(), CurationReport()
     _, version = question_text("curation")
-    for group, fresh in _memories_since_last_ask(workspace).items():
+    changed, said, unshown = _memories_since_last_ask(workspace), load_new_prompts(workspace), set[str]()
+    for group in sorted({*changed, *said.groups}):
+        fresh = changed.get(group, frozenset())
         profile = next((profile for profile in workspace.profiles if profile.id == group[0]), None)
         if profile is None:
             continue
         memories = workspace.store.log.memories(group=group)
-        tables = list(_tables_to_ask(profile, memories, fresh))
+        tables = list(_tables_to_ask(profile, memories, fresh, said.by_scope.get(group[1], ())))
         asks = list(map(_build_ask, tables))
         replies = asking(asks) if asks else ()
         proposed: list[Operation] = []
@@ -87,13 +92,17 @@ def curate_with_llm(
                 result.refused.update(advice.refused)
                 proposed += advice.operations
         if any(_is_missing(reply, table) for table, reply in zip(tables, replies, strict=True)):
+            unshown.add(group[1])
             result.left += 1  # the next run asks everything again, and finds the replies it already has in the cache
             continue
         operations = select_applicable((item for item in proposed if not _has_forgotten_words(workspace, item)), memories)
+        if not (fresh or operations):
+            continue
         with workspace.store.transaction():
             _commit_group(workspace, run, group, operations, result, note=f"{by}, prompt {version}", allow=allow)
             if operations:  # update counts and dates
                 curate_group(workspace, run, group, curated, blocked=workspace.store.log.blocked_candidates(), allow=allow)
+    save_shown_prompts(workspace, said, except_in=unshown)
     return result
 
 
@@ -117,13 +126,15 @@ def _memories_since_last_ask(workspace: Workspace) -> dict[Group, frozenset[str]
     return {group: frozenset(ids) for group, ids in sorted(fresh.items()) if ids}
 
 
-def _tables_to_ask(profile: Profile, memories: tuple[Memory, ...], fresh: frozenset[str]) -> Iterator[MemoryTable]:
+def _tables_to_ask(
+    profile: Profile, memories: tuple[Memory, ...], fresh: frozenset[str], said: Sequence[SaidPrompt]
+) -> Iterator[MemoryTable]:
     active = [memory for memory in memories if should_ask_about(memory)]
     for category in profile.categories:
         for table in build_tables(category, active, fresh):
             if not all(memory.owned or memory.pinned for memory in table.entries):
                 yield table
-    yield from build_project_tables(memories, fresh)
+    yield from build_project_tables(memories, fresh, said)
 
 
 def _is_missing(reply: Reply, table: MemoryTable) -> bool:

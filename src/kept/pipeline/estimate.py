@@ -7,15 +7,16 @@ memories, and about the memories that the sessions will probably add.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, islice
 from math import ceil
 
 from kept.core.errors import MissingError
+from kept.core.event import is_prompt
 from kept.core.memory import SAID_ONCE, Refused, Status
 from kept.core.summary import SummaryPoint
-from kept.curation.advice import FRESH, OUTDATED, PROJECT_FRESH, RELATED, find_matter, measure_likeness
+from kept.curation.advice import FRESH, OUTDATED, PROJECT_FRESH, RELATED, SAID_CHARS, find_matter, measure_likeness
 from kept.curation.advice import PURPOSE as CURATE
 from kept.curation.advice import SCHEMA as CHANGES
 from kept.curation.llm_curation import MEMORIES, build_requests_ask, complete_requests_ask, list_batches
@@ -42,6 +43,7 @@ _DAY_TOKENS = 8_000  # a day of a project with fewer tokens has too few points t
 _POINT_TOKENS = 2_500  # tokens of input from which a model notes one point
 _POINT = "a point of some twelve words, as a model notes what a part came to"
 _TABLE_CHARS = 1_500
+_PROMPT_CHARS = 200  # characters of a prompt in a question about a project, with the end of the reply before it
 _COMPARED = 200  # candidates of a scope that are compared with each other
 _ACTIVE = 1.3  # memories that become active for each question about sessions; 76 from 57 recorded replies
 _MEMORY_CHARS = 120
@@ -111,15 +113,17 @@ def _estimate_sessions(
     """Estimate the questions about threads. If the model is ``trusted``, add questions that send claims back. If ``nightly``, add
     questions about days and memories.
     """
-    planned, days = plan_questions(workspace, waiting, asking.token_limits), Counter[Place]()
+    planned, days, said = plan_questions(workspace, waiting, asking.token_limits), Counter[Place](), Counter[str]()
     found = Estimate()
     while some := list(islice(planned, _TOGETHER)):
         for part in (part for question in some for part in question.parts if part.worth_asking):
             _add_day_tokens(workspace, part, days)
+            events = (part.reading.events[place] for place in range(part.reading.chunk.start, part.reading.chunk.stop))
+            said[part.reading.scope] += sum(map(is_prompt, events))
         found += asking.estimate([question.ask for question in some if question.ask is not None])
     found += asking.estimate(list(_claims_asks(round(_SENT_BACK * found.questions) if trusted else 0)))
     if nightly:
-        about_memories = () if dry else _curation_asks(workspace, [thread for thread, _ in waiting])
+        about_memories = () if dry else _curation_asks(workspace, [thread for thread, _ in waiting], said)
         batches = range(round(_ACTIVE * found.questions / MEMORIES))
         requests = (complete_requests_ask(f"{number}".ljust(MEMORIES * _MEMORY_CHARS, ".")) for number in batches)
         found += asking.estimate([*requests, *_day_summary_asks(workspace, days), *about_memories])
@@ -158,8 +162,11 @@ def _day_summary_asks(workspace: Workspace, days: Counter[Place]) -> Iterator[As
             yield build_condense_ask(points)
 
 
-def _curation_asks(workspace: Workspace, waiting: Iterable[Thread]) -> Iterator[Ask]:
-    """Yield approximate questions, one for each category of a scope with a candidate that resembles another candidate or memory."""
+def _curation_asks(workspace: Workspace, waiting: Iterable[Thread], said: Mapping[str, int]) -> Iterator[Ask]:
+    """Yield approximate questions, one for each category of a scope with a candidate that resembles another candidate or memory.
+
+    Questions about a whole scope also show its prompts, of which ``said`` has the number.
+    """
     text, version = question_text("curation")
     finds: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)  # {(profile, scope): {content: category}}
     for thread in waiting:
@@ -168,10 +175,11 @@ def _curation_asks(workspace: Workspace, waiting: Iterable[Thread]) -> Iterator[
             if not isinstance(verdict, Refused) or verdict.reason == SAID_ONCE:
                 finds[candidate.profile, candidate.scope].setdefault(candidate.content, candidate.category)
     for (profile, scope), found in sorted(finds.items()):
-        for number in range(ceil(len(found) / PROJECT_FRESH)):
-            yield Ask(
-                purpose=OUTDATED, version=version, system=text, prompt=f"{scope} {number}".ljust(_TABLE_CHARS, "."), schema=CHANGES
-            )
+        size = said.get(scope, 0) * _PROMPT_CHARS
+        count = max(ceil(len(found) / PROJECT_FRESH), ceil(size / SAID_CHARS))
+        for number in range(count):
+            shown = f"{scope} {number}".ljust(_TABLE_CHARS + size // count, ".")
+            yield Ask(purpose=OUTDATED, version=version, system=text, prompt=shown, schema=CHANGES)
         known = workspace.store.log.memories(group=(profile, scope))
         present = dict.fromkeys(memory.content for memory in known if memory.status is Status.ACTIVE)
         matter = {content: find_matter(content) for content in list(found | present)[:_COMPARED]}

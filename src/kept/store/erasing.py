@@ -13,6 +13,7 @@ from kept.core.erasure import ErasureWords
 from kept.core.event import FORGOTTEN_MARK, Event
 from kept.core.fence import is_suggestion_tool
 from kept.core.memory import Evidence
+from kept.core.operation import ADVISED, IN_SESSION, SESSION_CHARS
 from kept.core.value import dataclass, replace
 from kept.store.records import commitment_of, hash_pass, likeness_of, replace_content
 from kept.store.rows import commitments
@@ -136,7 +137,7 @@ def _erase_quotes(value: object, words: ErasureWords) -> object:
 
 
 def _erase_from_row(row: R, words: ErasureWords) -> R:
-    body = erase_from_json(row.body, words)
+    body = _erase_advice(erase_from_json(row.body, words), words)
     sealed = row.words if row.words is None else _erase_citations(erase_from_json(row.words, words), words)
     if (body, sealed) == (row.body, row.words):
         return row
@@ -144,6 +145,14 @@ def _erase_from_row(row: R, words: ErasureWords) -> R:
     if isinstance(row, CandidateRow):
         return replace(row, body=body, words=sealed, commitment=commitment, verdict=erase_from_json(row.verdict, words))
     return replace(row, body=body, words=sealed, commitment=commitment)
+
+
+def _erase_advice(body: str, words: ErasureWords) -> str:
+    """A row's body as JSON text, without a model's reason if that is about a prompt in a session that is forgotten as a whole."""
+    if not any(f"{IN_SESSION}{session[:SESSION_CHARS]}" in body for session in words.sessions):
+        return body
+    value = json.loads(body)
+    return to_canonical_json(value | {"reason": f"{ADVISED}{FORGOTTEN_MARK}"})
 
 
 def _erase_from_head(row: PassRow, words: ErasureWords) -> PassRow:

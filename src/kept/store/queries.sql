@@ -106,6 +106,12 @@ SELECT id FROM events WHERE voice = 'ph' ORDER BY id;
 -- The numbers of at most `most` prompts of the person among the latest 20,000 events.
 SELECT id FROM events WHERE voice = 'ph' AND id > (SELECT max(id) FROM events) - 20000 ORDER BY id DESC LIMIT :most;
 
+-- name: prompts_after
+-- The person's prompts after an event that no rewind replaced, each with the first thread that has it and its ordinal there.
+SELECT e.id, min(t.thread) AS thread, t.ordinal + e.id - t.event AS ordinal
+FROM events AS e JOIN thread_events AS t ON t.event BETWEEN e.id / 512 * 512 AND e.id AND t.event + t.events > e.id
+WHERE e.voice = 'ph' AND e.id > :event AND NOT t.abandoned GROUP BY e.id;
+
 -- name: passages_elsewhere
 -- The passages of some events that other sessions contain too, each with the time of both events in milliseconds.
 SELECT p.event, p.hash, e.at, q.event AS other, o.at AS other_at

@@ -305,6 +305,10 @@ class Archive:
         """The latest prompts of the person, latest first. Raises DamagedError."""
         return self._add_repeats([row["id"] for row in self._database.run("latest_prompts", most=most).fetchall()])
 
+    def prompts_after(self, event: int) -> tuple[tuple[int, int, int], ...]:
+        """The person's prompts that were read after an event, by number: triples of number, thread and ordinal, in order."""
+        return tuple(tuple(row) for row in self._database.run("prompts_after", event=event))
+
     def _add_repeats(self, numbers: Sequence[int]) -> tuple[Event, ...]:
         return add_repeats(self._database, numbers, tuple(self._blocks.events(numbers)))
 
