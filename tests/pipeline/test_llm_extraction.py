@@ -698,6 +698,19 @@ def test_nothing_of_a_reply_is_stored_before_its_claims_are_proofread(desk_at, h
         assert contents(workspace) == [WIDE]
 
 
+def test_a_reply_about_several_sessions_is_used_again_after_the_claims_of_one_had_to_wait(desk_at, home):
+    converse(home, "one", ("user", "What is the height of the crane?"), ("agent", "Nine metres."))
+    converse(home, "two", ("user", WIDE), ("agent", "Widened it."), day="2026-01-06")
+    asked = []
+    model = rechecking_model("stands", asked)
+    away = AdapterFailure(fault=Fault.FAILED, reason="gone")
+    with desk_at(home) as workspace:
+        run_pipeline(with_model(workspace, model, recheck=lambda _: away), [], RunOptions())
+        run_pipeline(with_model(workspace, model), [], RunOptions())
+        assert contents(workspace) == [WIDE]
+    assert [each.purpose for each in asked] == ["extract"]
+
+
 @each_case("verdict", ["stands", "shorten"])
 def test_a_claim_that_is_clear_by_the_verdict_is_not_doubted_for_its_first_words(desk_at, tmp_path, verdict):
     home = tmp_path / verdict

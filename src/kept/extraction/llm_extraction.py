@@ -159,7 +159,8 @@ class _LlmExtraction:
     def ask_questions(self, questions: Sequence[Question]) -> None:
         """Ask some questions, and commit the results thread by thread."""
         parts = [part for question in questions for part in question.parts]
-        answers = self._proofread_claims(parts, self._recheck_claims(questions, self._ask_for_answers(questions)))
+        first = self._ask_for_answers(questions)
+        answers = _hold_back(questions, first, self._proofread_claims(parts, self._recheck_claims(questions, first)))
         by_thread: dict[int, list[_AnsweredPart]] = {}
         for part, answer in zip(parts, answers, strict=True):
             by_thread.setdefault(part.thread.id, []).append((part, answer))
@@ -332,6 +333,22 @@ class _LlmExtraction:
         else:
             closed, seen = last.stop if last.closed else last.start, last.stop
         self.workspace.store.archive.save_llm_progress(thread.id, closed=closed, seen=seen)
+
+
+def _hold_back(
+    questions: Iterable[Question], first: Sequence[Answer | None], checked: Sequence[Answer | None]
+) -> list[Answer | None]:
+    """The ``checked`` answers, without those of questions with a part whose ``first`` answer waits for its claims to be checked.
+
+    If some parts of such a question were committed, the next run would ask about the others together with other parts, and the
+    reply that it has already would be lost.
+    """
+    answers: list[Answer | None] = []
+    for question in questions:
+        places = range(len(answers), len(answers) + len(question.parts))
+        is_held = any(first[at] is not None and checked[at] is None for at in places)
+        answers += [None if is_held else checked[at] for at in places]
+    return answers
 
 
 def _is_waiting(reply: Reply) -> bool:
