@@ -25,9 +25,9 @@ HEAD = """# Figures
 Made by `make figures`: each section is what its command prints, with the commit and the day it ran. `SHARED` is the folder of
 shared samples beside the checkout, which is not part of it.
 
-**Tuned** marks sets that rules, weights or wordings were made on: their figures say what kept can do there, not what to expect on
-yours. Figures of time are of one busy machine (two shared x86-64 cores, Linux): compare ratios, not seconds. What was tried and did
-not work is in [the log](log.md); faults that were injected are in [Reliability](reliability.md).
+**Tuned** marks data on which rules, weights or wordings were developed. Figures for such data show what kept can do there, not what
+to expect from yours. Times are from one busy machine (two shared x86-64 cores, Linux): compare ratios, not seconds. [The
+log](log.md) says what was tried in vain, [Reliability](reliability.md) which faults were injected.
 """
 TUNED = "**Tuned.** "
 
@@ -67,7 +67,7 @@ FIGURES = (
     ),
     Figure(
         name="judged",
-        title="What is put before a prompt: the half that work on the ranking looked at",
+        title="What a hook adds to a prompt, on the prompts that the ranking was developed on",
         command="python benchmarks/judged.py",
         says_not="190 prompts over 63 memories of five invented projects, memories and prompts by one author. Real projects are "
         "harder.",
@@ -75,7 +75,7 @@ FIGURES = (
     ),
     Figure(
         name="asking",
-        title="What is put before a prompt: each project by weights that were fitted without it",
+        title="What a hook adds to a prompt, with weights fitted to the other projects",
         command="python benchmarks/asking.py",
         says_not="Projects of two authors, who knew the program. Of a stranger's 60 plain requests .33 of what helps is found at a "
         "precision of .55, and 44 of 45 unrelated prompts stay empty (the log).",

@@ -20,8 +20,8 @@ PYTEST = (sys.executable, "-m", "pytest", "-m", "slow or hypothesis")
 NEVER = "| `{}` |  |  |  |  | never |"
 HEAD = """# When the slow proofs last ran
 
-`make torture` runs them, each file by itself, and notes here when it last ran to its end. Files that never did go first. One that
-fails keeps its last good row, and one that is skipped whole keeps "never".
+`make torture` runs the slow tests, one file after the other, and records here when each file last passed. Files that have never
+passed come first. A file that fails keeps the row of its last success; a file whose tests were all skipped keeps "never".
 
 | file | passed | skipped | minutes | commit | day |
 |---|---|---|---|---|---|

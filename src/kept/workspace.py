@@ -1,6 +1,7 @@
 """The workspace: the paths, settings, profiles, store and clock of one home. Every use case gets it as an argument.
 
-kept writes only below that home, so a trial run with ``--home`` changes nothing else.
+kept writes only below that home, and into folders that its settings or an agent's variables name. So a trial run with ``--home``
+changes nothing else.
 """
 
 import json

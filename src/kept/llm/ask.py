@@ -13,11 +13,11 @@ from kept.core.value import dataclass, field
 class Ask:
     """One question to a language model. It contains everything that the model needs, because models keep no state between calls.
 
-    Costs are counted by ``purpose`` (``extract``, ``curate``, ``requests``, ``summary``, ``journal``). ``version`` is that of the
-    prompt. ``system`` is the stable prefix that many questions share, and ``prompt`` is the rest. ``schema`` is the JSON Schema
-    of the reply, from :func:`kept.llm.reply.schema_of`. ``most`` is the maximum length of the reply in tokens. ``about`` are the
-    sessions whose words the question contains, so that forgetting a session erases the replies. ``waits`` means that the question
-    may be sent in a batch, if the user allows that: the reply then comes in a later run, at half the price.
+    Costs are counted by ``purpose``, such as ``extract`` or ``summary``. ``version`` is that of the prompt. ``system`` is the
+    stable prefix that many questions share, and ``prompt`` is the rest. ``schema`` is the JSON Schema of the reply, from
+    :func:`kept.llm.reply.schema_of`. ``most`` is the maximum length of the reply in tokens. ``about`` are the sessions whose words
+    the question contains, so that forgetting a session erases the replies. ``waits`` means that the question may be sent in a
+    batch, if the user allows that: the reply then comes in a later run, at half the price.
     """
 
     purpose: str

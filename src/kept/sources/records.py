@@ -273,7 +273,7 @@ def _decode_value(text: str, position: int) -> tuple[dict[str, Any] | RecordFaul
     try:
         value, after = _DECODER.raw_decode(text, position)
         own = text[position:after]
-        # Splitting looks at a byte in a tenth of the instructions that counting takes.
+        # ``split`` with a limit takes a tenth of the instructions of ``count``.
         if len(own.split("[", DEPTH_LIMIT)) + len(own.split("{", DEPTH_LIMIT)) - 2 >= DEPTH_LIMIT and _is_too_deep(value):
             return RecordFault.NESTED_TOO_DEEP, after
     except RecursionError:

@@ -32,7 +32,7 @@ from kept.core.summary import SummaryPart
 from kept.days.day_notes import format_authors, week_bounds
 from kept.days.summaries import part_of_category
 from kept.journal.calendar import CalendarMonth, load_month
-from kept.journal.entry import EntryHead, list_templates
+from kept.journal.entry import EXTRACTIVE, EntryHead, list_templates
 from kept.journal.feed_reading import collect_feeds
 from kept.memories.browse import find_scopes, to_export
 from kept.memories.day_view import DayView, find_wordings_at, list_active_days, load_day_view
@@ -217,7 +217,8 @@ def _format_outcomes(outcomes: Sequence[EntryOutcome]) -> Iterator[Line]:
 def _format_head(head: EntryHead) -> str:
     shares = ", ".join(f"{name} {share:.0%}" for name, share in head.shares.items())
     drawn = format_count(len(head.memories), "memory", "memories")
-    return f"by {head.writer}, from {shares}; uses {drawn}; {head.self_reference:.0%} about memory itself"
+    writer = "without a model" if head.writer == EXTRACTIVE else f"by {head.writer}"
+    return f"{writer}, from {shares}; uses {drawn}; {head.self_reference:.0%} about memory itself"
 
 
 def _outcome_body(outcome: EntryOutcome) -> dict[str, Any]:
