@@ -19,6 +19,7 @@ from kept.core.redact import refuse_secrets
 from kept.core.value import dataclass
 from kept.local import files
 from kept.local.files import FileContent
+from kept.memories.history import last_undoable_run
 from kept.outputs import section
 from kept.outputs.merge_edits import locate_lines
 from kept.outputs.targets import Target, TargetForm, compose_outputs, list_targets, section_bytes
@@ -237,11 +238,15 @@ def _diff_lines(before: bytes, after: bytes) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SaveReport:
-    """The result of saving: the file in its new state, the number of operations by kind, and the problems."""
+    """The result of saving: the file in its new state, the number of operations by kind, and the problems.
+
+    ``undo`` names the run to undo to take the edit back; it is empty if no memory changed.
+    """
 
     file: EditableFile
     operations: dict[str, int]
     problems: tuple[str, ...]
+    undo: str
 
 
 def save_file_text(workspace: Workspace, name: str, text: str, *, if_match: str, accept_loss: bool = False) -> SaveReport:
@@ -273,12 +278,14 @@ def save_file_text(workspace: Workspace, name: str, text: str, *, if_match: str,
         except ChangedError as error:
             raise _stale_error(name) from error
 
-    accepted = {target.path: files.to_content(data).stamp.digest}
+    accepted, before = {target.path: files.to_content(data).stamp.digest}, last_undoable_run(workspace)
     _, written = apply_person_change(workspace, write_file, accepted=accepted) if data != content.data else (None, WriteReport())
+    now = last_undoable_run(workspace)
     return SaveReport(
         file=_to_editable_file(workspace, target),
         operations=dict(Counter(written.operations)),
         problems=tuple(written.problems),
+        undo=now if now != before else "",
     )
 
 

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, BeforeValidator, Field, StrictBool, StringConstraints
 
-from kept.core.codec import json_fields
 from kept.core.errors import MissingError, UsageError
 from kept.core.pattern import Pattern
 from kept.memories.backups import back_up_now
@@ -14,6 +13,7 @@ from kept.memories.browse import to_export
 from kept.memories.history import UndoResult, describe_given_back, list_differences, redo, undo
 from kept.pipeline.run import RunOptions, run_pipeline, sample_files
 from kept.web.api.models import Body, EmptyBody, MemoryOut
+from kept.web.background import RunState
 from kept.web.context import change_before_write, locked_workspace, request_home, web_context
 
 router = APIRouter(tags=["runs"])
@@ -49,19 +49,7 @@ class RunBody(Body):
     confirm: StrictBool = Field(default=False, description="With `allow`: the person has read the list of losses and accepts them.")
 
 
-class RunStateOut(BaseModel):
-    """The state of the current run, or of the last run that this page started."""
-
-    number: int = Field(description="The number of runs that this page has started.")
-    running: bool
-    stage: str
-    done: int
-    total: int = Field(description="0 if unknown.")
-    dry: bool
-    told: list[str]
-    problem: str
-    stopped: bool
-    report: dict[str, Any] = Field(description="As `kept run --json` prints it; empty until the run is over.")
+_UNSHOWN = {"since", "new", "held"}  # fields of the state of a run that only the page itself uses
 
 
 class BackupOut(BaseModel):
@@ -77,8 +65,8 @@ def back_up(request: Request, body: EmptyBody) -> dict[str, Any]:
         return {"name": back_up_now(workspace).name}
 
 
-@router.post("/runs", status_code=202, response_model=RunStateOut)
-def begin_run(request: Request, body: RunBody) -> dict[str, Any]:
+@router.post("/runs", status_code=202, response_model_exclude=_UNSHOWN)
+def begin_run(request: Request, body: RunBody) -> RunState:
     """Start a run. The response does not wait for its end. Only one run can be active at a time.
 
     A change that a guard stopped is applied only with `allow` and `confirm`.
@@ -101,19 +89,19 @@ def begin_run(request: Request, body: RunBody) -> dict[str, Any]:
         allow=body.allow and body.confirm,
         only=None if body.only is None else frozenset(body.only),
     )
-    return json_fields(web.background_run.start(request_home(request), web.open_shown, None if body.again else options))
+    return web.background_run.start(request_home(request), web.open_shown, None if body.again else options)
 
 
-@router.get("/runs/now", response_model=RunStateOut)
-def get_current_run(request: Request) -> dict[str, Any]:
+@router.get("/runs/now", response_model_exclude=_UNSHOWN)
+def get_current_run(request: Request) -> RunState:
     """Return the state of the current run, or of the last run that this page started."""
-    return json_fields(web_context(request).background_run.now)
+    return web_context(request).background_run.now
 
 
-@router.delete("/runs/now", response_model=RunStateOut)
-def stop_run(request: Request) -> dict[str, Any]:
+@router.delete("/runs/now", response_model_exclude=_UNSHOWN)
+def stop_run(request: Request) -> RunState:
     """Ask the run to stop at its next step. Its results up to then are kept, and the next run continues from there."""
-    return json_fields(web_context(request).background_run.stop())
+    return web_context(request).background_run.stop()
 
 
 class UndoBody(Body):

@@ -27,28 +27,11 @@ Number = Annotated[int, Path(ge=0, le=10_000, description="Its place, from 0.")]
 Line = Annotated[str, Field(max_length=2_000)]
 
 
-class SettingOut(BaseModel):
-    """A setting, as `kept config list --json` prints it."""
-
-    name: str
-    group: str
-    meaning: str
-    kind: str
-    default: Any
-    value: Any
-    choices: list[str]
-    given: bool = Field(description="Whether the settings file sets it.")
-    terminal_only: bool = Field(
-        description="It names a program, a server or a path, or decides whom to trust; it can only be changed in a terminal (403)."
-    )
-    revision: str = Field(description="Changes with the value; send it as If-Match.")
-
-
 class SettingsOut(BaseModel):
     """All settings by group, and the path of the settings file."""
 
     path: str
-    settings: list[SettingOut]
+    settings: list[Setting]
 
 
 class ValueBody(Body):
@@ -103,17 +86,17 @@ class ModelOut(BaseModel):
 def list_settings(request: Request) -> dict[str, Any]:
     """Return all settings with their meaning, kind, default and value."""
     home = request_home(request)
-    return {"path": str(home.settings), "settings": [_setting_body(setting) for setting in configure.describe_settings(home)]}
+    return {"path": str(home.settings), "settings": configure.describe_settings(home)}
 
 
-@router.get("/settings/{name}", response_model=SettingOut)
-def get_setting(request: Request, answer: Response, name: Named) -> dict[str, Any]:
+@router.get("/settings/{name}")
+def get_setting(request: Request, answer: Response, name: Named) -> Setting:
     """Return a setting. The ETag is its revision."""
     return _setting_response(request, answer, name)
 
 
-@router.put("/settings/{name}", response_model=SettingOut)
-def set_setting(request: Request, answer: Response, name: Named, body: ValueBody, if_match: IfMatch = "") -> dict[str, Any]:
+@router.put("/settings/{name}")
+def set_setting(request: Request, answer: Response, name: Named, body: ValueBody, if_match: IfMatch = "") -> Setting:
     """Change a setting. Comments and order of the file are preserved. A setting that is `terminal_only` cannot be changed (403)."""
     with web_context(request).change_lock:
         configure.change_setting(
@@ -126,8 +109,8 @@ def set_setting(request: Request, answer: Response, name: Named, body: ValueBody
     return _setting_response(request, answer, name)
 
 
-@router.post("/settings/{name}/items", status_code=201, response_model=SettingOut)
-def add_item(request: Request, answer: Response, name: Named, body: ItemBody, if_match: IfMatch = "") -> dict[str, Any]:
+@router.post("/settings/{name}/items", status_code=201)
+def add_item(request: Request, answer: Response, name: Named, body: ItemBody, if_match: IfMatch = "") -> Setting:
     """Add a rule after the existing ones. External sources (`feed`) are `terminal_only` and cannot be added (403)."""
     _require_setting(name)
     item = {"profile": body.profile, "sources": _split_lines(body.sources), "projects": _split_lines(body.projects)}
@@ -136,8 +119,8 @@ def add_item(request: Request, answer: Response, name: Named, body: ItemBody, if
     return _setting_response(request, answer, name)
 
 
-@router.delete("/settings/{name}/items/{number}", response_model=SettingOut)
-def delete_item(request: Request, answer: Response, name: Named, number: Number, if_match: IfMatch = "") -> dict[str, Any]:
+@router.delete("/settings/{name}/items/{number}")
+def delete_item(request: Request, answer: Response, name: Named, number: Number, if_match: IfMatch = "") -> Setting:
     """Delete a rule. External sources (`feed`) are `terminal_only` and cannot be deleted (403)."""
     _require_setting(name)
     with web_context(request).change_lock:
@@ -165,8 +148,8 @@ def write_settings_file(request: Request, answer: Response, body: FileBody, if_m
     return get_settings_file(request, answer)
 
 
-@router.put("/sources/{name}", response_model=SettingOut)
-def switch_source(request: Request, answer: Response, name: Named, body: SwitchBody) -> dict[str, Any]:
+@router.put("/sources/{name}")
+def switch_source(request: Request, answer: Response, name: Named, body: SwitchBody) -> Setting:
     """Switch a source on or off. What was already read from it stays."""
     if name not in {source.name for source in SOURCES}:
         raise MissingError(f"there is no source {name!r}", hint="see `kept sources`")
@@ -209,15 +192,11 @@ def _require_setting(name: str) -> str:
         raise MissingError(f"there is no setting {name!r}", hint="see `kept config list`") from error
 
 
-def _setting_response(request: Request, answer: Response, name: str) -> dict[str, Any]:
+def _setting_response(request: Request, answer: Response, name: str) -> Setting:
     _require_setting(name)
     setting = configure.describe_setting(request_home(request), name)
     answer.headers["etag"] = f'"{setting.revision}"'
-    return _setting_body(setting)
-
-
-def _setting_body(found: Setting) -> dict[str, Any]:
-    return {field: getattr(found, field) for field in SettingOut.model_fields} | {"choices": list(found.choices)}
+    return setting
 
 
 def _setting_text(value: Any, *, as_list: bool) -> str | list[str]:
