@@ -74,8 +74,8 @@ class MemoryFilter:
     """A filter for lists of memories. A memory must meet all conditions that are set.
 
     ``project`` is a scope, or a project's name or part of it. ``words`` are substrings, all of which must occur. ``since``
-    (inclusive) and ``before`` (exclusive) bound the time at which a memory was last seen. ``pinned`` selects pinned memories only.
-    ``everything`` allows any status.
+    (inclusive) and ``before`` (exclusive) bound the time at which a memory was last seen; an unknown time is before all others.
+    ``pinned`` selects pinned memories only. ``everything`` allows any status.
     """
 
     statuses: tuple[Status, ...] = (Status.ACTIVE,)
@@ -93,11 +93,9 @@ Value = TypeVar("Value")
 Listed = TypeVar("Listed", bound=Memory | Outline)
 
 
-def filter_memories(workspace: Workspace, memories: Iterable[Listed], which: MemoryFilter, moment: datetime) -> tuple[Listed, ...]:
-    """The memories or outlines that pass a filter, sorted by project and category, newest first.
-
-    The conditions on words and times do not apply to outlines.
-    """
+def compile_filter(workspace: Workspace, which: MemoryFilter, moment: datetime) -> Callable[[Memory | Outline], bool]:
+    """A function that tells whether a memory or outline passes a filter. The condition on words does not apply to outlines."""
+    since, before = (format_optional_instant(bound) or "" for bound in (which.since, which.before))
     profile, category = parse_kind(which.category)
     words, scopes = which.words.casefold().split(), matching_scopes(workspace.scope_names(), which.project) if which.project else ()
 
@@ -110,11 +108,17 @@ def filter_memories(workspace: Workspace, memories: Iterable[Listed], which: Mem
             and (not which.project or memory.scope in scopes)
             and which.origin in (None, memory.origin)
             and (memory.pinned or not which.pinned)
-            and (isinstance(memory, Outline) or _is_between(memory.last_seen, which.since, which.before))
+            and (not since or _seen_text(memory) >= since)
+            and (not before or _seen_text(memory) < before)
             and (isinstance(memory, Outline) or not words or has_words(memory, words))
         )
 
-    found = sorted(filter(fits, memories), key=lambda each: each.id)
+    return fits
+
+
+def filter_memories(workspace: Workspace, memories: Iterable[Listed], which: MemoryFilter, moment: datetime) -> tuple[Listed, ...]:
+    """The memories or outlines that pass a filter, sorted by project and category, newest first."""
+    found = sorted(filter(compile_filter(workspace, which, moment), memories), key=lambda each: each.id)
     found.sort(key=_seen_text, reverse=True)
     return tuple(sorted(found, key=list_order(workspace)))
 
@@ -183,12 +187,6 @@ def matching_scopes(names: Mapping[str, str], project: str) -> frozenset[str]:
 def find_scopes(workspace: Workspace, project: str) -> frozenset[str]:
     """The scopes of the projects that ``project`` names. If ``project`` is empty, so is the result. Raises UsageError."""
     return matching_scopes(workspace.scope_names(), find_project(workspace, project)) if project else frozenset()
-
-
-def _is_between(seen: datetime | None, since: datetime | None, before: datetime | None) -> bool:
-    if seen is None:
-        return since is None and before is None
-    return (since is None or seen >= since) and (before is None or seen < before)
 
 
 def has_words(memory: Memory, words: Iterable[str]) -> bool:

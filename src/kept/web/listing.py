@@ -15,7 +15,7 @@ from kept.core.event import Origin
 from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.times import format_instant, format_optional_instant
 from kept.core.value import dataclass, fields, replace
-from kept.memories.browse import TRUST, matching_scopes
+from kept.memories.browse import TRUST, MemoryFilter, compile_filter
 from kept.memories.history import memories_at
 from kept.profiles.profile import category_title, format_kind, parse_kind
 from kept.store.values import Outline
@@ -39,6 +39,7 @@ GROUPS: Mapping[str, str] = {
 }
 SORTS: Mapping[str, str] = {"newest": "newest first", "oldest": "oldest first"}
 _SPANS = ((7, "The last 7 days", "7"), (30, "8 to 30 days ago", "8-30"), (90, "31 to 90 days ago", "31-90"))
+_STATUSES, _ORIGINS = {status.value: status for status in Status}, {origin.value: origin for origin in Origin}
 _SPARSE = 3  # with fewer memories per project on average, they are grouped by project only on request
 
 
@@ -86,13 +87,19 @@ class ListQuery:
         day = _to_day(self.at)
         return datetime.combine(day + timedelta(days=1), time(), zone) if day else None
 
-    def last_seen_span(self, now: datetime) -> tuple[datetime | None, datetime | None]:
-        """The start (inclusive) and end (exclusive) of the time in which a memory was last seen, from ``age``.
-
-        None means no bound.
-        """
+    def to_filter(self, now: datetime) -> MemoryFilter:
+        """The conditions on a memory's status, kind, project, age and trust. An unknown status means active."""
         _, within, longer = AGES.get(self.age, ("", 0, 0))
-        return (now - timedelta(days=within) if within else None, now - timedelta(days=longer) if longer else None)
+        return MemoryFilter(
+            everything=self.status == "any",
+            pinned=self.status == "pinned",
+            statuses=(_STATUSES.get(self.status, Status.ACTIVE),),
+            category=self.category,
+            project=self.project,
+            since=now - timedelta(days=within) if within else None,
+            before=now - timedelta(days=longer) if longer else None,
+            origin=_ORIGINS.get(self.origin),
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,7 +138,7 @@ def list_memories(workspace: Workspace, outlines: Sequence[Outline], wish: ListQ
     if moment := wish.as_of(workspace.zone):
         past = {memory.id: memory for memory in memories_at(workspace, moment)}
         outlines = [_outline_memory(memory, moment) for memory in past.values()]
-    fit = list(filter(_make_predicate(wish, names, now, workspace.zone), outlines))
+    fit = list(filter(_make_predicate(workspace, wish, now), outlines))
     key, place = _make_grouping(workspace, wish, now)
     totals = Counter(map(key, fit))
     if not wish.group and len(totals) > _SPARSE and len(fit) < _SPARSE * len(totals):
@@ -169,33 +176,12 @@ def _outline_memory(memory: Memory, moment: datetime) -> Outline:
     )
 
 
-def _make_predicate(wish: ListQuery, names: Mapping[str, str], now: datetime, zone: ZoneInfo) -> Callable[[Outline], bool]:
-    """A function that returns True for a matching outline.
-
-    ``project`` matches projects with exactly this name. If there are none, it matches projects whose names contain it.
-    """
-    status = wish.status if wish.status in {*(status.value for status in Status), "any", "pinned"} else Status.ACTIVE.value
-    profile, category = parse_kind(wish.category)
-    origin = wish.origin if wish.origin in {origin.value for origin in Origin} else ""
-    since, until = (format_instant(moment) if moment else "" for moment in wish.last_seen_span(now))
-    first, last = (format_instant(moment) if moment else "" for moment in wish.days(zone))
-    scopes = matching_scopes(names, wish.project)
-
-    def fits(each: Outline) -> bool:
-        return (
-            (status == "any" or each.status == (Status.ACTIVE.value if status == "pinned" else status))
-            and (each.pinned or status != "pinned")
-            and (not category or each.category == category)
-            and profile in ("", each.profile)
-            and (not wish.project or each.scope in scopes)
-            and origin in ("", each.origin)
-            and (not since or each.last_seen >= since)
-            and (not until or each.last_seen < until)
-            and (not first or each.last_seen >= first)
-            and (not last or (each.first_seen or each.last_seen) < last)
-        )
-
-    return fits
+def _make_predicate(workspace: Workspace, wish: ListQuery, now: datetime) -> Callable[[Outline], bool]:
+    fits = compile_filter(workspace, wish.to_filter(now), now)
+    first, last = (format_instant(moment) if moment else "" for moment in wish.days(workspace.zone))
+    return lambda each: (
+        fits(each) and (not first or each.last_seen >= first) and (not last or (each.first_seen or each.last_seen) < last)
+    )
 
 
 def _make_grouping(

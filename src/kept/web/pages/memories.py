@@ -11,14 +11,14 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from kept.core.errors import MissingError
-from kept.core.event import Author, Event, EventKind, Origin
+from kept.core.event import Author, Event, EventKind
 from kept.core.memory import USER_SCOPE, Evidence, Memory, Status
 from kept.core.sentences import split_sentences
 from kept.core.spans import label_event_text
 from kept.core.times import format_instant
 from kept.core.value import dataclass, fields, replace
 from kept.intake.survey import survey
-from kept.memories.browse import TRUST, MemoryFilter, filter_memories, matching_scopes, memory_revision
+from kept.memories.browse import TRUST, filter_memories, matching_scopes, memory_revision
 from kept.memories.person import MEMORY_CHARS, find_memory
 from kept.pipeline.erase.forget import find_erasure_places, make_erasure_request
 from kept.profiles.profile import category_title, format_kind
@@ -252,7 +252,7 @@ def _found_values(workspace: Workspace, wish: ListQuery, shown: int, *, exact: b
 
 def _find_sections(workspace: Workspace, wish: ListQuery, asked: str, shown: int) -> tuple[dict[str, list[SearchResultRow]], bool]:
     """The hits of a search by layer, and True if there are more."""
-    which = _make_filter(workspace, wish)
+    which = wish.to_filter(workspace.clock())
     first, last = wish.days(workspace.zone)
     only_memories = bool(wish.category or wish.origin or wish.status)
     where = [UnitKind.MEMORY] if only_memories else LAYERS.get(wish.within, ("", EVERYWHERE))[1]
@@ -302,21 +302,6 @@ def _row_time(row: SearchResultRow) -> str:
     """The time at which a memory was last seen or a hit was said, as text in the store's format. Empty if it is unknown."""
     at = row.memory.last_seen if row.memory else row.hit.first_at if row.hit else None
     return format_instant(at) if at else ""
-
-
-def _make_filter(workspace: Workspace, wish: ListQuery) -> MemoryFilter:
-    since, before = wish.last_seen_span(workspace.clock())
-    known = {status.value: status for status in Status}
-    return MemoryFilter(
-        everything=wish.status == "any",
-        pinned=wish.status == "pinned",
-        statuses=(known.get(wish.status, Status.ACTIVE),),
-        category=wish.category,
-        project=wish.project,
-        since=since,
-        before=before,
-        origin=next((item for item in Origin if item.value == wish.origin), None),
-    )
 
 
 _BEFORE, _AFTER, _OTHER = 700, 1_100, 900  # characters shown before and after a quote; of a turn without a quote
