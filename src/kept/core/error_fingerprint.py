@@ -5,6 +5,7 @@ Knows nothing of events, commands or fixes.
 """
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from kept.core.digest import digest
@@ -107,10 +108,18 @@ def find_error_lines(text: str) -> tuple[str, ...]:
     return _rank_error_lines(_head_and_tail(text))
 
 
+def _find_signed_lines(text: str) -> Iterator[str]:
+    """Yield the lines with a sign of an error, and those that only other line ends separate from them."""
+    data, at = text.encode(), 0
+    while at < len(data) and (sign := _SIGN.search(data, at)):  # no sign has a line end
+        start, at = data.rfind(b"\n", at, sign.start()) + 1 or at, (data.find(b"\n", sign.end()) + 1 or len(data))
+        yield from data[start:at].decode().splitlines()
+
+
 @lru_cache(maxsize=512)
 def _rank_error_lines(text: str) -> tuple[str, ...]:
     ranked: dict[str, tuple[int, int, str]] = {}
-    for place, whole in enumerate(text.splitlines() if _SIGN.search(text) else ()):
+    for place, whole in enumerate(_find_signed_lines(text)):
         line = whole[:LINE_CHARS].strip()
         score = score_error_line(line) if _SIGN.search(line) else 0
         if score:

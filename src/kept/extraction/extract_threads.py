@@ -38,6 +38,7 @@ from kept.workspace import Workspace
 _PAIRED_SESSIONS = 3
 _PAIRING_REACH = timedelta(days=14)
 _CACHED_THREADS = 10_000
+_CACHED_ENDS = 16
 
 
 @dataclass(kw_only=True, slots=True)
@@ -49,6 +50,7 @@ class _SessionPairing:
     unpaired: set[int]
     _directories: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _failing: dict[tuple[int, int], bool] = field(default_factory=dict)
+    _ends: dict[int, tuple[Event, ...]] = field(default_factory=dict)
     _verdicts: list[Verdict] = field(default_factory=list)
 
     def take_new_verdicts(self) -> list[Verdict]:
@@ -63,6 +65,7 @@ class _SessionPairing:
         Raises StoreError.
         """
         self.unpaired.discard(thread.id)
+        self._ends.pop(thread.id, None)  # a rewind may have changed it
         self._save_failing(thread, failing=failing)
         begun, ended = thread.first_at, thread.last_at
         if not thread.project or begun is None or ended is None:
@@ -135,7 +138,13 @@ class _SessionPairing:
         self._failing[thread.id, thread.events] = failing
 
     def _last_events(self, thread: Thread) -> tuple[Event, ...]:
-        return self.workspace.store.archive.events(thread.id, max(0, thread.events - PAIRED_EVENTS), thread.events)
+        """The last events of a thread, which several later sessions are paired with."""
+        if thread.id not in self._ends:
+            while len(self._ends) >= _CACHED_ENDS:
+                del self._ends[next(iter(self._ends))]
+            start = max(0, thread.events - PAIRED_EVENTS)
+            self._ends[thread.id] = self.workspace.store.archive.events(thread.id, start, thread.events)
+        return self._ends[thread.id]
 
 
 @dataclass(kw_only=True, slots=True)

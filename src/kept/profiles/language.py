@@ -1,7 +1,6 @@
 """Language detection: choose which of a profile's lexicons applies to some events, by the person's own words in them."""
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, cast
 
 from kept.core.event import Event, is_note, is_prompt
@@ -11,10 +10,11 @@ from kept.profiles.lexicons import (
     LANGUAGES,
     Lexicon,
     TellingPatterns,
-    count_common_words,
+    choose_languages,
     detect_languages,
     load_lexicon,
     load_telling_patterns,
+    sum_common_words,
 )
 
 _RECENT_CHARS = 4_000  # characters of the latest prompts that are examined
@@ -45,19 +45,19 @@ def choose_lexicon(events: Sequence[Event], languages: tuple[str, ...]) -> Lexic
 def _choose_now(events: Sequence[Event], languages: tuple[str, ...]) -> Lexicon:
     """Read the latest prompts and notes, but only until the rest cannot change the result: finding typed words takes long."""
     said = [event for event in reversed(events) if is_note(event) or is_prompt(event)]
-    most = count_common_words("\n".join(event.text for event in said), languages)
-    text, room = "", _RECENT_CHARS
+    most = sum_common_words((event.text for event in said), languages)
+    texts, room = list[str](), _RECENT_CHARS
     for event in said:
-        words = (event.text if is_note(event) else typed_text(event))[: min(room, _PROMPT_CHARS)]
-        text, room = f"{text}\n{words}", room - len(words)
-        if room <= 0 or _is_certain(text, most, languages):
+        texts.append((event.text if is_note(event) else typed_text(event))[: min(room, _PROMPT_CHARS)])
+        room -= len(texts[-1])
+        if room <= 0 or _is_certain(texts, most, languages):
             break
-    return load_lexicon(_detect_cached(text, languages) or languages[:1])
+    return load_lexicon(choose_languages(sum_common_words(texts, languages), languages) or languages[:1])
 
 
-def _is_certain(text: str, most: Mapping[str, int], languages: tuple[str, ...]) -> bool:
-    """True if a text has so many words of one language that no other can catch up. ``most`` bounds the words still to come."""
-    own = count_common_words(text, languages)
+def _is_certain(texts: Sequence[str], most: Mapping[str, int], languages: tuple[str, ...]) -> bool:
+    """True if texts have so many words of one language that no other can catch up. ``most`` bounds the words still to come."""
+    own = sum_common_words(texts, languages)
     first = max(languages, key=own.__getitem__)
     return all(3 * (own[other] + most[other]) < 2 * own[first] for other in languages if other != first)
 
@@ -68,8 +68,3 @@ def detect_spoken(text: str, local: Sequence[TellingPatterns]) -> tuple[str, ...
         text = Pattern(patterns.words).sub(" ", text)  # "not al" is Turkish
     languages = tuple(patterns.language for patterns in local)
     return detect_languages(text, (*LANGUAGES, *languages)) or languages
-
-
-@lru_cache(maxsize=256)
-def _detect_cached(text: str, languages: tuple[str, ...]) -> tuple[str, ...]:
-    return detect_languages(text, languages)

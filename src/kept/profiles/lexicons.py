@@ -11,8 +11,8 @@ The lexicons in ``lexicon/tellings`` have no such tables. Each is loaded only fo
 
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -228,7 +228,11 @@ def detect_languages(text: str, languages: tuple[str, ...]) -> tuple[str, ...]:
     Returns the language with the highest count and those with at least two thirds of it, the highest first. Empty if no common word
     occurs. Languages without spaces, and those whose lexicon names a ``script``, are recognized by their script.
     """
-    counts = count_common_words(text, languages)
+    return choose_languages(count_common_words(text, languages), languages)
+
+
+def choose_languages(counts: Mapping[str, int], languages: tuple[str, ...]) -> tuple[str, ...]:
+    """The result of :func:`detect_languages`, given the numbers of common words."""
     ranked = sorted(((counts[each], -place, each) for place, each in enumerate(languages)), reverse=True)
     most = ranked[0][0] if ranked else 0
     return tuple(each for count, _, each in ranked if count and count * 3 >= most * 2)
@@ -236,16 +240,48 @@ def detect_languages(text: str, languages: tuple[str, ...]) -> tuple[str, ...]:
 
 def count_common_words(text: str, languages: tuple[str, ...]) -> dict[str, int]:
     """The number of common words of each language in a text."""
-    words = Counter(_WORD.findall(text.casefold().replace("’", "'")))
-    kana, han = (0, 0) if text.isascii() else (len(_KANA.findall(text)), len(_HAN.findall(text)))
-    counts = {item: sum(words[word] for word in words.keys() & _common_words(item)) for item in languages}
-    for item in languages if not text.isascii() else ():
-        if script := _read_lexicon(item).get("script"):
-            counts[item] = (sum(script[0] <= char <= script[1] for char in text) + 5) // 6
+    return sum_common_words((text,), languages)
+
+
+def sum_common_words(texts: Iterable[str], languages: tuple[str, ...]) -> dict[str, int]:
+    """The number of common words of each language in some texts, as if each were a line of one text."""
+    # Each text is counted once, although several episodes read it.
+    none = (0,) * (3 + 2 * len(languages))
+    wide, kana, han, *sums = map(sum, zip(none, *(_count_signs(each, languages) for each in texts), strict=True))
+    counts = dict(zip(languages, sums[: len(languages)], strict=True))
+    for item, chars in zip(languages, sums[len(languages) :], strict=True) if wide else ():
+        if _read_lexicon(item).get("script"):
+            counts[item] = (chars + 5) // 6
     # In a script without spaces, about two characters are one word, and about every third word is a common one.
     counts["ja"] = (kana + han) // 6 + 1 if kana > 1 else 0
     counts["zh"] = han // 6 + 1 if han > 1 and kana <= 1 else 0
     return counts
+
+
+@lru_cache(maxsize=1024)
+def _count_signs(text: str, languages: tuple[str, ...]) -> tuple[int, ...]:
+    """What a text has: 1 if it is not ASCII, its kana, its other Han characters, the common words of each language, and then the
+    characters of each language's script, if its lexicon names one.
+    """
+    common, found = _languages_of_words(languages), [0] * len(languages)
+    for word in _WORD.findall(text.casefold().replace("’", "'")):
+        for place in common.get(word, ()):
+            found[place] += 1
+    if text.isascii():
+        return 0, 0, 0, *found, *(0 for _ in languages)
+    scripts = [tuple(_read_lexicon(item).get("script", "\1\0")) for item in languages]
+    chars = (sum(first <= char <= last for char in text) for first, last in scripts)
+    return 1, len(_KANA.findall(text)), len(_HAN.findall(text)), *found, *chars
+
+
+@cache
+def _languages_of_words(languages: tuple[str, ...]) -> dict[str, list[int]]:
+    """The places in ``languages`` of those that have a word among their common ones, by the word."""
+    table: dict[str, list[int]] = {}
+    for place, language in enumerate(languages):
+        for word in _common_words(language):
+            table.setdefault(word, []).append(place)
+    return table
 
 
 def is_unknown_language(text: str) -> bool:
