@@ -14,7 +14,7 @@ from kept.cli.console import Line, format_count, format_id, format_path, hanging
 from kept.core.codec import dump, json_fields
 from kept.core.event import Event, EventKind
 from kept.core.memory import SUGGESTED, UNDERSTOOD, USER_SCOPE, Memory, Status
-from kept.core.operation import Operation, Pass, find_undone_passes
+from kept.core.operation import Operation, Pass, find_undone_passes, stated_facts
 from kept.core.project import PROJECT
 from kept.core.text import mixed_scripts
 from kept.core.times import format_day, format_minute
@@ -104,7 +104,8 @@ def operation_lines(workspace: Workspace, history: History) -> Iterator[Line]:
     for made, operation in sorted(rows, key=lambda row: row[0].id):
         kind = made.stage if operation is None else operation_name(operation)
         head = f"  {format_minute(made.recorded_at, workspace.zone)}  {kind:<10}"
-        words = getattr(getattr(operation, "facts", None) or getattr(operation, "value", None), "content", "")
+        facts = stated_facts(operation) if operation is not None else None
+        words = facts.content if facts else ""
         new_text = f": “{words}”" if before and words and words != before else ""
         before = words if words and made.id not in off else before
         undone = ("  undone", "yellow") if made.id in off else ("", "")
@@ -125,8 +126,8 @@ def operations_body(history: History) -> list[dict[str, Any]]:
     """The history of a memory as JSON: each operation with its pass, its time and the evidence it added."""
 
     def build_evidence(operation: Operation) -> list[str]:
-        facts, value = getattr(operation, "facts", None), getattr(operation, "value", None)
-        return [evidence.event for evidence in getattr(facts, "added", ()) or getattr(value, "evidence", ())]
+        stated = stated_facts(operation)
+        return [evidence.event for evidence in getattr(stated, "added", ()) or getattr(stated, "evidence", ())]
 
     return [
         json_fields(made, "run", "stage", "actor", "recorded_at", **{"pass": "id"})

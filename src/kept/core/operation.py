@@ -304,6 +304,11 @@ def to_facts(memory: Memory) -> Facts:
     return Facts(**{name: getattr(memory, name) for name in FACT_NAMES})
 
 
+def stated_facts(operation: Operation) -> Memory | Facts | None:
+    """The memory that an operation adds, or the facts that it sets; None if it does neither."""
+    return getattr(operation, "value", None) or getattr(operation, "facts", None)
+
+
 FORGOTTEN = "forgotten"
 _SEEN_AGAIN = frozenset({"first_seen", "last_seen", "observations", "candidates"})  # fields that do not depend on a memory's words
 

@@ -13,7 +13,7 @@ from fnmatch import fnmatch
 
 from kept.core.event import EventKind, Origin
 from kept.core.memory import SUGGESTED, Actor, Memory, Status
-from kept.core.operation import Add, Pass
+from kept.core.operation import Add, Pass, stated_facts
 from kept.core.pattern import Pattern, compile_late
 from kept.core.text import normal_form
 from kept.core.value import dataclass, replace
@@ -64,7 +64,7 @@ class _Call:
             return True
         shown = normal_form(f"{self.command}\n{self.output}" if self.verbs else self.command)
         named = _ID.findall(shown) if self.verbs else ()
-        words = (getattr(operation, "value", None) or getattr(operation, "facts", None) for operation in made.operations)
+        words = map(stated_facts, made.operations)
         return any(operation.memory.startswith(number) for operation in made.operations for number in named) or any(
             normal_form(word.content) in shown for word in words if word is not None
         )

@@ -11,7 +11,7 @@ from kept.core.digest import digest
 from kept.core.errors import MissingError, UsageError
 from kept.core.event import Author, Event, Origin
 from kept.core.memory import UNDERSTOOD, USER_SCOPE, Candidate, CandidateVerdict, Evidence, Memory, Refused, Status
-from kept.core.operation import Add, Anticipate, Merge, Operation, Pass, Resolve, Supersede, find_undone_passes
+from kept.core.operation import Add, Anticipate, Merge, Operation, Pass, Resolve, Supersede, find_undone_passes, stated_facts
 from kept.core.text import jaccard_similarity, tokenize
 from kept.core.times import format_instant, format_optional_instant
 from kept.core.value import dataclass, replace
@@ -393,8 +393,8 @@ def build_timeline(workspace: Workspace, memory: Memory, *, context: int) -> Tim
 def _timeline_entries(workspace: Workspace, trace: MemoryTrace) -> Iterator[TimelineEntry]:
     undone, words = find_undone_passes(workspace.store.log.undo_redo_passes()), ""
     for made, operation in trace.history:
-        facts = getattr(operation, "facts", None) if operation.memory == trace.memory.id else None
-        content = operation.value.content if isinstance(operation, Add) else facts.content if facts is not None else words
+        facts = stated_facts(operation) if isinstance(operation, Add) or operation.memory == trace.memory.id else None
+        content = facts.content if facts else words
         other = _related_memory_id(operation, trace.memory.id)
         yield TimelineEntry(
             made=made,
@@ -405,6 +405,12 @@ def _timeline_entries(workspace: Workspace, trace: MemoryTrace) -> Iterator[Time
             other=workspace.store.log.memory(other) if other else None,
         )
         words = words if made.id in undone else content
+
+
+def list_contents(workspace: Workspace, memory: Memory) -> list[str]:
+    """What a memory said after each of its operations, undone ones included, the first at first."""
+    stated = (stated_facts(each) for _, each in workspace.store.log.operations_on(memory.id) if each.memory == memory.id)
+    return [facts.content for facts in stated if facts]
 
 
 def _related_memory_id(operation: Operation, memory_id: str) -> str:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from kept.core.document import DAY_LINE, Edits
 from kept.core.errors import UsageError
 from kept.core.memory import Memory, Status
-from kept.core.operation import Add, Reword, find_undone_passes
+from kept.core.operation import Reword, find_undone_passes, stated_facts
 from kept.core.summary import Passage, PassageForm, Summary, SummaryPart
 from kept.core.value import dataclass, replace
 from kept.days.coverage_report import CoverageReport, report_coverage
@@ -182,6 +182,6 @@ def find_wordings_at(workspace: Workspace, memories: Iterable[Memory], moment: d
 def _list_wordings(workspace: Workspace, memory: Memory, undone: Collection[int]) -> Iterator[tuple[datetime, str]]:
     """Each wording of a memory with the time from which it applied. Wordings of undone passes are omitted."""
     for made, operation in workspace.store.log.operations_on(memory.id):
-        facts = operation.value if isinstance(operation, Add) else getattr(operation, "facts", None)
+        facts = stated_facts(operation)
         if facts is not None and operation.memory == memory.id and made.id not in undone:
             yield operation.at or made.recorded_at, facts.content

@@ -25,6 +25,7 @@ from kept.core.operation import (
     find_undone_passes,
     fold,
     operation_kind,
+    stated_facts,
 )
 from kept.core.text import Change, diff_words
 from kept.core.value import dataclass, replace
@@ -336,7 +337,7 @@ def _first_seen(passes: tuple[Pass, ...]) -> dict[str, datetime]:
     found: dict[str, datetime] = {}
     for made in passes:
         for operation in made.operations:
-            facts = getattr(operation, "facts", None) or getattr(operation, "value", None)
+            facts = stated_facts(operation)
             seen = facts.first_seen if facts is not None else None
             if seen is not None:
                 found[operation.memory] = min(found.get(operation.memory, seen), seen)

@@ -22,7 +22,7 @@ from kept.journal.feed_reading import erase_source
 from kept.local.files import hold_lock
 from kept.local.progress import Progress, ignore_progress
 from kept.local.settings import count_days
-from kept.memories.browse import find_source, select_conversations, select_memories
+from kept.memories.browse import find_source, list_contents, select_conversations, select_memories
 from kept.pipeline.erase.files import RecordingFile, ReplyFile, Span, erase_feed_from_entries
 from kept.pipeline.erase.holders import list_holders
 from kept.pipeline.erase.proof import find_out_of_reach, find_remaining_words
@@ -384,11 +384,5 @@ def _withdrawals_of(workspace: Workspace, memories: Sequence[Memory]) -> Iterato
 
 def _all_contents(workspace: Workspace, memory: Memory) -> list[str]:
     """The content of a memory, now and after each of its operations. Leaves out former contents of one or two short words."""
-    values = (
-        getattr(operation, "value", None) or getattr(operation, "facts", None)
-        for _, operation in workspace.store.log.operations_on(memory.id)
-        if operation.memory == memory.id
-    )
-    former = (value.content for value in values if value)
-    long = (text for text in former if text and (len(text) >= _LEAST or len(tokenize(text)) > 2))
+    long = (text for text in list_contents(workspace, memory) if text and (len(text) >= _LEAST or len(tokenize(text)) > 2))
     return list(dict.fromkeys((*filter(None, (memory.content,)), *long)))

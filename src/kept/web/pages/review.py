@@ -18,7 +18,7 @@ from kept.core.memory import HELPFUL, CandidateVerdict, Memory, Refused, Status
 from kept.core.text import Change, diff_words, jaccard_similarity, normal_form, tokenize
 from kept.core.times import format_optional_instant
 from kept.memories import waiting as ranking
-from kept.memories.browse import trace_memory
+from kept.memories.browse import list_contents, trace_memory
 from kept.memories.decisions import find_decidable
 from kept.outputs.routing import client_has_hooks, find_displaced
 from kept.pipeline.sleep import UNUSED, list_lingering, why_lingering
@@ -242,12 +242,7 @@ def _last_rewording(workspace: Workspace, memory: Memory) -> tuple[Change, ...]:
     """The word diff from a held memory's previous text to its present one. Empty if there is no previous text."""
     if memory.status is not Status.HELD:
         return ()
-    said = [
-        facts.content
-        for _, each in workspace.store.log.operations_on(memory.id)
-        if each.memory == memory.id and (facts := getattr(each, "facts", None) or getattr(each, "value", None))
-    ]
-    before = next((item for item in reversed(said) if item != memory.content), "")
+    before = next((item for item in reversed(list_contents(workspace, memory)) if item != memory.content), "")
     return diff_words(before, memory.content) if before else ()
 
 
