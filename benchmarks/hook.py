@@ -39,7 +39,6 @@ from kept.recall.embed import create_embedder
 from kept.recall.embed_server import ask_for_memories
 from kept.recall.index import UnitKind
 from kept.recall.index.vectors import VectorEntry, update_vectors
-from kept.recall.indexing import open_queue
 from kept.store.sqlite import SqliteStore
 from kept.store.values import Draft
 
@@ -117,8 +116,8 @@ def mean(home: Path, lines: list[str], count: int) -> None:
         for number, text in enumerate(facts(lines, count))
     ]
     update_vectors(place.vectors, model.name, {}, entries)
-    with open_queue(place.store) as queue:
-        queue.remove(queue.pending_units())
+    with SqliteStore(place.store) as store:
+        store.queue.remove(store.queue.pending_units())
 
 
 class Took(NamedTuple):

@@ -38,7 +38,6 @@ from kept.recall.embed import create_embedder
 from kept.recall.embed_server.query import make_query_context, memories_in_process
 from kept.recall.index import UnitKind
 from kept.recall.index.vectors import VectorEntry, update_vectors
-from kept.recall.indexing import open_queue
 from kept.recall.relevance import DEFAULT_WEIGHTS, RecallWeights
 from kept.store.reader import RecallNote, StoreReader
 from kept.store.sqlite import SqliteStore
@@ -146,8 +145,8 @@ def fill(home: Path, data: Path, needs: Path | None = None) -> None:
             for (each, text), vector in zip(texts, vectors, strict=True)
         ]
         update_vectors(paths.vectors, model.name, {}, entries)
-        with open_queue(paths.store) as queue:
-            queue.remove(queue.pending_units())
+        with SqliteStore(paths.store) as store:
+            store.queue.remove(store.queue.pending_units())
 
 
 def started(store: Path, project: str) -> frozenset[str]:

@@ -30,7 +30,6 @@ from kept.paths import Paths
 from kept.recall.embed import create_embedder, hashing
 from kept.recall.index import UnitKind
 from kept.recall.index.vectors import VectorEntry, update_vectors
-from kept.recall.indexing import open_queue
 from kept.recall.search import search
 from kept.workspace import Workspace, open_workspace
 
@@ -129,8 +128,7 @@ def filled(workspace: Workspace, size: int, talk: Talk) -> None:
             for (row, text), vector in zip(mine, vectors, strict=True)
         ]
         update_vectors(workspace.paths.vectors, model.name, {}, entries)
-    with open_queue(workspace.paths.store) as queue:
-        queue.remove(queue.pending_units())
+    workspace.store.queue.remove(workspace.store.queue.pending_units())
 
 
 def turn(number: int, text: str) -> Event:

@@ -18,7 +18,7 @@ from kept.recall.embed import create_embedder
 from kept.recall.index import UnitKind, open_index
 from kept.recall.index.head import vector_model
 from kept.recall.index.vectors import Vectors
-from kept.recall.indexing import open_queue, update_index, vector_status
+from kept.recall.indexing import update_index, vector_status
 from kept.recall.relevance import ACROSS, DOUBT
 from kept.recall.search import find_near_memories, find_said_turns, search
 from kept.store.values import Draft
@@ -76,15 +76,13 @@ def test_memories_get_their_vectors_before_anything_else_and_some_times_the_seco
     monkeypatch.setattr(indexing, "monotonic", lambda: float(next(clock)))
     monkeypatch.setattr(indexing, "_AT_ONCE", 1)
     update_index(workspace, 2.0)
-    with open_queue(workspace.paths.store) as queue:
-        assert UnitKind.MEMORY not in queue.count_pending()
-        assert UnitKind.TURN in queue.count_pending()
+    assert UnitKind.MEMORY not in workspace.store.queue.count_pending()
+    assert UnitKind.TURN in workspace.store.queue.count_pending()
 
 
 def test_turns_have_seconds_of_their_own_where_notes_have_used_theirs(workspace, monkeypatch):
     def count_pending():
-        with open_queue(workspace.paths.store) as queue:
-            return queue.count_pending()
+        return workspace.store.queue.count_pending()
 
     rebuild_with_no_time(workspace)
     before = count_pending()

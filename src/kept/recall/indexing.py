@@ -1,88 +1,24 @@
 """Make vectors for new texts after a run, within a time limit. The next run continues with the rest.
 
 The local model reads about 250 words, so a long text gets a vector for each of its pieces. Vectors can be made again at any time.
-Search by words does not need them, because the store has a full-text index. Besides vectors, recall writes two things, both to the
-store file: the queue of units that need a vector, and how often each memory was used.
+Search by words does not need them, because the store has a full-text index.
 """
 
 import json
-import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from time import monotonic
-from typing import Any
 
 from kept.core.digest import text_hash
-from kept.core.errors import KeptError, StoreError
+from kept.core.errors import KeptError
 from kept.core.value import dataclass
 from kept.local.progress import Progress, ignore_progress
 from kept.recall.embed import HASHING, Embedder, check_memory_limit, create_embedder, find_model_name
 from kept.recall.embed.levels import find_scale
-from kept.recall.index import Index, UnitKind, load_queries, open_index
+from kept.recall.index import Index, UnitKind, open_index
 from kept.recall.index.head import count_units, vector_model
 from kept.workspace import Workspace
-
-_BUSY_MS = 30_000
-
-
-class VectorQueue:
-    """The queue of units whose vectors must be made or, if the unit is gone, deleted. Methods raise StoreError."""
-
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._connection = connection
-        self._path = path
-
-    def count_pending(self) -> dict[UnitKind, int]:
-        """The number of queued units of each kind."""
-        return {UnitKind(row["kind"]): row["units"] for row in self._execute("waiting").fetchall()}
-
-    def pending_units(self) -> tuple[tuple[UnitKind, int], ...]:
-        """The queued units as pairs (kind, row): memories, then summaries, then turns. Within a kind, the latest is first."""
-        return tuple((UnitKind(row["kind"]), row["item"]) for row in self._execute("pending_units").fetchall())
-
-    def remove(self, units: Iterable[tuple[UnitKind, int]]) -> None:
-        """Remove units from the queue."""
-        self._execute("done_waiting", units=json.dumps([[kind.value, item] for kind, item in units]))
-
-    def requeue_all(self) -> None:
-        """Queue all memories, summaries and turns."""
-        for name in ("refill_memories", "refill_summaries", "refill_turns"):
-            self._execute(name)
-
-    def add_uses(self, times: Mapping[str, int]) -> None:
-        """Add to the use counts of memories. ``times`` maps ids to numbers of uses. Unknown ids are ignored."""
-        for memory, count in times.items():
-            self._execute("used", memory=memory, times=count)
-
-    def _execute(self, name: str, **values: Any) -> sqlite3.Cursor:
-        try:
-            return self._connection.execute(load_queries()[name], values)
-        except sqlite3.Error as error:
-            raise StoreError(f"the store cannot be used: {error}", where=str(self._path), hint="run `kept check`") from error
-
-
-@contextmanager
-def open_queue(path: Path) -> Iterator[VectorQueue]:
-    """Open the queue of a store file. All changes in the body are one transaction. Raises StoreError."""
-    try:
-        connection = sqlite3.connect(path, isolation_level=None)
-    except sqlite3.Error as error:
-        raise StoreError(
-            f"the store cannot be opened: {error}", where=str(path), hint="check the permissions and the disk"
-        ) from error
-    with closing(connection):
-        connection.row_factory = sqlite3.Row
-        try:
-            for pragma in (f"busy_timeout = {_BUSY_MS}", "synchronous = EXTRA", "secure_delete = ON", "trusted_schema = OFF"):
-                connection.execute(f"PRAGMA {pragma}")
-            connection.execute("BEGIN")
-            yield VectorQueue(connection, path)
-            connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise StoreError(f"the store cannot be used: {error}", where=str(path), hint="run `kept check`") from error
-
 
 # Errors that making vectors may raise. If memory is short, even the import of numpy fails.
 UNMADE = (KeptError, OSError, ImportError, MemoryError)
@@ -155,8 +91,7 @@ def drop_stale_vectors(workspace: Workspace) -> None:
     """
     if not workspace.paths.vectors.exists():
         return
-    with open_queue(workspace.paths.store) as queue:
-        units = queue.pending_units()
+    units = workspace.store.queue.pending_units()
     if units:
         check_memory_limit()
         from kept.recall.index.vectors import update_vectors  # noqa: PLC0415 - numpy is heavy, and mostly nothing waits
@@ -175,8 +110,7 @@ def vector_status(workspace: Workspace) -> VectorStatus:
 
 
 def _count_pending(workspace: Workspace) -> int:
-    with open_queue(workspace.paths.store) as queue:
-        return sum(queue.count_pending().values())
+    return sum(workspace.store.queue.count_pending().values())
 
 
 def _load_embedder(workspace: Workspace) -> Embedder | None:
@@ -188,10 +122,9 @@ def _embed_pending(workspace: Workspace, model: Embedder, seconds: float, progre
     from kept.recall.index.vectors import update_vectors  # noqa: PLC0415 - numpy is heavy, and mostly nothing waits
 
     path = workspace.paths.vectors
-    with open_queue(workspace.paths.store) as queue:
-        if vector_model(path) != model.name:
-            queue.requeue_all()
-        units = queue.pending_units()
+    if vector_model(path) != model.name:
+        workspace.store.queue.requeue_all()
+    units = workspace.store.queue.pending_units()
     if not units:
         return 0
     by_kind = _group_by_kind(units)
@@ -225,8 +158,7 @@ def _embed_batch(workspace: Workspace, index: Index, model: Embedder, units: Seq
         vectors = model.embed([piece for *_, piece in parts])
         entries = [VectorEntry(kind=k, item=i, mark=m, vector=v, need=n) for (k, i, m, n, _), v in zip(parts, vectors, strict=True)]
         update_vectors(workspace.paths.vectors, model.name, {}, entries)
-    with open_queue(workspace.paths.store) as queue:
-        queue.remove(units)
+    workspace.store.queue.remove(units)
 
 
 _BEFORE, _TURN, _AFTER = 300, 600, 400  # characters of a turn and of the turns beside it that are embedded together
@@ -246,10 +178,10 @@ def _in_conversation(index: Index, items: Sequence[int]) -> Iterator[tuple[int, 
             yield item, text_hash(units[item].text), "\n".join((*texts[:place], units[item].text[:_TURN], *texts[place:]))
 
 
-def _group_by_kind(units: Sequence[tuple[UnitKind, int]]) -> dict[UnitKind, list[int]]:
+def _group_by_kind(units: Sequence[tuple[str, int]]) -> dict[UnitKind, list[int]]:
     found: dict[UnitKind, list[int]] = defaultdict(list)
     for kind, item in units:
-        found[kind].append(item)
+        found[UnitKind(kind)].append(item)
     return found
 
 
@@ -262,8 +194,7 @@ def count_uses(workspace: Workspace) -> None:
         lines = taken.read_bytes()[:_LONGEST_LOG].decode("ascii", "replace").split()
     except FileNotFoundError:
         return
-    with open_queue(workspace.paths.store) as queue:
-        queue.add_uses(Counter(memory for memory in lines if memory.isalnum() and len(memory) <= 32))
+    workspace.store.queue.add_uses(Counter(memory for memory in lines if memory.isalnum() and len(memory) <= 32))
     taken.unlink(missing_ok=True)
 
 

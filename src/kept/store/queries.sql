@@ -1048,6 +1048,34 @@ WHERE o.thread = place.thread AND o.ordinal BETWEEN place.ordinal - 552 AND plac
 -- Queue all prompts of the person for new vectors.
 INSERT OR IGNORE INTO unembedded (kind, item) SELECT 'turn', id FROM events WHERE voice = 'ph';
 
+-- name: queue_embedding_memories
+-- Queue all memories for new vectors.
+INSERT OR IGNORE INTO unembedded (kind, item) SELECT 'memory', rowid FROM memories;
+
+-- name: queue_embedding_summaries
+-- Queue all notes and lines of days for new vectors.
+INSERT OR IGNORE INTO unembedded (kind, item)
+SELECT 'summary', id FROM notes UNION ALL SELECT 'summary', row FROM summaries WHERE form <> 'point';
+
+-- name: count_unembedded
+-- How many units of each kind are queued for vectors.
+SELECT kind, count(*) AS units FROM unembedded GROUP BY kind;
+
+-- name: unembedded
+-- The units that are queued for vectors: memories, summaries, turns; the latest of each kind first.
+SELECT kind, item FROM unembedded ORDER BY kind, item DESC;
+
+-- name: drop_unembedded
+-- Take units from the queue.
+DELETE FROM unembedded WHERE (kind, item) IN (
+    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:units)
+);
+
+-- name: add_uses
+-- Add to the numbers of uses of the memories that exist.
+INSERT INTO uses (memory, times) SELECT m.id, each.value FROM json_each(:times) AS each JOIN memories AS m ON m.id = each.key
+WHERE true ON CONFLICT (memory) DO UPDATE SET times = times + excluded.times;
+
 -- name: put_passage
 -- Store a passage.
 INSERT INTO summaries (row, id, form, day, scope, thread, ordinal, at, body, checksum)

@@ -24,6 +24,7 @@ from kept.store.memories import clear_texts, memory_index_words
 from kept.store.redaction import Redact, skip_store_redaction
 from kept.store.rows import UNREADABLE
 from kept.store.values import VERSION, EventRow, FileRow, OptedOut, Output, Row, StoreRow, ThreadRow
+from kept.store.vector_queue import VectorQueue
 
 _REINDEXING = "reindexing"  # setting that a migration leaves if data derived from the archive must be rebuilt
 _FOLD = "2"  # version of the fold of the log to memories; raise it when the result for an old log changes
@@ -33,7 +34,8 @@ _TAKEN = 500  # rows loaded at a time; such a batch of events forms an archive b
 class SqliteStore:
     """An open store file, created if there is none. A ``with`` block closes it. Raises StoreError if it cannot be opened.
 
-    ``archive`` has the conversations, ``log`` the memories and their history, ``days`` the notes and summaries. ``redact`` removes
+    ``archive`` has the conversations, ``log`` the memories and their history, ``days`` the notes and summaries,
+    ``queue`` the texts that wait for vectors. ``redact`` removes
     secrets from every text that is stored (see :mod:`kept.store.redaction`).
     """
 
@@ -46,6 +48,7 @@ class SqliteStore:
         self.archive = Archive(self._database)
         self.log = Log(self._database)
         self.days = Days(self._database)
+        self.queue = VectorQueue(self._database)
         self._remains = ""
         if self._database.fetch_one("setting", name=ERASING) is not None:  # a process died before it rewrote the file
             try:

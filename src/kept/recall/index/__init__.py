@@ -230,7 +230,7 @@ class Index:
 
     def _fetch_all(self, name: str, /, **values: Any) -> list[sqlite3.Row]:
         try:
-            return self._connection.execute(load_queries()[name], values).fetchall()
+            return self._connection.execute(_load_queries()[name], values).fetchall()
         except sqlite3.Error as error:
             raise StoreError(f"the store cannot be searched: {error}", where=str(self._path), hint="run `kept check`") from error
 
@@ -259,6 +259,6 @@ def _match_any_word(words: Iterable[str]) -> str:
 
 
 @cache
-def load_queries() -> Mapping[str, str]:
+def _load_queries() -> Mapping[str, str]:
     """The queries in queries.sql, by name."""
     return parse_queries(Path(__file__).with_name("queries.sql").read_text(encoding="utf-8"))

@@ -168,31 +168,6 @@ SELECT t.id, t.project, f.path FROM threads AS t JOIN files AS f ON f.id = t.fil
 -- name: projects
 SELECT directory, scope, name FROM projects ORDER BY directory;
 
--- name: waiting
-SELECT kind, count(*) AS units FROM unembedded GROUP BY kind;
-
--- name: pending_units
-SELECT kind, item FROM unembedded ORDER BY kind, item DESC; -- memory, summary, turn
-
--- name: done_waiting
-DELETE FROM unembedded WHERE (kind, item) IN (
-    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:units)
-);
-
--- name: refill_memories
-INSERT OR IGNORE INTO unembedded (kind, item) SELECT 'memory', rowid FROM memories;
-
--- name: refill_turns
-INSERT OR IGNORE INTO unembedded (kind, item) SELECT 'turn', id FROM events WHERE voice = 'ph';
-
--- name: refill_summaries
-INSERT OR IGNORE INTO unembedded (kind, item)
-SELECT 'summary', id FROM notes UNION ALL SELECT 'summary', row FROM summaries WHERE form <> 'point';
-
--- name: used
-INSERT INTO uses (memory, times) SELECT id, :times FROM memories WHERE id = :memory
-ON CONFLICT (memory) DO UPDATE SET times = times + excluded.times;
-
 -- name: memory_terms_table
 CREATE VIRTUAL TABLE IF NOT EXISTS temp.memory_terms USING fts5vocab(main, memory_index, row);
 
