@@ -1,6 +1,7 @@
 """Looking at memories, and a person's own operations."""
 
 import json
+import os
 import re
 from dataclasses import replace
 from itertools import islice
@@ -14,6 +15,7 @@ from kept.core.memory import Refused
 from kept.llm.adapters.scripted import ScriptedModel
 from kept.llm.client import LlmClient
 from kept.memories import waiting
+from kept.paths import find_paths
 from kept.store.memories import Memories
 from prepared import Prepared, do
 from store_world import judged
@@ -181,6 +183,16 @@ def test_who_gets_what_a_model_is_asked_is_told_and_what_a_month_may_cost(capsys
     assert [each for each in told if each not in out] == []
     assert "The duration is unknown" in out
     assert ("nothing leaves this machine" in out) == ("nothing leaves this machine" in told)
+
+
+def test_config_prints_no_password_of_an_address(capsys, home):
+    kept(capsys, "config", "set", "llm.model", "m")
+    path = find_paths(None, os.environ).settings
+    path.write_text('[llm]\nadapter = "openai"\nmodel = "m"\nbase_url = "http://me:Pw1@127.0.0.1:9/v1"\n')
+    for words in (["show"], ["list"], ["get", "llm.base_url"], ["show", "--json"], ["list", "--json"]):
+        out = kept(capsys, "config", *words)[1]
+        assert "http://me:***@127.0.0.1:9/v1" in out
+        assert "Pw1" not in out
 
 
 def test_where_no_model_is_at_hand_status_names_the_command_that_tells_of_models(capsys, rule, monkeypatch):

@@ -372,6 +372,7 @@ def test_a_server_of_kepts_that_answers_is_well(place, monkeypatch):
         ('[llm]\nadapter = "command"\ncommand = "/nowhere/model"\n', "there is no program"),
         ('[llm]\nadapter = "anthropic"\nmodel = "claude-haiku-5-5"\nkey_env = "NO_SUCH_KEY"\n', "no key in NO_SUCH_KEY"),
         ('[llm]\nadapter = "openai"\nmodel = "x"\nbase_url = "http://127.0.0.1:PORT/v1"\n', "nothing answers at"),
+        ('[llm]\nadapter = "openai"\nmodel = "x"\nbase_url = "http://me:Pw1@127.0.0.1:PORT/v1"\n', "at http://me:***@127.0.0.1:"),
     ],
 )
 def test_a_model_that_cannot_be_reached_is_named(place, settings, told):

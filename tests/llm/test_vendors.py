@@ -41,6 +41,12 @@ def closed():
 both = pytest.mark.parametrize("vendor", MADE)
 
 
+@pytest.mark.parametrize("vendor", [*MADE, "ollama"])
+def test_the_name_under_which_replies_are_stored_holds_no_login(vendor: str) -> None:
+    made = MADE | {"ollama": lambda url: ollama.Ollama("m", context=4_000, base_url=url)}
+    assert "http://me:***@127.0.0.1:9" in made[vendor]("http://me:Pw1@127.0.0.1:9").name
+
+
 @both
 def test_a_question_is_answered_in_the_form_it_asks_for(server: Loopback, vendor: str) -> None:
     asking = asker(MADE[vendor](server.url))

@@ -96,3 +96,30 @@ def test_a_broken_setting_can_be_mended_by_its_name(own):
         configure.describe_settings(own)
     configure.change_setting(own, "llm.adapter", "none")
     assert configure.load_setting(own, "llm.adapter") == "none"
+
+
+LOGIN = """[llm]
+adapter = "openai"
+model = "m"
+base_url = "http://me:Pw1@127.0.0.1:9/v1"  # mine
+
+[[feed]]
+kind = "rss"
+url = "https://Tok2@example.org/feed.xml"
+"""
+
+
+def test_a_password_that_was_written_into_the_file_is_shown_nowhere(own):
+    own.settings.write_text(LOGIN)
+    text, _ = configure.load_settings_text(own)
+    shown = repr((configure.show_settings(own), configure.describe_settings(own), configure.show_setting(own, "feed"), text))
+    assert not any(secret in shown for secret in ("Pw1", "Tok2"))
+    assert configure.show_setting(own, "llm.base_url") == "http://me:***@127.0.0.1:9/v1"
+    assert configure.load_setting(own, "llm.base_url") == "http://me:Pw1@127.0.0.1:9/v1"
+
+
+def test_a_text_that_was_shown_without_its_passwords_is_saved_with_them(own):
+    own.settings.write_text(LOGIN)
+    text, revision = configure.load_settings_text(own)
+    configure.rewrite_settings(own, text.replace('model = "m"', 'model = "n"'), if_match=revision, remote=True)
+    assert own.settings.read_text() == LOGIN.replace('model = "m"', 'model = "n"')

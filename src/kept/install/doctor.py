@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from kept.changes import apply_person_change
 from kept.core.errors import KeptError, StoreError
+from kept.core.redact import hide_secrets
 from kept.install.checks import (
     CheckFinding,
     check_folders,
@@ -250,13 +251,13 @@ def _unreachable_reason(chosen: LlmSettings, env: Mapping[str, str]) -> str:
     if chosen.adapter == "command":
         words = chosen.command.split()
         if not words or shutil.which(words[0], path=env.get("PATH")) is None:
-            return f"there is no program {chosen.command!r}"
+            return f"there is no program {hide_secrets(chosen.command)!r}"
     host, port = _model_address(chosen)
     if host:
         try:
             socket.create_connection((host, port), timeout=3).close()
         except OSError as error:
-            return f"nothing answers at {chosen.base_url}: {error.strerror or error}"
+            return f"nothing answers at {hide_secrets(chosen.base_url)}: {error.strerror or error}"
     return ""
 
 

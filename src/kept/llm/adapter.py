@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from kept.core.errors import ConfigError
 from kept.core.invisible import strip_invisible
+from kept.core.redact import hide_secrets
 from kept.core.text import one_line
 from kept.core.value import dataclass, field
 from kept.llm.ask import Ask, Fault, Usage
@@ -216,7 +217,7 @@ class LibraryModel(EstimatingModel):
         address = {"base_url": base_url} if base_url else {}
         client = create_client(timeout, proxies=not is_on_this_machine(base_url))
         self._options = {"api_key": key or _NO_KEY, "max_retries": 0, "timeout": timeout, "http_client": client} | address
-        self.name = f"{vendor}:{base_url}:{model}"
+        self.name = f"{vendor}:{hide_secrets(base_url)}:{model}"  # it is stored beside each reply
 
     def close(self) -> None:
         """Close the connections."""

@@ -15,7 +15,7 @@ from kept import profiles
 from kept.core.codec import dump
 from kept.core.digest import digest
 from kept.core.errors import ConfigError, StaleError, TerminalOnlyError, UsageError
-from kept.core.redact import refuse_secrets
+from kept.core.redact import hide_secrets, refuse_secrets
 from kept.core.value import dataclass
 from kept.local import files, settings
 from kept.local.settings import KINDS, LISTS, TABLES, Settings, flatten_settings, parse_settings, unknown_setting_error
@@ -156,13 +156,22 @@ class Setting:
 
 
 def show_settings(home: Paths) -> dict[str, Any]:
-    """The value of every setting, by name. Raises ConfigError."""
+    """The value of every setting, by name, with ``***`` for the secrets in it. Raises ConfigError."""
+    return {name: _hide_value(value) for name, value in _load_values(home).items()}
+
+
+def show_setting(home: Paths, name: str) -> Any:
+    """The value of one setting as in :func:`show_settings`. Raises ConfigError if there is no such setting."""
+    return _hide_value(load_setting(home, name))
+
+
+def _load_values(home: Paths) -> dict[str, Any]:
     return {name: _to_json_value(value) for name, value in settings.flatten_settings(settings.load_settings(home.settings)).items()}
 
 
 def describe_settings(home: Paths) -> tuple[Setting, ...]:
-    """Describe all settings, sorted by group. Raises ConfigError."""
-    values, defaults = show_settings(home), settings.flatten_settings(settings.Settings())
+    """Describe all settings, sorted by group, with ``***`` for the secrets in their values. Raises ConfigError."""
+    values, defaults = _load_values(home), settings.flatten_settings(settings.Settings())
     given = settings.configured_names(home.settings)
     return tuple(
         Setting(
@@ -172,7 +181,7 @@ def describe_settings(home: Paths) -> tuple[Setting, ...]:
             meaning=meaning,
             kind=_setting_kind(name, defaults[name]),
             default=_to_json_value(defaults[name]),
-            value=values[name],
+            value=_hide_value(values[name]),
             choices=settings.CHOICES.get(name, ()),
             given=name in given,
             terminal_only=name in settings.TERMINAL_ONLY,
@@ -198,7 +207,7 @@ def setting_kind(name: str) -> str:
 
 def load_setting(home: Paths, name: str) -> Any:
     """The value of one setting. Raises ConfigError if there is no such setting."""
-    values = show_settings(home)
+    values = _load_values(home)
     if name not in values:
         raise settings.unknown_setting_error(name, values)
     return values[name]
@@ -279,16 +288,25 @@ def map_projects(home: Paths, changes: Mapping[str, str]) -> None:
 
 
 def load_settings_text(home: Paths) -> tuple[str, str]:
-    """The text of the settings file and its revision. Raises KeptError if it cannot be read."""
+    """The text of the settings file, with ``***`` for its secrets, and its revision. Raises KeptError if it cannot be read."""
     content = files.read_file(home.settings)
-    return content.data.decode("utf-8", "replace"), _file_revision(content.data)
+    return "".join(map(hide_secrets, _split_lines(content.data))), _file_revision(content.data)
 
 
 def rewrite_settings(home: Paths, new: str, *, if_match: str = "", remote: bool = False) -> None:
-    """Replace the text of the whole settings file. Raises ConfigError for invalid settings, StaleError, ChangedError."""
+    """Replace the text of the whole settings file. Lines as in :func:`load_settings_text` keep their secrets.
+
+    Raises ConfigError for invalid settings, StaleError, ChangedError.
+    """
     before = files.read_file(home.settings)
     _check_revision(if_match, _file_revision(before.data), "the settings file")
-    _write_settings(home, new, before, remote=remote)
+    hidden = {hide_secrets(line).rstrip(): line.rstrip() for line in _split_lines(before.data)}
+    kept = (hidden.get(line.rstrip(), line) if "***" in line else line for line in new.split("\n"))
+    _write_settings(home, "\n".join(kept), before, remote=remote)
+
+
+def _split_lines(data: bytes) -> list[str]:
+    return data.decode("utf-8", "replace").splitlines(keepends=True)
 
 
 def _write_settings(home: Paths, new: str, before: files.FileContent, *, remote: bool) -> None:
@@ -348,3 +366,15 @@ def _to_json_value(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_to_json_value(item) for item in value]
     return dump(value) if isinstance(value, ProfileRule | FeedSettings | SourceRoot | ShareSettings) else value
+
+
+def _hide_value(value: Any) -> Any:
+    match value:
+        case str():
+            return hide_secrets(value)
+        case list():
+            return [_hide_value(item) for item in value]
+        case dict():
+            return {name: _hide_value(item) for name, item in value.items()}
+        case _:
+            return value

@@ -16,6 +16,7 @@ from typing import Any
 
 from kept.core.codec import load_table
 from kept.core.errors import UsageError
+from kept.core.redact import hide_secrets
 from kept.core.text import normal_form
 from kept.core.times import format_instant
 from kept.core.value import dataclass, replace
@@ -226,7 +227,7 @@ def plan_probe(workspace: Workspace) -> ProbePlan:
     usual = {"anthropic": "the interface of Anthropic", "openai": "the interface of OpenAI"}.get(chosen.adapter, "this machine")
     where = f"the program `{chosen.command}` on this machine" if chosen.adapter == "command" else chosen.base_url or usual
     words = f"{ask.system}\n\n{ask.prompt}"
-    return ProbePlan(model=chosen.name, where=where, words=words, tokens=estimate_ask_tokens(ask), cost=would.cost)
+    return ProbePlan(model=chosen.name, where=hide_secrets(where), words=words, tokens=estimate_ask_tokens(ask), cost=would.cost)
 
 
 def run_probe(workspace: Workspace) -> ProbeResult:

@@ -49,7 +49,9 @@ def config(
     if action == "show":
         values = configure.show_settings(home)
     else:
-        values = {name: configure.load_setting(home, name) if value is None else configure.change_setting(home, name, value)}
+        if value is not None:
+            configure.change_setting(home, name, value)
+        values = {name: configure.show_setting(home, name)}
     if as_json:
         write_json(values)
     elif action == "get":

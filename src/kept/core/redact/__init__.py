@@ -160,3 +160,17 @@ def refuse_secrets(text: str, *, before: str = "", where: str = "", hint: str = 
     for secret in redact(text, key=_KEY).found:
         if secret.fingerprint not in known:
             raise UsageError(f"this looks like a secret ({secret.kind}), and kept stores no secrets", where=where, hint=hint)
+
+
+_LOGIN = compile_re2(rb"(?i)(\w+://[^\s/?#@:\"']*:|https?://)[^\s/?#:\"'][^\s/?#\"']*@")
+
+
+def hide_secrets(text: str) -> str:
+    """Replace the secrets in a setting by ``***``, logins in addresses included, however weak their passwords are.
+
+    For showing only: unlike those of :func:`redact`, the marks tell nothing of what they stand for.
+    """
+    shown = _LOGIN.sub(rb"\1***@", text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+    marked = redact(shown, key=_KEY).text.encode("utf-8", "surrogatepass")
+    bare: bytes = _MARK.sub(b"***", marked)
+    return bare.decode("utf-8", "surrogatepass")

@@ -10,6 +10,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from kept.core.redact import hide_secrets
 from kept.llm.adapter import (
     MOST_BYTES,
     AdapterFailure,
@@ -41,7 +42,7 @@ class Ollama(EstimatingModel):
         self._url = (base_url or OLLAMA_URL).rstrip("/")
         self._context = context
         self._timeout = timeout
-        self.name = f"ollama:{base_url}:{model}"
+        self.name = f"ollama:{hide_secrets(base_url)}:{model}"
 
     def ask(self, ask: Ask) -> AdapterResult:
         """Ask once."""
