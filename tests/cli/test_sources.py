@@ -253,6 +253,22 @@ def test_a_secret_in_the_name_of_an_unread_file_is_not_stored(capsys, home, sess
     assert secret not in stored
 
 
+def test_no_command_prints_the_secret_in_the_name_of_a_file(capsys, home, session):
+    token = "ghp_" + "Zk3Qm8Rt5Wx2Yb7Nc4Vd9Lf6Hj1Gs0PaEuTi"
+    session.with_name(f"{token}.jsonl").write_bytes("héllo".encode("utf-16"))
+    session.with_name(f"{token}.txt").write_text("notes")
+    for words in (
+        ("run", "--no-llm"),
+        ("run", "--no-llm", "--json"),
+        ("run", "--no-llm", "--verbose"),
+        ("sources",),
+        ("sources", "--json"),
+    ):
+        out = kept(capsys, *words)[1]
+        assert token not in out
+        assert "[redacted:github-token:" in out
+
+
 def test_a_file_with_a_secret_in_its_name_stays_unread_in_a_run_that_looks_elsewhere(capsys, home, session):
     token = "ghp_" + "Zk3Qm8Rt5Wx2Yb7Nc4Vd9Lf6Hj1Gs0PaEuTi"
     odd = session.with_name(f"{token}.jsonl")

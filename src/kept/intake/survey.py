@@ -8,7 +8,7 @@ The list of unread files contains paths and reasons, never the content of a file
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -60,10 +60,15 @@ def record_unread(workspace: Workspace, paths: Sequence[Path], found: "FilesToRe
         entries += (
             item for item in before.items() if item[0] not in found.files and _is_still_unread(workspace, Path(item[0]), roots)
         )
-    safe = [(redact(path, key=key).text, redact(reason, key=key).text) for path, reason in skipped]
-    now = dict(sorted(dict([*entries, *safe]).items())[:_MOST_ENTRIES])
+    now = dict(sorted(dict([*entries, *redact_paths(workspace, skipped)]).items())[:_MOST_ENTRIES])
     if now != before:
         files.write_object(workspace.paths.state / FILE, now, root=workspace.paths.root)
+
+
+def redact_paths(workspace: Workspace, entries: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Pairs of a path and a reason without the secrets in them, for lists that are shown or stored."""
+    key = workspace.store.key("redaction")
+    return tuple((redact(path, key=key).text, redact(reason, key=key).text) for path, reason in entries)
 
 
 def _is_still_unread(workspace: Workspace, path: Path, roots: Sequence[Path]) -> bool:
@@ -224,10 +229,12 @@ def survey(workspace: Workspace) -> Survey:
         exists = Path(known).exists()
         tools[source].gone += not exists
         tools[source].elsewhere += exists and known not in seen
+    for tool_survey in tools.values():
+        tool_survey.unreadable[:] = redact_paths(workspace, tool_survey.unreadable)
     return Survey(
         tools=tuple(tools.values()),
         others=others,
-        named=tuple(named),
+        named=redact_paths(workspace, named),
         excluded=excluded,
         opted_out=workspace.store.archive.opted_out_sessions(),
         projects=_projects(workspace),

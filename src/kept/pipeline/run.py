@@ -25,7 +25,7 @@ from kept.intake.cleaned_files import FilesToRead
 from kept.intake.discovery import discover
 from kept.intake.projects import MoveReport, collect_pending_evidence, list_misplaced_directories, move_memories, record_projects
 from kept.intake.reading import archive_files
-from kept.intake.survey import record_unread
+from kept.intake.survey import record_unread, redact_paths
 from kept.llm.budget import Estimate
 from kept.llm.client import LlmClient
 from kept.local.files import hold_lock
@@ -238,6 +238,8 @@ def _read_files(workspace: Workspace, files_to_read: FilesToRead, paths: Sequenc
     )
     if waiting:
         collect_pending_evidence(workspace, report.reading)
+    report.reading.skipped[:] = redact_paths(workspace, report.reading.skipped)
+    report.reading.left = redact_paths(workspace, report.reading.left)
     if not options.dry:
         record_unread(workspace, paths, files_to_read, report.reading.skipped)
     # after reading, because transcripts show which edits agents made
