@@ -37,7 +37,7 @@ def test_past_fifty_entries_the_older_become_notes_and_twenty_stay(home):
         window = memory.recent()
         assert len(window.entries) == 21
         assert window.entries[-1].text == "Done: Please write the appendix of the manual."
-        assert window.told + len(window.entries) == 52
+        assert window.summarized + len(window.entries) == 52
         assert "chapter number 0" in window.notes[0].asked
 
 

@@ -47,8 +47,8 @@ def test_every_mistake_in_a_profile_is_told_with_its_setting_and_what_is_allowed
     assert "(and 2 more)" in err
     mistakes = {each.setting: each for each in profiles.check_profile(path.read_text())}
     assert mistakes["categories[people].shape"][1:] == ("cannot be 'pile'", "one of: fact, dossier, collection, theme")
-    assert mistakes["categories[people].flor"].told == "unknown setting; did you mean floor?"
-    assert mistakes["outputs.card_chars"].told == "a whole number was expected, not true"
+    assert mistakes["categories[people].flor"].fault == "unknown setting; did you mean floor?"
+    assert mistakes["outputs.card_chars"].fault == "a whole number was expected, not true"
     path.write_text(
         path.read_text().replace('"pile"', '"dossier"').replace("flor", "floor").replace("card_chars = true", "card_chars = 99999")
     )

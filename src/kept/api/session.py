@@ -108,12 +108,12 @@ MOST, KEEP = 50, 20  # if there are more than MOST entries, the latest KEEP stay
 class Window:
     """Working memory: ``notes`` about the past, and the latest ``entries`` verbatim, in order.
 
-    ``told`` is the number of entries that the notes summarize.
+    ``summarized`` is the number of entries that the notes summarize.
     """
 
     notes: tuple[WorkNote, ...] = ()
     entries: tuple[Event, ...] = ()
-    told: int = 0
+    summarized: int = 0
 
 
 class Session:
@@ -211,10 +211,12 @@ def _roll_window(workspace: Workspace, window: Window, event: Event, *, most: in
     """Add an entry to working memory. Above ``most`` entries, the latest ``keep`` stay and the older ones become notes."""
     entries = (*window.entries, event)
     if len(entries) <= most:
-        return Window(notes=window.notes, entries=entries, told=window.told)
+        return Window(notes=window.notes, entries=entries, summarized=window.summarized)
     older = entries[:-keep]
     return Window(
-        notes=(*window.notes, *_make_notes(workspace, older, window.told)), entries=entries[-keep:], told=window.told + len(older)
+        notes=(*window.notes, *_make_notes(workspace, older, window.summarized)),
+        entries=entries[-keep:],
+        summarized=window.summarized + len(older),
     )
 
 

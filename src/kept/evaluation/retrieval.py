@@ -44,7 +44,7 @@ def ranking_measures(ranked: Sequence[str], gold: frozenset[str]) -> dict[str, f
     """
     if not gold:
         raise ValueError("no gold")
-    places = [place for place, each in enumerate(dict.fromkeys(ranked), 1) if each in gold]
+    places = [place for place, item in enumerate(dict.fromkeys(ranked), 1) if item in gold]
     found = {f"R@{k}": sum(place <= k for place in places) / len(gold) for k in RANKS}
     gain = sum(1 / log2(place + 1) for place in places if place <= 10)
     best = sum(1 / log2(place + 1) for place in range(1, min(len(gold), 10) + 1))
@@ -151,9 +151,9 @@ def run_retrieval(
                 if gold:
                     for kind in ("all", str(question.get("category", "")) or "none"):
                         rows.setdefault(kind, []).append(ranking_measures(ranked, gold))
-    result.measures = {kind: average_measures(each) for kind, each in rows.items() if each}
-    result.intervals = {kind: bootstrap_interval([(row["R@10"], 1.0) for row in each]) for kind, each in rows.items()}
-    result.counts = Counter({kind: len(each) for kind, each in rows.items()})
+    result.measures = {kind: average_measures(kind_rows) for kind, kind_rows in rows.items() if kind_rows}
+    result.intervals = {kind: bootstrap_interval([(row["R@10"], 1.0) for row in kind_rows]) for kind, kind_rows in rows.items()}
+    result.counts = Counter({kind: len(kind_rows) for kind, kind_rows in rows.items()})
     return result
 
 
@@ -236,7 +236,7 @@ def archive_items(workspace: Workspace, items: Sequence[Mapping[str, Any]]) -> d
     names: dict[str, str] = {}
     has_threads = any(True for _ in workspace.store.archive.threads())
     with workspace.store.transaction():
-        for session, group in groupby(items, key=lambda each: str(each["session"])):
+        for session, group in groupby(items, key=lambda item: str(item["session"])):
             events = []
             for item in group:
                 key, author = f"{len(names)}", Author.ASSISTANT if item.get("role") == "assistant" else Author.HUMAN

@@ -151,7 +151,7 @@ def _prepare_batches(
                 path=item.path,
                 source=item.source,
                 cursor=(
-                    start := (not (force or _is_followed_since(workspace, item)) and cursor(item.source.name, str(item.path)))
+                    start := (not (force or _is_read_before_root(workspace, item)) and cursor(item.source.name, str(item.path)))
                     or Cursor()
                 ),
                 said=_last_reply(workspace, str(item.path)) if start != Cursor() else (),
@@ -175,7 +175,7 @@ def _last_reply(workspace: Workspace, path: str) -> tuple[tuple[str, str], ...]:
     return tuple((event.session, event.text) for event in events if event.kind is EventKind.RESPONSE)
 
 
-def _is_followed_since(workspace: Workspace, item: InputFile) -> bool:
+def _is_read_before_root(workspace: Workspace, item: InputFile) -> bool:
     """True if a file was last read before a root of the settings named it as the person's own, or named its project.
 
     It is then read again from its start, because its events may belong to another project now, and because text that was held as

@@ -218,7 +218,7 @@ def _slot_lines(slot: Slot, items: Sequence[ContextItem], names: Mapping[str, st
         within = [item for item in items if item.scope == scope]
         if scope and (len(scopes) > 1 or slot is Slot.WORKED):
             lines.append(f"### {clean_line(names.get(scope, scope))}")
-        for grade, run in groupby(within, key=lambda one: one.grade):
+        for grade, run in groupby(within, key=lambda passage: passage.grade):
             begin, end = ((), ()) if slot is Slot.BEFORE else _MARKS[grade]
             lines += [*begin, *(_format_item(item, links) for item in run), *end]
     return [OURS, *lines, OURS_END] if lines and slot is Slot.BEFORE else lines

@@ -83,7 +83,7 @@ def _heaviest_items(items: Sequence[ContextItem], budget: int) -> list[ContextIt
     Of items with equal weight, earlier ones come first.
     """
     found, left = [], budget
-    for item in sorted(items, key=lambda one: -one.weight):
+    for item in sorted(items, key=lambda item: -item.weight):
         if len(item.text) + 1 <= left:
             found.append(item)
             left -= len(item.text) + 1
@@ -221,7 +221,7 @@ def _split_by_source(made: ContextItem, own: Sequence[ContextItem], others: Sequ
         return
     sentences = sentence_texts(made.text)
     grounds = [(sentence, _find_other_source(sentence, today, others)) for sentence in sentences]
-    for grade, run in groupby(grounds, key=lambda one: one[1].grade if one[1] else TrustLevel.SESSION):
+    for grade, run in groupby(grounds, key=lambda ground: ground[1].grade if ground[1] else TrustLevel.SESSION):
         pieces = list(run)
         text = " ".join(sentence for sentence, _ in pieces)
         ground = next((item for _, item in pieces if item is not None), None)
@@ -238,7 +238,7 @@ def _find_other_source(sentence: str, today: str, others: Sequence[ContextItem])
     """
     words, names = find_content(sentence), [artifact.casefold() for artifact in find_artifacts(sentence)]
     own = words & find_content(today)
-    for item in sorted(others, key=lambda one: -len(words & find_content(one.text))):
+    for item in sorted(others, key=lambda item: -len(words & find_content(item.text))):
         known = find_content(item.text)
         new = any(name in item.text.casefold() and name not in today.casefold() for name in names)
         repeats = bool(words & known - own) and len(words & known) >= _SAME * len(known)

@@ -149,7 +149,7 @@ def erase_items(workspace: Workspace, matches: Callable[[str], bool]) -> int:
 
     Returns the number of blanked items. Raises KeptError.
     """
-    return sum(len(_erase_items(workspace, path, lambda one: _has_match(one, matches))) for path in _feed_paths(workspace))
+    return sum(len(_erase_items(workspace, path, lambda item: _has_match(item, matches))) for path in _feed_paths(workspace))
 
 
 def erase_source(workspace: Workspace, source: str) -> FeedErasure:
@@ -158,7 +158,7 @@ def erase_source(workspace: Workspace, source: str) -> FeedErasure:
     own, name = {_feed_path(workspace, feed) for feed in named}, next((feed_name(feed) for feed in named), source)
     erased: list[FeedItem] = []
     for path in _feed_paths(workspace):
-        erased += _erase_items(workspace, path, (lambda _: True) if path in own else (lambda one: one.source == source))
+        erased += _erase_items(workspace, path, (lambda _: True) if path in own else (lambda item: item.source == source))
     texts = tuple(dict.fromkeys(text for item in erased for text in (item.title, item.text) if text))
     return FeedErasure(name=name, items=len(erased), texts=texts)
 

@@ -72,7 +72,7 @@ class HistoryPass(NamedTuple):
     @property
     def lasting(self) -> bool:
         """True if it cannot be undone."""
-        return self.made.stage in (*_SWITCHES, GUARD) or any(isinstance(each, Forget) for each in self.made.operations)
+        return self.made.stage in (*_SWITCHES, GUARD) or any(isinstance(operation, Forget) for operation in self.made.operations)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,24 +94,24 @@ class HistoryEntry:
     @property
     def operations(self) -> Counter[str]:
         """The operations of all passes, by kind."""
-        return sum((each.operations for each in self.passes), Counter[str]())
+        return sum((entry.operations for entry in self.passes), Counter[str]())
 
     @property
     def switches(self) -> bool:
         """True if the run undid or redid something."""
-        return any(each.made.stage in _SWITCHES for each in self.passes)
+        return any(entry.made.stage in _SWITCHES for entry in self.passes)
 
     @property
     def undone(self) -> bool:
         """True if all that can be undone in the run is undone. Passes that changed no memory count only if there are no others."""
-        able = [each for each in self.passes if not each.lasting]
-        able = [each for each in able if each.made.operations] or able
-        return bool(able) and all(each.undone for each in able)
+        able = [entry for entry in self.passes if not entry.lasting]
+        able = [entry for entry in able if entry.made.operations] or able
+        return bool(able) and all(entry.undone for entry in able)
 
     @property
     def can_be_undone(self) -> bool:
         """True if any pass of the run can be undone."""
-        return not self.undone and any(not each.undone and not each.lasting for each in self.passes)
+        return not self.undone and any(not entry.undone and not entry.lasting for entry in self.passes)
 
 
 def is_nightly_job(run: Run) -> bool:
@@ -442,7 +442,7 @@ def list_differences(changed: Changes) -> tuple[MemoryDifference, ...]:
         states = (before or old[0], after or old[1])
         if number not in moved.values():
             found.append(MemoryDifference(id=number, what=_difference_kind(*states), before=states[0], after=states[1]))
-    return tuple(sorted(found, key=lambda each: (_ORDER[each.what], each.id)))
+    return tuple(sorted(found, key=lambda difference: (_ORDER[difference.what], difference.id)))
 
 
 def _difference_kind(before: Memory | None, after: Memory | None) -> DifferenceKind:
@@ -517,7 +517,9 @@ def describe_command(command: str) -> str:
 def describe_counts(kinds: Mapping[str, int]) -> str:
     """The number of operations of each kind in words, the most frequent kind first."""
     return ", ".join(
-        f"{count:,} {OPERATIONS.get(kind, kind)}" for kind, count in sorted(kinds.items(), key=lambda each: -each[1]) if count
+        f"{count:,} {OPERATIONS.get(kind, kind)}"
+        for kind, count in sorted(kinds.items(), key=lambda kind_and_count: -kind_and_count[1])
+        if count
     )
 
 

@@ -130,9 +130,9 @@ def changed_ids(operations: Iterable[Operation]) -> Iterator[str]:
             yield from (operation.memory, *getattr(operation, "losers", ()))
 
 
-def looks_same(one: Memory, other: Memory) -> bool:
+def looks_same(memory: Memory, other: Memory) -> bool:
     """True if all visible fields of two memories are equal."""
-    return all(getattr(one, name) == getattr(other, name) for name in _VISIBLE)
+    return all(getattr(memory, name) == getattr(other, name) for name in _VISIBLE)
 
 
 def replace_memory(line: SyncLine, mine: Memory) -> Add:

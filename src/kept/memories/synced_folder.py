@@ -267,15 +267,15 @@ class SyncFolder:
             lines, seen = self._all_lines(wrong), self.seen()
         except (KeptError, OSError) as error:
             return SyncReport(problems=(f"the synced folder cannot be used: {error}",))
-        store, told = self.workspace.store, dict[str, list[SyncLine]]()
+        store, lines_by_id = self.workspace.store, dict[str, list[SyncLine]]()
         for line in lines:
-            told.setdefault(line.memory.id, []).append(line)
+            lines_by_id.setdefault(line.memory.id, []).append(line)
         gone = {line.memory.id for line in lines if not line.memory.content}
         fresh = [line for line in lines if line.place > seen.get(line.machine, (0, 0))]
         touched = {line.memory.id for line in fresh} - gone
         with store.transaction():
             for number in sorted(touched):
-                self._settle(told[number], run, report, told)
+                self._settle(lines_by_id[number], run, report, lines_by_id)
             self._join_same(touched, run)
             if fresh:
                 self.workspace.record_project_names({line.memory.scope: line.project for line in fresh if line.project})
@@ -287,7 +287,7 @@ class SyncFolder:
             self.erase(ErasureWords(sentences=(), memories=frozenset(gone)))
         here = [store.log.memory(number) for number in sorted(gone)]
         if gone & {line.memory.id for line in fresh}:  # the memories held beside them are other wordings of the forgotten ones
-            here += [each for each in store.log.memories() if each.id == conflict_id(each, of=each.superseded_by)]
+            here += [memory for memory in store.log.memories() if memory.id == conflict_id(memory, of=memory.superseded_by)]
         report.forgotten = tuple(
             memory for memory in here if memory and memory.content and {memory.id, memory.superseded_by} & gone
         )
@@ -331,18 +331,18 @@ class SyncFolder:
         if change:
             self._commit(run, change, subject=line.machine, person=line.person, stage=stage)
             report.received += 1
-        waits = {each.held_id: each for each in waiting} if mine is None or mine.content else {}
-        for each in lines:
-            beside, held = waits.get(each.held_id), log.memory(each.held_id)
-            if each.held_id in ids_with_lines or (beside and self._find(each.held_id)):
+        waits = {other.held_id: other for other in waiting} if mine is None or mine.content else {}
+        for other in lines:
+            beside, held = waits.get(other.held_id), log.memory(other.held_id)
+            if other.held_id in ids_with_lines or (beside and self._find(other.held_id)):
                 continue
             if beside:
-                words = each.memory.content
-                clash = hold_conflict(each.held_id, theirs, words, each.at, path=each.machine)
-                self._commit(run, clash, subject=each.machine)
+                words = other.memory.content
+                clash = hold_conflict(other.held_id, theirs, words, other.at, path=other.machine)
+                self._commit(run, clash, subject=other.machine)
                 report.clashes += 1
             elif held and held.status is Status.HELD:  # the memory has these words again
-                self._commit(run, Retire(memory=held.id, at=held.last_seen, reason=SYNC), subject=each.machine)
+                self._commit(run, Retire(memory=held.id, at=held.last_seen, reason=SYNC), subject=other.machine)
 
     def _join_same(self, numbers: Container[str], run: RunNumber) -> None:
         """Merge each memory of ``numbers`` with other memories of the same scope that have the same words."""
@@ -353,7 +353,7 @@ class SyncFolder:
                 groups.setdefault((memory.profile, memory.scope, normal_form(memory.content)), []).append(memory)
         for same in groups.values():
             if len(same) > 1 and any(memory.id in numbers for memory in same):
-                winner, *losers = sorted(same, key=lambda each: (each.status is not Status.ACTIVE, each.id))
+                winner, *losers = sorted(same, key=lambda memory: (memory.status is not Status.ACTIVE, memory.id))
                 candidates = tuple(sorted({candidate for memory in same for candidate in memory.candidates}))
                 facts = replace(to_facts(winner), candidates=candidates)
                 reason, ids = "said on several machines", tuple(loser.id for loser in losers)

@@ -55,11 +55,11 @@ def share_project(workspace: Workspace, project: str, team: str, *, what: str, q
     Raises UsageError if the project is unknown or the team has another one, ConfigError, and StoreError if the server refuses.
     """
     share = check_share(ShareSettings(project=workspace.find_scope(project), team=team, what=what, quotes=quotes), "--what")
-    if any(each.team == team and each.project != share.project for each in _list_shares(workspace)):
+    if any(other.team == team and other.project != share.project for other in _list_shares(workspace)):
         raise UsageError(f"{team} is the team of another project", hint="each project needs a separate team and role")
     with _connect(workspace) as server:
         server.share(team, _lines_to_share(workspace, share))
-    known = [(each.project, each.team) for each in _list_shares(workspace)]
+    known = [(other.project, other.team) for other in _list_shares(workspace)]
     number = known.index((share.project, team)) if (share.project, team) in known else None
     save_table_item(workspace.paths, "share", asdict(share), number=number)
     return share
@@ -115,7 +115,7 @@ def _hold_contradictions(workspace: Workspace, run: RunNumber, share: ShareSetti
     Yields the ids of the held memories.
     """
     log, now = workspace.store.log, workspace.clock()
-    mine = [each for each in log.memories() if each.scope == share.project and each.status_at(now) is Status.ACTIVE]
+    mine = [memory for memory in log.memories() if memory.scope == share.project and memory.status_at(now) is Status.ACTIVE]
     texts = [*(memory.content for memory in mine), *(line.content for line in lines)]
     sayings = [parse_value_statement(text, parse_statement(text)) for text in texts]
     # Own statements are before and after those of others, so that both orders are compared.
@@ -181,7 +181,7 @@ class SharedLines:
         """Withdraw the lines that contain the words. Returns their number. Raises StoreError."""
         found = 0
         for share in _list_shares(self.workspace):
-            lines = [line for each, line in self._own_lines() if each == share]
+            lines = [line for shared, line in self._own_lines() if shared == share]
             kept = [line for line in lines if not _holds(words, line)]
             if len(kept) < len(lines):
                 found += len(lines) - len(kept)

@@ -229,11 +229,11 @@ def _diff_memories(before: dict[str, Memory], after: dict[str, Memory]) -> Itera
 
 def _diff_lines(before: bytes, after: bytes) -> tuple[str, ...]:
     """The lines of a unified diff without kept's own comments. Empty if only those differ."""
-    one, two = (
+    old_lines, new_lines = (
         [line for line in item.decode("utf-8", "replace").splitlines() if not line.startswith("<!-- kept")]
         for item in (before, after)
     )
-    return tuple(unified_diff(one, two, "now", "then", lineterm="", n=1))[:_DIFF]
+    return tuple(unified_diff(old_lines, new_lines, "now", "then", lineterm="", n=1))[:_DIFF]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -312,8 +312,8 @@ def _remove_entry(file: EditableFile, entry: FileEntry) -> str:
     return "\n".join(lines[: entry.first] + lines[entry.last + 1 :])
 
 
-def _has_memory_id(one: object, memory: str) -> bool:
-    return isinstance(one, dict) and one.get("id") == memory
+def _has_memory_id(fact: object, memory: str) -> bool:
+    return isinstance(fact, dict) and fact.get("id") == memory
 
 
 def _check_revision(target: Target, content: FileContent, if_match: str) -> None:

@@ -85,7 +85,7 @@ def parse_profile(text: str, where: str) -> Profile:
     if wrong:
         first, more = wrong[0], len(wrong) - 1
         others = f" (and {more} more)" if more else ""
-        raise ConfigError(f"{first.setting}: {first.told}{others}", where=where, hint=first.allowed)
+        raise ConfigError(f"{first.setting}: {first.fault}{others}", where=where, hint=first.allowed)
     made: Profile = load(Profile, _parse_toml(text))
     return made
 

@@ -278,7 +278,7 @@ class Mistake(NamedTuple):
     """A mistake in a profile: the setting, the fault, and the allowed values (empty if the fault already says them)."""
 
     setting: str
-    told: str
+    fault: str
     allowed: str = ""
 
 

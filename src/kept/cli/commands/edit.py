@@ -75,7 +75,7 @@ def suggest(
     lasts: Annotated[
         str,
         typer.Option(
-            metavar="yes|maybe|no", help="Whether other tasks would go wrong without it. Only with `yes` it becomes active."
+            metavar="yes|maybe|no", help="Whether other tasks would go wrong without it. It becomes active only with `yes`."
         ),
     ] = "",
     alone: Annotated[

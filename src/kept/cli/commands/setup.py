@@ -280,7 +280,7 @@ def schedule(
     only_show: Annotated[bool, typer.Option("--show", help="install: show what would be written, and write nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> int:
-    """Install, show or remove the nightly job, which runs kept, consolidates memories, checks the store and backs it up.
+    """Install, show or remove the nightly job: a run, `kept sleep`, a check and a backup of the store.
 
     The job runs at low priority without a terminal, and records the result of each step. The next run makes up for a missed night.
     It stops reading and asking a model after `night_minutes` (240). `--tz` sets the time zone of `--at`, if the scheduler supports

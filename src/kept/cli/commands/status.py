@@ -64,7 +64,7 @@ def _state_lines(
         yield pending_line(*waits)
     undated = f", {format_count(store_status.undated, 'event')} without a date" if store_status.undated else ""
     yield line(f"{format_count(store_status.files, 'transcript')} read{undated}", (" → kept sources", "dim"))
-    if private := len({each.session for each in workspace.store.archive.opted_out_sessions()}):
+    if private := len({session.session for session in workspace.store.archive.opted_out_sessions()}):
         yield line(f"{format_count(private, 'session')} off the record", (" → kept sources", "dim"))
     if store_status.unread:
         yield line(
@@ -82,11 +82,11 @@ def _state_lines(
         )
         yield line((text, "yellow"), (" → kept run --force", "dim"))
     yield from filter(None, (searchable_line(workspace), unknown_language_line(workspace), without_model_line(workspace)))
-    for each in store_status.prompts:
-        if each.overridden or workspace.llm is not None:
+    for prompt in store_status.prompts:
+        if prompt.overridden or workspace.llm is not None:
             from kept.cli.commands.prompt import origin_line  # noqa: PLC0415 - few people have their own prompt
 
-            yield origin_line(each)
+            yield origin_line(prompt)
     yield from model_lines(workspace.settings.llm, load_costs(workspace))
     yield from trial_lines(workspace)
     yield _search_line(vector_status(workspace))
@@ -116,10 +116,12 @@ def _memory_count_lines(workspace: Workspace, store_status: StoreStatus) -> Iter
         (format_count(active, "memory", "memories"), "bold"),
         (f" · {noun} {', '.join(profile.id for profile in workspace.profiles)}", "dim"),
     )
-    for category, count in sorted(store_status.categories.items(), key=lambda each: (-each[1], each[0])):
+    for category, count in sorted(store_status.categories.items(), key=lambda item: (-item[1], item[0])):
         yield line(f"  {count:>5,}  {titles.get(category, category)}")
     others = ", ".join(
-        f"{count:,} {each}" for each, count in sorted(store_status.statuses.items()) if each not in (Status.ACTIVE, Status.HELD)
+        f"{count:,} {status}"
+        for status, count in sorted(store_status.statuses.items())
+        if status not in (Status.ACTIVE, Status.HELD)
     )
     if others:
         yield line((f"  {others} → kept list --all", "dim"))
@@ -180,7 +182,7 @@ def _state_body(workspace: Workspace, store_status: StoreStatus, due: Sequence[E
     (held, _), state = waiting.count_pending_proposals(workspace), str(workspace.paths.state)
     statuses = {**store_status.statuses, Status.HELD: held}
     return {
-        "memories": {str(each): count for each, count in sorted(statuses.items()) if count},
+        "memories": {str(status): count for status, count in sorted(statuses.items()) if count},
         "categories": dict(sorted(store_status.categories.items())),
         "held": held,
         "of_inactive_profiles": dict(sorted(store_status.of_inactive_profiles.items())),

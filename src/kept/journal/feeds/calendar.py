@@ -103,7 +103,7 @@ def read_calendar(request: FeedRequest) -> FeedResult:
                 coming.append(at)
             else:
                 items[key] = _event_item(event[0], key, at, request)
-    newest = sorted(items.values(), key=lambda one: str(one.at))[-MOST_ITEMS:]
+    newest = sorted(items.values(), key=lambda item: str(item.at))[-MOST_ITEMS:]
     following = {"next": min(coming).isoformat()} if coming else {}
     return FeedResult(items=tuple(newest), cursor={**cursor, **following}, skipped=+skipped)
 

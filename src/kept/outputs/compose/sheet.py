@@ -50,7 +50,7 @@ def to_sections(
     ``was`` maps ids to the text that the memory may contradict.
     """
     kinds = [(profile.id, category.id) for profile in profiles for category in profile.categories]
-    rank = {each: number for number, each in enumerate(kinds)}
+    rank = {kind: number for number, kind in enumerate(kinds)}
 
     def sort_key(memory: Memory) -> tuple[bool, float, str, int, str, str]:
         kind = (memory.profile, memory.category)
@@ -60,10 +60,12 @@ def to_sections(
         return (memory.first_seen is None, memory.first_seen.timestamp() if memory.first_seen else 0.0, memory.id)
 
     begun: dict[tuple[str, str], tuple[bool, float, str]] = {}  # keeps the memories about one person or thing together
-    for each in memories:
-        about = (each.scope, each.subject.casefold() or each.id)
-        begun[about] = min(seen(each), begun.get(about, seen(each)))
-    ordered = sorted(memories, key=lambda each: (sort_key(each), begun[each.scope, each.subject.casefold() or each.id], seen(each)))
+    for memory in memories:
+        about = (memory.scope, memory.subject.casefold() or memory.id)
+        begun[about] = min(seen(memory), begun.get(about, seen(memory)))
+    ordered = sorted(
+        memories, key=lambda memory: (sort_key(memory), begun[memory.scope, memory.subject.casefold() or memory.id], seen(memory))
+    )
     return tuple(
         Section(
             scope=scope,
@@ -72,7 +74,9 @@ def to_sections(
             title=category_heading(profile, category, profiles),
             facts=tuple(to_fact(memory, zone, was.get(memory.id, "")) for memory in group),
         )
-        for (scope, profile, category), group in groupby(ordered, key=lambda each: (each.scope, each.profile, each.category))
+        for (scope, profile, category), group in groupby(
+            ordered, key=lambda memory: (memory.scope, memory.profile, memory.category)
+        )
     )
 
 

@@ -124,7 +124,7 @@ def make_retention_request(workspace: Workspace) -> ErasureRequest:
     aged, sessions = ({name for kind, name in found if kind == wanted} for wanted in ("event", "session"))
     memories = [memory for memory in workspace.store.log.memories() if memory.content]
     within = {candidate for memory in memories for candidate in memory.candidates}
-    judged = (each.candidate for each in workspace.store.log.all_judged_candidates())
+    judged = (judged_candidate.candidate for judged_candidate in workspace.store.log.all_judged_candidates())
     rests = [
         *(memory.evidence for memory in memories),
         *(candidate.evidence for candidate in judged if candidate.id in within),
@@ -378,7 +378,7 @@ def _withdrawals_of(workspace: Workspace, memories: Sequence[Memory]) -> Iterato
     stay = [roots_of(find_content(memory.content)) for memory in workspace.store.log.memories() if memory not in memories]
     for candidate in (judged.candidate for judged in workspace.store.log.all_judged_candidates()):
         named = roots_of(find_content(candidate.replaces))
-        if candidate.trigger == WITHDRAWAL and any(named <= each for each in said) and not any(named <= each for each in stay):
+        if candidate.trigger == WITHDRAWAL and any(named <= words for words in said) and not any(named <= words for words in stay):
             yield candidate
 
 
