@@ -5,6 +5,7 @@ import os
 import re
 import sqlite3
 import stat
+from collections import Counter
 from contextlib import closing
 from dataclasses import replace
 from itertools import pairwise
@@ -16,14 +17,14 @@ from kept.core.erasure import ErasureWords
 from kept.core.errors import DamagedError, StoreError
 from kept.core.event import Author, Cursor, Origin, RecordAccount
 from kept.core.event import EventKind as What
-from kept.core.memory import Evidence
+from kept.core.memory import Actor, Evidence
 from kept.core.operation import Add, Forget, Retire, Supersede
 from kept.store import database
 from kept.store.database import FORMAT, Database
 from kept.store.erasing import erase_from_rows
-from kept.store.redaction import redact_cursor
+from kept.store.redaction import redact_cursor, redact_draft
 from kept.store.sqlite import SqliteStore
-from kept.store.values import OperationRow, Span
+from kept.store.values import Draft, OperationRow, Span
 from older_store import write_older_store
 from store_world import AT, DAWN, NOW, add, archive, commit, event, judged, memory
 
@@ -480,3 +481,16 @@ def test_a_row_whose_words_stay_keeps_its_commitment():
     swapped = replace(row, body="{}", words=row.body)
     (changed,) = erase_from_rows((), (swapped,), (), words).operations
     assert changed.commitment != "c"
+
+
+def test_a_text_that_many_operations_of_a_pass_repeat_is_searched_for_secrets_once():
+    seen = Counter()
+
+    def note(text):
+        seen[text] += 1
+        return text
+
+    added = tuple(add(f"{number:010}", f"fact {number}") for number in range(50))
+    draft = Draft(run=1, stage="import", subject="mem0.json", actor=Actor.PERSON, recorded_at=NOW, operations=added)
+    assert redact_draft(draft, note) == draft
+    assert (max(seen.values()), seen["fact 7"]) == (1, 1)

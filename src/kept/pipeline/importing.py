@@ -395,7 +395,7 @@ def _is_quoted(workspace: Workspace, content: str, evidence: Sequence[Evidence],
     """
     texts: dict[str, str] = {}
     for entry in evidence:
-        event = workspace.store.archive.event(entry.event)
+        event = workspace.store.archive.event(entry.event) if entry.event else None
         if event is None or event.origin is not entry.origin or not find_verbatim(entry.quote, event):
             return False
         texts[entry.event] = "\n".join(list_texts(event))
@@ -421,7 +421,7 @@ def _parse_evidence(workspace: Workspace, body: Mapping[str, Any]) -> Evidence:
 
 
 def _parse_text(workspace: Workspace, value: object) -> str:
-    return redact(value[:4_000], key=workspace.store.key("redaction")).text if isinstance(value, str) else ""
+    return redact(value[:4_000], key=workspace.store.key("redaction")).text if value and isinstance(value, str) else ""
 
 
 def _parse_texts(workspace: Workspace, value: object) -> tuple[str, ...]:

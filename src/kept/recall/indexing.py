@@ -22,7 +22,7 @@ from kept.workspace import Workspace
 
 # Errors that making vectors may raise. If memory is short, even the import of numpy fails.
 UNMADE = (KeptError, OSError, ImportError, MemoryError)
-CHANGE_SECONDS = 2.0  # time limit for making vectors after a person's own change
+CHANGE_SECONDS = 0.5  # time limit for making vectors after a person's own change
 _AT_ONCE = 32
 _FOR_MEMORIES = 8  # memories get this many times the seconds of the other kinds, which can wait for the nightly run
 _LONGEST_LOG = 2**20  # at most this many bytes are read of the file in which hooks note uses

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
+from functools import cache
 from typing import Any, TypeVar
 
 from kept.core.codec import to_canonical_json
@@ -30,7 +31,10 @@ def skip_store_redaction(text: str, _: bytes) -> str:
 def redact_draft(draft: Draft, safe: Safe) -> Draft:
     """A pass without secrets in its subject and note. If a person or an agent made it, its operations have none either."""
     stored_draft = replace(draft, subject=safe(draft.subject), note=safe(draft.note))
-    return stored_draft if draft.actor is Actor.MACHINE else replace(stored_draft, operations=redact_value(draft.operations, safe))
+    if draft.actor is Actor.MACHINE:
+        return stored_draft
+    # In an import of a whole store, most texts are the same paths, names and empty texts in every operation.
+    return replace(stored_draft, operations=redact_value(draft.operations, cache(safe)))
 
 
 def redact_cursor(cursor: Cursor, safe: Safe) -> Cursor:
@@ -43,19 +47,19 @@ def redact_cursor(cursor: Cursor, safe: Safe) -> Cursor:
 
 def redact_value(value: T, safe: Safe) -> T:
     """A value without secrets in any of its texts except quotes. The same object if it has no secrets."""
-    made: Any = value
     match value:
         case Enum():
             return value
         case str():
-            made = safe(value)
+            made: Any = safe(value)
         case tuple() | list():
             made = type(value)(redact_value(item, safe) for item in value)
         case Mapping():
             made = {safe(str(name)): redact_value(each, safe) for name, each in value.items()}
         case _ if is_dataclass(value) and not isinstance(value, type):
-            changed = {
-                field.name: redact_value(getattr(value, field.name), safe) for field in fields(value) if field.name not in _QUOTED
-            }
-            made = replace(value, **changed)
+            texts = ((field.name, getattr(value, field.name)) for field in fields(value) if field.name not in _QUOTED)
+            changed = {name: made for name, text in texts if (made := redact_value(text, safe)) is not text}
+            return replace(value, **changed) if changed else value
+        case _:
+            return value
     return value if made == value else made
