@@ -66,37 +66,37 @@ class Noticed:
     closed: tuple[Candidate, ...] = ()
 
 
-def observe_event(watched: ObservedConversation, event: Event, engine: ExtractionContext) -> tuple[ObservedConversation, Noticed]:
+def observe_event(watched: ObservedConversation, event: Event, context: ExtractionContext) -> tuple[ObservedConversation, Noticed]:
     """Add the next event of a conversation. Events must come in the order of the transcript, cleaned and redacted."""
     events = (*watched.events, event)
-    episodes = segment(events[watched.start :], engine.profile.buffer)
+    episodes = segment(events[watched.start :], context.profile.buffer)
     closed: list[Candidate] = []
     start = watched.start
     for episode in episodes[:-1]:
-        closed += _extract_range(events, watched.start + episode.start, watched.start + episode.stop, engine)
+        closed += _extract_range(events, watched.start + episode.start, watched.start + episode.stop, context)
         start = watched.start + episode.stop
-    words = _lexicon_around(events, start, len(events), engine)
-    candidates = _extract_range(events, start, len(events), engine)
-    sure = [candidate for candidate in candidates if candidate.confidence >= LIVE and _is_accepted(candidate, engine, words)]
+    lexicon = _lexicon_around(events, start, len(events), context)
+    candidates = _extract_range(events, start, len(events), context)
+    sure = [candidate for candidate in candidates if candidate.confidence >= LIVE and _is_accepted(candidate, context, lexicon)]
     live = tuple(candidate for candidate in sure if candidate.id not in watched.shown)
     keep = max(0, start - LOOKBACK)
     shown = frozenset(candidate.id for candidate in sure) if closed else watched.shown | {candidate.id for candidate in live}
     return ObservedConversation(events=events[keep:], start=start - keep, shown=shown), Noticed(live=live, closed=tuple(closed))
 
 
-def _extract_range(events: tuple[Event, ...], start: int, stop: int, engine: ExtractionContext) -> list[Candidate]:
+def _extract_range(events: tuple[Event, ...], start: int, stop: int, context: ExtractionContext) -> list[Candidate]:
     if stop <= start:
         return []
-    words = _lexicon_around(events, start, stop, engine)
-    return list(extract_candidates(events, start, stop, profile=engine.profile, lexicon=words, scope=engine.scope))
+    lexicon = _lexicon_around(events, start, stop, context)
+    return list(extract_candidates(events, start, stop, profile=context.profile, lexicon=lexicon, scope=context.scope))
 
 
-def _lexicon_around(events: tuple[Event, ...], start: int, stop: int, engine: ExtractionContext) -> Lexicon:
-    return choose_lexicon(events[max(0, start - LOOKBACK) : stop], engine.profile.languages)
+def _lexicon_around(events: tuple[Event, ...], start: int, stop: int, context: ExtractionContext) -> Lexicon:
+    return choose_lexicon(events[max(0, start - LOOKBACK) : stop], context.profile.languages)
 
 
-def _is_accepted(candidate: Candidate, engine: ExtractionContext, words: Lexicon) -> bool:
-    return isinstance(judge(candidate, engine.profile, lexicon=words), Accepted)
+def _is_accepted(candidate: Candidate, context: ExtractionContext, lexicon: Lexicon) -> bool:
+    return isinstance(judge(candidate, context.profile, lexicon=lexicon), Accepted)
 
 
 GENERIC = "generic"  # the format of observed messages

@@ -81,7 +81,7 @@ def question_id(ask: Ask) -> str:
 
 
 def typed_events(ask: Ask) -> tuple[tuple[int, str], ...]:
-    """Return the typed events of a question's conversation as (number, words). The lead (earlier events as context) is left out."""
+    """The typed events of a question's conversation (:data:`Typed`). The lead (earlier events as context) is left out."""
     openings = (
         (number, normalize_text(_TAG.sub(" ", text))[:_OPENING]) for number, who, text in _parse_events(ask) if who == "person"
     )

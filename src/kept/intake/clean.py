@@ -342,7 +342,7 @@ def _cut_middle(text: str, most: int, *, errors: int = 0) -> str:
     mark = f"\n[… {len(text) - most:,} characters cut …]\n"
     limit = max(0, most - len(mark))
     least = max(0, limit - errors - 1)
-    middle = _errors(text[least - least // 3 : len(text) - least // 3], errors) if errors else ""
+    middle = _select_error_lines(text[least - least // 3 : len(text) - least // 3], errors) if errors else ""
     limit -= len(middle) + 1 if middle else 0
     head = _cut_at_boundary(text[: limit - limit // 3])
     tail = _cut_at_boundary(text[len(text) - limit // 3 :][::-1])[::-1] if limit // 3 else ""
@@ -370,7 +370,7 @@ _DIGITS = Pattern(r"\d+")
 _LONGEST_ERROR = 200
 
 
-def _errors(text: str, most: int) -> str:
+def _select_error_lines(text: str, most: int) -> str:
     """Return the lines about errors in order, each kind once, at most ``most`` characters in total."""
     kept: list[str] = []
     seen: set[str] = set()

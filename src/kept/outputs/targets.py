@@ -80,20 +80,20 @@ class OutputContent:
 def compose_outputs(workspace: Workspace) -> OutputContent:
     """Load and compose the input for all files. Raises StoreError."""
     memories, names = workspace.store.log.memories(), workspace.scope_names()
-    noting = [profile for profile in workspace.writing if profile.outputs.daily_folder]
-    paging = [profile for profile in workspace.writing if profile.outputs.pages_folder]
-    lines = day_note_lines(workspace) if noting else {}
+    with_notes = [profile for profile in workspace.writing if profile.outputs.daily_folder]
+    with_pages = [profile for profile in workspace.writing if profile.outputs.pages_folder]
+    lines = day_note_lines(workspace) if with_notes else {}
     return OutputContent(
         memories=memories,
         names=names,
         projects=written_projects(workspace),
         days={
             profile.id: compose_day_notes(memories, (profile,), names=names, zone=workspace.zone, summaries=lines)
-            for profile in noting
+            for profile in with_notes
         },
         pages={
             profile.id: compose_pages(memories, profile, as_of=workspace.clock(), names=names, zone=workspace.zone)
-            for profile in paging
+            for profile in with_pages
         },
         injected=notes_shown_by_clients(workspace),
     )
@@ -133,16 +133,18 @@ def _fixed_targets(workspace: Workspace, projects: Mapping[Path, str]) -> list[T
             if path:
                 members = tuple(profile for profile in workspace.writing if getattr(profile.outputs, name) == path)
                 found.append(Target(path=workspace.paths.output_path(path), profiles=members, form=form))
-    writing = tuple(profile for profile in workspace.writing if profile.outputs.project_section)
-    ruling = tuple(profile for profile in workspace.writing if profile.outputs.project_rules)
+    with_sections = tuple(profile for profile in workspace.writing if profile.outputs.project_section)
+    with_rules = tuple(profile for profile in workspace.writing if profile.outputs.project_rules)
     readers = [client for client in READERS if client.name in workspace.settings.sections]
     found += [_instructions_target(workspace, client) for client in readers]
     for folder, scope in projects.items():
-        for name in ("CLAUDE.md", *(client.instructions for client in readers)) if writing else ():
-            heading = writing[0].outputs.section
-            found.append(Target(path=folder / name, profiles=writing, form=TargetForm.SECTION, heading=heading, scope=scope))
-        if ruling:
-            found.append(Target(path=folder / ".claude" / "rules" / "kept.md", profiles=ruling, form=TargetForm.RULES, scope=scope))
+        for name in ("CLAUDE.md", *(client.instructions for client in readers)) if with_sections else ():
+            heading = with_sections[0].outputs.section
+            found.append(Target(path=folder / name, profiles=with_sections, form=TargetForm.SECTION, heading=heading, scope=scope))
+        if with_rules:
+            found.append(
+                Target(path=folder / ".claude" / "rules" / "kept.md", profiles=with_rules, form=TargetForm.RULES, scope=scope)
+            )
     return found
 
 
@@ -151,8 +153,8 @@ def _instructions_target(workspace: Workspace, reader: Client, part: str = "") -
 
     It has the content of the memory file, within half the budget.
     """
-    writing = [profile for profile in workspace.writing if profile.outputs.memory_file] or [workspace.profile]
-    half = tuple(replace(profile, outputs=_halve_budgets(profile.outputs)) for profile in writing)
+    profiles = [profile for profile in workspace.writing if profile.outputs.memory_file] or [workspace.profile]
+    half = tuple(replace(profile, outputs=_halve_budgets(profile.outputs)) for profile in profiles)
     path = workspace.paths.of(reader) / reader.instructions
     return Target(path=path, profiles=half, form=TargetForm.SECTION, heading=REMEMBERED, part=part)
 
@@ -204,11 +206,11 @@ def _earlier_targets(workspace: Workspace) -> list[Target]:
         if text in sections:  # a section that must be removed
             found.append(_instructions_target(workspace, sections[text], _GONE))
         for profile in workspace.writing:
-            notes, leaves = root / profile.outputs.daily_folder, root / profile.outputs.pages_folder
+            notes, pages = root / profile.outputs.daily_folder, root / profile.outputs.pages_folder
             if profile.outputs.daily_folder and path.parent == notes and _is_day(path.stem):
                 found.append(_note_target(root, profile, path.stem))
-            elif profile.outputs.pages_folder and path.is_relative_to(leaves):
-                found.append(_page_target(root, profile, str(path.relative_to(leaves).with_suffix(""))))
+            elif profile.outputs.pages_folder and path.is_relative_to(pages):
+                found.append(_page_target(root, profile, str(path.relative_to(pages).with_suffix(""))))
             elif profile.outputs.project_rules and path.name.startswith("kept-") and (scope := projects.get(str(path.parents[2]))):
                 found.append(_rules_target(path.parents[2], (profile,), scope, path.stem.removeprefix("kept-")))
     return found
@@ -297,13 +299,13 @@ def _memories_for(workspace: Workspace, content: OutputContent, target: Target) 
     }
     client = client_of(workspace, target.path)
     known = content.injected.get(client.name if client else "", frozenset())
-    everywhere = calls_hooks(workspace, client)  # a hook adds the memories of a project when its sessions start
+    hooked = calls_hooks(workspace, client)  # a hook adds the memories of a project when its sessions start
     return [
         memory
         for memory in content.memories
         if (memory.scope, memory.profile) not in elsewhere
         and (memory.scope, normal_form(memory.content)) not in known
-        and (memory.scope == USER_SCOPE or not everywhere)
+        and (memory.scope == USER_SCOPE or not hooked)
     ]
 
 

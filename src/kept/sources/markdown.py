@@ -136,7 +136,7 @@ _NESTED = 50
 
 
 def strip_hidden(text: str) -> tuple[str, dict[str, int]]:
-    """Return the text without comments and hidden elements outside code, and the number removed for each kind."""
+    """Return the text without comments and hidden elements outside code, and a count of these. The count is empty if it is 0."""
     if "<" not in text and "%%" not in text:
         return text, {}
     pieces: list[str] = []
