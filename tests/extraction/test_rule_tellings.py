@@ -160,6 +160,8 @@ def test_a_rule_below_a_heading_that_the_person_asks_about_waits():
         ("from now on we raise the red flag. That holds everywhere.", USER_SCOPE),
         ("from now on the flag is red everywhere", USER_SCOPE),
         ("from now on pages are 1-based everywhere in this api", "project:shop"),
+        ("from now on we read `splits.json` everywhere", "project:shop"),
+        ("from now on we read `splits.json` in all our projects", USER_SCOPE),
     ],
 )
 def test_what_is_too_much_everywhere_gives_a_rule_no_scope(prompt, scope):

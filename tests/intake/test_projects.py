@@ -160,10 +160,10 @@ def places(workspace):
     return {workspace.scope(each.directory) for each in workspace.store.archive.projects()}
 
 
-def pushed(path, cwd, words, remote="git@example.org:office/harbor.git", branch=""):
+def pushed(path, cwd, words, remote="git@example.org:office/harbor.git", *, branch="", command="git push origin main"):
     """A session in a directory that is gone, in which the person says something and git pushes."""
     base = {"sessionId": path.stem, "cwd": cwd, "gitBranch": branch, "timestamp": "2026-01-05T10:00:00.000Z"}
-    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "git push origin main"}}
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": command}}
     result = {"type": "tool_result", "tool_use_id": "t1", "content": f"To {remote}\n   1a2b3c4..5d6e7f8  main -> main"}
     records = [("user", words), ("assistant", [{"type": "text", "text": "Done."}, call]), ("user", [result])]
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -189,6 +189,25 @@ def test_folders_that_are_gone_are_one_project_where_git_named_one_repository_in
         assert len(places(workspace)) == 1
         assert {each.identity for each in workspace.store.archive.projects()} == {"git:example.org/office/harbor"}
         assert run_pipeline(workspace, [], RunOptions()).run == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("git push", True),
+        ("git add . && git push -u origin main", True),
+        ("cd /gone/harbor && git push 2>&1", True),
+        ("git commit -am x && git push overleaf paper:master", False),
+        ("git push --force https://example.org/x main", False),
+        ("git -C paper push", False),
+        ("cd paper && git push", False),
+    ],
+)
+def test_a_push_to_another_remote_or_from_another_folder_does_not_name_the_project(desk_at, home, command, named):
+    pushed(home / ".claude" / "projects" / "p" / "s1.jsonl", "/gone/harbor", RULE, "https://paper.example/65", command=command)
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        assert list(workspace.scope_names().values()) == ["65" if named else "harbor"]
 
 
 def test_what_git_named_counts_after_a_run_that_was_cut_short_behind_its_reading(desk_at, home, monkeypatch):

@@ -35,15 +35,25 @@ _REMOTE_SHARE = 0.8  # share of the remotes that git printed in a project's dire
 # Lines of `git push`, `git fetch`, `git remote -v`.
 _REMOTE_LINE = compile_late(r"^(?:To|From|origin[ \t]+)[ \t]*(\S{5,300}?)(?:[ \t]+\((?:fetch|push)\))?[ \t]*$", re.MULTILINE)
 _GIT = compile_late(r"\bgit\b[^|;&]*\b(?:push|pull|fetch|remote)\b")
+# Commands about another repository than the origin of the session's folder: a mirror, a deployment, a folder elsewhere.
+_NAMED_REMOTE = compile_late(r"\bgit\b[^|;&\n]*?[ \t](?:push|pull|fetch)(?:[ \t]+-[^ \t|;&\n]*)*[ \t]+([A-Za-z./~][^|;&\s<>]*)")
+_OTHER_FOLDER = compile_late(r"\bgit[ \t]+-C[ \t]+(\S+)|(?:^|[;&|(\n])[ \t]*(?:cd|pushd)[ \t]+([^\s;&|]+)")
 
 
 def count_remotes(remotes: Remotes, events: Iterable[Event]) -> None:
     """Count the repositories that the output of git commands names."""
     for event in events:
-        if event.kind is EventKind.TOOL_OUTPUT and event.tool and event.project and _GIT.search(event.tool.target):
+        if event.kind is EventKind.TOOL_OUTPUT and event.tool and _is_about_origin(event.tool.target, event.project):
             for line in _REMOTE_LINE.finditer(event.text[:_OUTPUT_CHARS]):
                 if name := remote_name(line[1]):
                     remotes.setdefault(event.project, Counter())[name] += 1
+
+
+def _is_about_origin(command: str, directory: str) -> bool:
+    """True if a command shows the remotes of the repository in a directory, as far as it names no other remote or folder."""
+    remotes = {match[1] for match in _NAMED_REMOTE.finditer(command)}
+    folders = {(match[1] or match[2]).strip("\"'").rstrip("/") for match in _OTHER_FOLDER.finditer(command)}
+    return bool(directory and _GIT.search(command)) and remotes <= {"origin"} and folders <= {directory.rstrip("/")}
 
 
 def collect_branches(branches: Branches, events: Iterable[Event]) -> None:

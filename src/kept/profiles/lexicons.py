@@ -61,13 +61,13 @@ class TellingPatterns:
     rule to keep in mind").
 
     Anywhere: ``from_now_on``, ``later`` ("next time"), ``lasting`` (meant for later), ``must`` (somebody must, always or never),
-    ``ours`` ("we always"), ``here`` (a rule of this project), ``everywhere``, ``practice`` (the work of any agent), ``contrast``
-    ("…, never …"), ``reason``, ``when`` (a decision was made), ``occasion`` (applies once), ``planned`` (considered for the task at
-    hand), ``errand`` (an order to note work, or to put something on a list), ``quits`` (an order that ends a habit of the agent),
-    ``withdraws`` (a statement of an earlier session no longer holds; the inner group or the following words name that statement),
-    ``taken_back`` (a statement was not meant, or is somebody else's), ``preference``, ``goal``, ``kin`` (people in the speaker's
-    life), ``rule``, ``convention``, ``wish`` (a standing wish), ``failure`` (what does not work, which is no wish), ``outside`` (a
-    reference to another sentence).
+    ``ours`` ("we always"), ``here`` (a rule of this project), ``everywhere``, ``all_projects``, ``practice`` (the work of any
+    agent), ``contrast`` ("…, never …"), ``reason``, ``when`` (a decision was made), ``occasion`` (applies once), ``planned``
+    (considered for the task at hand), ``errand`` (an order to note work, or to put something on a list), ``quits`` (an order that
+    ends a habit of the agent), ``withdraws`` (a statement of an earlier session no longer holds; the inner group or the following
+    words name that statement), ``taken_back`` (a statement was not meant, or is somebody else's), ``preference``, ``goal``,
+    ``kin`` (people in the speaker's life), ``rule``, ``convention``, ``wish`` (a standing wish), ``failure`` (what does not work,
+    which is no wish), ``outside`` (a reference to another sentence).
 
     ``measured`` means that the quality of this language's patterns was measured. ``words`` matches any word of a telling.
     ``spaced`` means that the language separates words with spaces.
@@ -95,6 +95,7 @@ class TellingPatterns:
     ours: str = ""
     here: str = ""
     everywhere: str = ""
+    all_projects: str = ""
     practice: str = ""
     contrast: str = ""
     describes: str = ""

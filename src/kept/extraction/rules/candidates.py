@@ -161,7 +161,7 @@ def _build_candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
     if not doubt and telling.trigger != COMMAND:
         local = telling.language not in LANGUAGES
         doubt = find_unasserted_reason(event.text, telling.start, telling.end, local=local)
-    where = choose_scope(content, category, prompt.scope, spoken, around=event.text)
+    where = choose_scope(content, category, prompt.scope, spoken, around=event.text, is_told=True)
     return Candidate(
         id=digest(profile.id, kind, where, telling.trigger, event.key, content),
         profile=profile.id,

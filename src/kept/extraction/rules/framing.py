@@ -45,7 +45,7 @@ _COLON = Pattern(r":\s|：")
 # If the words before a colon match one of these patterns, they are a telling themselves.
 _TELLS = (
     *("remember", "remember_this", "from_now_on", "later", "always", "never", "must"),
-    *("ours", "decided", "correction", "note", "label", "here", "everywhere"),
+    *("ours", "decided", "correction", "note", "label", "here", "everywhere", "all_projects"),
 )
 # Words of a sentence that introduces somebody else's text: "can you answer this mail?"
 _BRINGS = Pattern(rf"(?i)\b(?:{join_alternatives('assertion', 'brings', spaced=True)})\b")

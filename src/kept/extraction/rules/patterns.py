@@ -141,19 +141,30 @@ def find_turn_before(events: Sequence[Event], event: Event) -> tuple[str, str]:
 
 
 def choose_scope(
-    content: str, category: Category | None, project: str, spoken: Sequence[TellingPatterns], *, around: str = ""
+    content: str,
+    category: Category | None,
+    project: str,
+    spoken: Sequence[TellingPatterns],
+    *,
+    around: str = "",
+    is_told: bool = False,
 ) -> str:
-    """The scope of a passage: its project, unless the person says "everywhere" or its category is about the person.
+    """The scope of a passage: its project, unless the person says "in all projects" or its category is about the person.
 
-    ``around`` is the prompt that contains the passage. Its words count too if the passage is at least half of it. A passage that
-    says "this project" belongs to the project, even beside "everywhere"; one that names a file of it does, whatever its category.
+    "everywhere" says the same where the person tells the assistant to remember something (``is_told``) that names no file. Said to
+    nobody, it means everywhere in the project: "exclude both everywhere". ``around`` is the prompt that contains the passage. Its
+    words count too if the passage is at least half of it. A passage that says "this project" belongs to the project, even beside
+    "everywhere"; one that names a file of it does, whatever its category.
     """
     passage = content
     # "not everywhere" says where something is too much. It does not say where the passage holds.
     if around and len(around) < 2 * len(content):
         passage = " ".join((content, *(words for words in sentence_texts(around) if NEGATIONS.isdisjoint(tokenize(words)))))
     here = any(has_match(patterns.here, content) for patterns in spoken)
-    if not here and any(has_match(patterns.everywhere, passage) for patterns in spoken):
+    names = [artifact for artifact in find_artifacts(content) if "://" not in artifact]
+    is_wide = is_told and not any("/" in name or "." in name for name in names)
+    wide = [words for patterns in spoken for words in (patterns.all_projects, patterns.everywhere if is_wide else "")]
+    if not here and any(has_match(words, passage) for words in wide):
         return USER_SCOPE
-    local = here or any("/" in artifact and "://" not in artifact for artifact in find_artifacts(content))
+    local = here or any("/" in name for name in names)
     return USER_SCOPE if category is not None and category.user_wide and not local else project
