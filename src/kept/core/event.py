@@ -175,14 +175,18 @@ def make_twin(event: Event) -> str:
     return twin_of(event.kind, format_instant(event.at) if event.at else "", event.tool.call if event.tool else "", event.text)
 
 
+_PROMPT, _RESPONSE, _HUMAN = EventKind.PROMPT, EventKind.RESPONSE, Author.HUMAN  # Python looks members of enumerations up slowly
+
+
 def is_prompt(event: Event) -> bool:
     """True if the event is a prompt that a person typed."""
-    return event.kind is EventKind.PROMPT and event.author is Author.HUMAN
+    return event.kind is _PROMPT and event.author is _HUMAN
 
 
 def is_note(event: Event) -> bool:
     """True if an event is an entry of a journal, a diary or a daily note."""
-    return event.label_reason.removeprefix(UNCONFIRMED_MARK) in NOTED and event.kind in (EventKind.PROMPT, EventKind.RESPONSE)
+    kind = event.kind
+    return (kind is _PROMPT or kind is _RESPONSE) and event.label_reason.removeprefix(UNCONFIRMED_MARK) in NOTED
 
 
 def is_choice(event: Event) -> bool:

@@ -13,6 +13,7 @@ from kept.core.words import fill_pattern, find_words, has_word, opens_with
 
 # Beginnings of lines of program output, code, diffs and tables.
 _SHAPES = fill_pattern(r"(?i)^\s*(?:‹shapes:output›|‹complaints›\s?[:：]\s*\S)", memory=LARGE)
+_ADDRESSED = fill_pattern(r"(?i)^\s*(?:‹shapes:addressed›)", needs=("@",))
 # A numbered list with the margin of an agent's screen, copied below other text. The first two items begin with a capital.
 _SCREEN_LIST = Pattern(
     r"(?m)^  1[.)] +[*`]{0,2}\p{Lu}.*\n(?:(?:   .*\S.*|[ \t]*)\n)*  2[.)] +[*`]{0,2}\p{Lu}.*(?:\n(?:  .*\S.*|[ \t]*)$)*",
@@ -50,7 +51,12 @@ def is_output_line(line: str) -> bool:
     """True if a line has the shape of program output, code, a diff or a table."""
     if (line.startswith("@") and _MENTION.match(line)) or _ADDRESS.match(line) or _CONFIDED.match(line) or _is_assigned_prose(line):
         return False
-    if _SHAPES.match(line) or "\t" in line.strip() or (_ENDS.search(line) and not has_word("person", line)):
+    if (
+        _SHAPES.match(line)
+        or _ADDRESSED.match(line)
+        or "\t" in line.strip()
+        or (_ENDS.search(line) and not has_word("person", line))
+    ):
         return True
     dense = sum(map(len, line.split()))
     return dense >= 8 and len(_MARKS.findall(line)) * 5 > dense

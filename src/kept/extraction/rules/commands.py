@@ -319,6 +319,8 @@ class Edit:
 
 
 Actions = tuple[tuple[Command, ...], tuple[Edit, ...]]
+_NO_ACTORS = Author.ABANDONED, Author.COMPACTION, Author.INJECTED
+_CALL, _OUTPUT = EventKind.TOOL_CALL, EventKind.TOOL_OUTPUT
 
 
 def find_actions(events: Sequence[Event]) -> Actions:
@@ -330,11 +332,11 @@ def find_actions(events: Sequence[Event]) -> Actions:
     edits: list[Edit] = []
     for place, event in enumerate(events):
         tool = event.tool
-        if tool is None or event.author in (Author.ABANDONED, Author.COMPACTION, Author.INJECTED):
+        if tool is None or event.author in _NO_ACTORS:
             continue
-        if event.kind is EventKind.TOOL_CALL:
+        if event.kind is _CALL:
             calls[event.session, tool.call] = event
-        elif event.kind is EventKind.TOOL_OUTPUT:
+        elif event.kind is _OUTPUT:
             call = calls.get((event.session, tool.call), event)
             if is_edit(call.tool or tool):
                 if commands and tool.ok is not False and not _is_not_run(event):
