@@ -312,6 +312,15 @@ def test_a_turn_comes_back_unasked_only_if_the_message_asks_for_something_rememb
     assert query.find_near_turns(*asked) == {}
 
 
+def test_of_two_turns_that_are_equally_near_the_one_of_more_typed_words_comes_first(searched):
+    curt = HUNG._replace(key="curt", text="Hang lanterns.")
+    pasted = HUNG._replace(key="pasted", text="```\nhang the lanterns on the quay side of the harbour\n```\nlanterns")
+    searched[1] = [curt, pasted, HUNG]
+    turns = query.rank_past_turns(None, "where should the lights of the harbour be?", "project:harbour", most=5)
+    assert turns[0].key == "hung"
+    assert turns[1].score == pytest.approx(turns[2].score, abs=0.02)
+
+
 def test_no_turn_comes_back_unasked_if_several_are_equally_near(searched):
     searched[1] = [HUNG, *(HUNG._replace(key=name, text=f"Hang the {name} lanterns.", meant=0.58) for name in ("red", "blue"))]
     assert query.find_near_turns(None, "where should the lights of the harbour be?", "project:harbour", "another") == {}

@@ -5,12 +5,13 @@ numbers. Callers read the texts from the store. A hook may run this in its own p
 """
 
 from collections.abc import Mapping
-from math import inf
+from math import inf, log1p
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
 from kept.core.errors import KeptError
+from kept.core.text import index_words
 from kept.core.value import fields
 from kept.local.recall_settings import RecallSettings
 from kept.recall.context import TurnLookup
@@ -71,9 +72,12 @@ def find_near_turns(place: "Workspace | QueryContext", message: str, scope: str,
     return {turn.key: turn.near for turn in rank_past_turns(place, message, scope, session=session) if turn.near}
 
 
-# docs/log.md says how these weights were chosen.
-_WORDED = 0.3  # weight of the squared share of the message's telling words that the turn contains, beside its nearness in meaning
-_NEAR = 0.45  # minimum score of a turn that is shown unasked
+# Fitted to judged prompts by benchmarks/train_said.py; the cosine weighs 1.
+_WORDED = 0.11  # weight of the squared share of the message's telling words that the turn contains
+_TYPED, _MOST_TYPED = 0.032, 80  # weight of the logarithm of the words that the person typed, of which no more than this count
+_WEIGHED = 20  # the typed words of this many of the nearest turns are counted, because telling them from pasted ones takes long
+# docs/log.md says how these limits were chosen.
+_NEAR = 0.53  # minimum score of a turn that is shown unasked
 _APART = 0.09  # minimum difference between the score of a turn that is shown unasked and the best one that is not
 _DOUBTED = 0.1  # taken off the score for each unit of doubt that the message asks for anything remembered
 _DOUBTFUL = 2.5  # if the doubt is larger, no turn is shown unasked
@@ -98,8 +102,12 @@ def rank_past_turns(
     if not is_telling(message):
         return ()
     doubt, turns = find_said_turns(place, message, scope, meaning=meaning)
-    scored = sorted((_score_turn(turn), turn.key, turn.text) for turn in turns if turn.session != session)
-    best = sorted({" ".join(each[2].split()).casefold(): each for each in scored}.values(), reverse=True)[: max(most, 3)]
+    near = sorted((_score_nearness(turn), turn.key, turn) for turn in turns if turn.session != session)
+    distinct = sorted(
+        {" ".join(turn.text.split()).casefold(): (score, key, turn) for score, key, turn in near}.values(), reverse=True
+    )
+    weighed = ((score + _weigh_length(turn), key, turn.text) for score, key, turn in distinct[: max(most, _WEIGHED)])
+    best = sorted(weighed, reverse=True)[: max(most, 3)]
     first, second, third, *_ = [*(score for score, *_ in best), 0.0, 0.0, 0.0]
     apart = 1 if first - second >= _APART else 2 if second - third >= _APART else 0
     floor = _NEAR + _DOUBTED * doubt if doubt <= _DOUBTFUL else inf
@@ -109,6 +117,18 @@ def rank_past_turns(
     )
 
 
-def _score_turn(turn: SaidTurn) -> float:
-    """The score of a turn. If meanings cannot be compared, its words alone decide, and the score is too low to be shown unasked."""
+def _score_nearness(turn: SaidTurn) -> float:
+    """How near a turn is. If meanings cannot be compared, its words alone decide, and that is too little to be shown unasked."""
     return turn.worded / 10 if turn.meant is None else turn.meant + _WORDED * turn.shared**2
+
+
+def _weigh_length(turn: SaidTurn) -> float:
+    """What is added to a turn's score for its typed words, because a turn of a few words seldom says what somebody asks later."""
+    return _TYPED * log1p(min(count_typed_words(turn.text), _MOST_TYPED)) if turn.meant is not None else 0.0
+
+
+def count_typed_words(text: str) -> int:
+    """The number of a prompt's index words that the person typed and did not paste."""
+    from kept.core.spans import find_spans  # noqa: PLC0415 - takes longer to import than a hook that compares no meanings may take
+
+    return len(index_words(" ".join(text[span.start : span.end] for span in find_spans(text) if span.is_typed)).split())
