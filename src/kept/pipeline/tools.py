@@ -5,6 +5,7 @@ An agent only proposes. Its additions are held for the person, unless the settin
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from kept.core.errors import UsageError
 from kept.core.event import Author
@@ -14,7 +15,7 @@ from kept.core.operation import Approve
 from kept.core.spans import find_spans, label_text
 from kept.core.text import format_count, one_line
 from kept.core.times import format_instant
-from kept.core.value import dataclass
+from kept.core.value import dataclass, field
 from kept.extraction.rules.handover import category_of, find_doubt
 from kept.local import queue
 from kept.memories.browse import trace_memory
@@ -31,20 +32,23 @@ _LIMIT = 50
 NOTHING = "No memory is about that."
 
 
+def _described(text: str) -> Any:
+    """A field with a description for agents, which the MCP server puts into the tool's schema."""
+    return field(metadata={"description": text})
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchMatch:
-    """A search result. ``kind`` is memory, summary or turn. ``category`` is a memory's category, or else the author. ``day`` is an
-    ISO date or empty. ``project`` is empty for results that apply everywhere.
-    """
+    """One result of a search."""
 
-    id: str
-    kind: str
-    category: str
-    project: str
-    day: str
+    id: str = _described("What get_memory_evidence takes if kind is memory")
+    kind: str = _described("memory, summary or turn")
+    category: str = _described("Category of a memory; author of a turn or summary")
+    project: str = _described("Name of the project; empty if it applies everywhere")
+    day: str = _described("YYYY-MM-DD of when it was last said; empty if unknown")
     text: str
-    score: float
-    reasons: tuple[str, ...]
+    score: float = _described("Relevance; comparable within one answer")
+    reasons: tuple[str, ...] = _described("Why it was found")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
