@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import date, datetime
 from typing import Any
 
-from kept.core.codec import dump, load, to_canonical_json
+from kept.core.codec import dump, json_fields, load, to_canonical_json
 from kept.core.summary import Passage, PassageForm, WorkNote
 from kept.core.text import index_words
 from kept.core.times import format_instant
 from kept.store.archive.blocks import Blocks
 from kept.store.database import Database
 from kept.store.redaction import redact_value
-from kept.store.rows import UNREADABLE
+from kept.store.rows import UNREADABLE, read_row
 from kept.store.values import ThreadNote, ThreadPoint
 
 _PASSAGES = 2**62  # first row number of passages; they share a full-text index with notes
@@ -59,16 +59,7 @@ class Days:
     def notes_between(self, start: datetime, stop: datetime) -> tuple[ThreadNote, ...]:
         """The notes with times in [start, stop), in order of time."""
         rows = self._database.run("notes_between", start=format_instant(start), stop=format_instant(stop))
-        return tuple(
-            ThreadNote(
-                note=load(WorkNote, _unpack_note(row["body"])[1]),
-                thread=row["thread"],
-                session=row["session"],
-                project=row["project"],
-                path=row["path"],
-            )
-            for row in rows
-        )
+        return tuple(read_row(ThreadNote, row, note=load(WorkNote, _unpack_note(row["body"])[1])) for row in rows)
 
     def drop_notes(self, *, events: Collection[str] = (), sessions: Collection[str] = ()) -> None:
         """Erase the notes of every thread that contains one of the events or belongs to one of the sessions. They are made again
@@ -135,10 +126,7 @@ class Days:
     def points_between(self, start: datetime, stop: datetime) -> tuple[ThreadPoint, ...]:
         """The points with times in [start, stop), in order of time."""
         rows = self._database.run("points_between", start=format_instant(start), stop=format_instant(stop))
-        return tuple(
-            ThreadPoint(passage=_parse_passage(row["body"]), session=row["session"], project=row["project"], path=row["path"])
-            for row in rows
-        )
+        return tuple(read_row(ThreadPoint, row, passage=_parse_passage(row["body"])) for row in rows)
 
     def save_day_lines(self, day: date, scope: str, lines: Sequence[Passage]) -> None:
         """Replace the lines of a day and scope. A person's own words stay."""
@@ -198,16 +186,8 @@ def _passage_row(passage: Passage) -> int:
 
 
 def _columns(passage: Passage) -> dict[str, Any]:
-    return {
-        "row": _passage_row(passage),
-        "id": passage.id,
-        "form": passage.form.value,
-        "day": passage.day.isoformat() if passage.day else "",
-        "scope": passage.scope,
-        "thread": passage.thread,
-        "ordinal": passage.ordinal,
-        "at": format_instant(passage.at),
-    }
+    day = passage.day.isoformat() if passage.day else ""
+    return json_fields(passage, "id", "form", "scope", "thread", "ordinal", "at") | {"row": _passage_row(passage), "day": day}
 
 
 def _parse_passage(body: str) -> Passage:

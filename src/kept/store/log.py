@@ -3,17 +3,16 @@
 A pass and its effects are committed in one transaction. Memories are a projection of the log, which :meth:`Log.rebuild` recreates.
 """
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from kept.core.codec import to_canonical_json
+from kept.core.codec import json_fields, to_canonical_json
 from kept.core.errors import DamagedError
 from kept.core.memory import CandidateVerdict, Memory
 from kept.core.operation import Operation, Pass, affected_memory_ids, find_undone_passes, fold
-from kept.core.times import format_instant, parse_optional_instant, parse_stored_instant
+from kept.core.times import format_instant
 from kept.store.check import IMPORTED, check_fingerprints, check_log, check_memories, fingerprints_of
 from kept.store.database import ERASING
 from kept.store.erasing import erase_from_json, erase_from_rows, log_row_texts
@@ -30,6 +29,7 @@ from kept.store.rows import (
     pass_from_row,
     pass_values,
     proposal_of,
+    read_row,
 )
 from kept.store.values import (
     EXTRACT,
@@ -73,14 +73,7 @@ class Log(Memories):
     def runs(self, limit: int | None = None, *, command: str = "") -> tuple[Run, ...]:
         """The last ``limit`` runs, or all of them, newest first. If ``command`` is given, only runs of that command."""
         return tuple(
-            Run(
-                id=row["id"],
-                command=row["command"],
-                started_at=parse_stored_instant(row["started_at"]),
-                ended_at=parse_optional_instant(row["ended_at"]),
-                report=json.loads(row["report"] or "{}"),
-            )
-            for row in self._database.run("runs", limit=NO_LIMIT if limit is None else limit, command=command)
+            read_row(Run, row) for row in self._database.run("runs", limit=NO_LIMIT if limit is None else limit, command=command)
         )
 
     # Passes
@@ -397,14 +390,7 @@ class Log(Memories):
 
     def export_rows(self) -> Iterator[Row]:
         """The log as export rows: runs, passes, operations, candidates, fingerprints, groups queued for curation."""
-        for row in self._database.run("all_runs"):
-            yield RunRow(
-                id=row["id"],
-                command=row["command"],
-                started_at=parse_stored_instant(row["started_at"]),
-                ended_at=parse_optional_instant(row["ended_at"]),
-                report=json.loads(row["report"] or "{}"),
-            )
+        yield from (read_row(RunRow, row) for row in self._database.run("all_runs"))
         yield from (pass_from_row(row) for row in self._database.run("passes"))
         yield from self._query_operations("operations")
         yield from self._query_candidates("candidates")
@@ -415,16 +401,9 @@ class Log(Memories):
         """Load a row of :meth:`export_rows`, inside the transaction that loads all rows."""
         match row:
             case RunRow():
-                ended = format_instant(row.ended_at) if row.ended_at else None
-                report = to_canonical_json(dict(row.report)) if row.report or ended else None
-                self._database.run(
-                    "add_run",
-                    id=row.id,
-                    command=row.command,
-                    started_at=format_instant(row.started_at),
-                    ended_at=ended,
-                    report=report,
-                )
+                report = to_canonical_json(dict(row.report)) if row.report or row.ended_at else None
+                values = json_fields(row, "id", "command", "started_at", "ended_at")
+                self._database.run("add_run", **values, report=report)
             case PassRow():
                 self._add_passes([row])
             case OperationRow():

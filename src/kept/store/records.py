@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from kept.core.codec import dump, dump_member, load, to_canonical_json
+from kept.core.codec import dump, dump_member, json_fields, load, to_canonical_json
 from kept.core.digest import digest
 from kept.core.event import FORGOTTEN_MARK, Event, EventKind, Precision, is_unconfirmed
 from kept.core.memory import CandidateVerdict, Memory, Verdict
 from kept.core.operation import Operation, Pass
 from kept.core.text import word_set
-from kept.core.times import format_instant
 from kept.core.value import dataclass, replace
 
 # The fields of an operation, a memory or a candidate that contain somebody's words.
@@ -121,19 +120,8 @@ def hash_pass(previous: str, made: Pass, commitments: Sequence[str], covers: Seq
     """The hash of a pass. It covers the previous pass's hash, the pass without operations, the commitments of its rows in order,
     and its spans.
     """
-    head = to_canonical_json(
-        {
-            "id": made.id,
-            "run": made.run,
-            "stage": made.stage,
-            "subject": made.subject,
-            "actor": made.actor.value,
-            "recorded_at": format_instant(made.recorded_at),
-            "undoes": list(made.undoes),
-            "redoes": list(made.redoes),
-            "note": made.note,
-        }
-    )
+    names = ("id", "run", "stage", "subject", "actor", "recorded_at", "undoes", "redoes", "note")
+    head = to_canonical_json(json_fields(made, *names))
     return digest(
         previous, head, to_canonical_json(list(commitments)), to_canonical_json([list(cover) for cover in covers]), size=32
     )

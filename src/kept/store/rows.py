@@ -5,16 +5,16 @@ Rows are numbered from 1 without gaps, in the order they were written.
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
+from functools import cache, lru_cache, partial
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar, get_origin, get_type_hints
 
-from kept.core.codec import dump_member, to_canonical_json
+from kept.core.codec import dump_member, json_fields, load, to_canonical_json
 from kept.core.errors import DamagedError, StoreError
-from kept.core.memory import Actor, CandidateVerdict, Memory, Status
+from kept.core.memory import CandidateVerdict, Memory, Status
 from kept.core.operation import Operation, Pass, Reword, affected_memory_ids, apply_operation
-from kept.core.times import format_instant, parse_stored_instant
 from kept.core.value import dataclass, replace
 from kept.store.records import (
     ERASED,
@@ -28,6 +28,7 @@ from kept.store.records import (
 )
 from kept.store.values import CandidateRow, Draft, OperationRow, PassRow, Proposal
 
+T = TypeVar("T")
 NOTHING_CHANGED = "nothing was changed"
 UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)  # errors of reading a damaged row
 
@@ -192,28 +193,39 @@ def named_fields(value: Any, *names: str) -> dict[str, Any]:
 def pass_values(row: PassRow) -> dict[str, Any]:
     """The parameters with which a pass is written."""
     head = row.head
-    return named_fields(head, "id", "run", "stage", "subject", "note") | {
-        "actor": head.actor.value,
-        "recorded_at": format_instant(head.recorded_at),
+    return json_fields(head, "id", "run", "stage", "subject", "note", "actor", "recorded_at") | {
         "undoes": to_canonical_json(list(head.undoes)),
         "redoes": to_canonical_json(list(head.redoes)),
         "hash": row.hash,
     }
 
 
+def read_row(kind: Callable[..., T], row: Any, **others: Any) -> T:
+    """A value of a dataclass from a row whose columns have the names of its fields. Values of several parts are stored as JSON.
+
+    ``others`` are fields that do not come from the row. Raises one of UNREADABLE.
+    """
+    plain, readers = _split_columns(kind, tuple(row.keys()))
+    values = {name: row[name] for name in plain}
+    for name, read in readers:
+        values[name] = read(row[name])
+    return kind(**values | others)
+
+
+@cache
+def _split_columns(kind: Any, columns: tuple[str, ...]) -> tuple[Sequence[str], Sequence[tuple[str, Callable[[Any], Any]]]]:
+    """The columns that are fields of a dataclass: those taken as they are, and the others with their readers."""
+    hints = {name: hint for name, hint in get_type_hints(kind).items() if name in columns}
+
+    def make_reader(hint: Any) -> Callable[[Any], Any]:
+        if get_origin(hint) in (tuple, Mapping) or is_dataclass(hint):
+            return lambda text: load(hint, json.loads(text or "{}"))
+        return partial(load, hint)
+
+    plain = [name for name, hint in hints.items() if hint in (str, int)]
+    return plain, [(name, make_reader(hint)) for name, hint in hints.items() if name not in plain]
+
+
 def pass_from_row(row: Any) -> PassRow:
     """The pass in a row of the store."""
-    head = Pass(
-        id=row["id"],
-        run=row["run"],
-        stage=row["stage"],
-        subject=row["subject"],
-        actor=Actor(row["actor"]),
-        recorded_at=parse_stored_instant(row["recorded_at"]),
-        operations=(),
-        undoes=tuple(json.loads(row["undoes"])),
-        redoes=tuple(json.loads(row["redoes"])),
-        note=row["note"],
-    )
-    covers = tuple((thread, start) for thread, start in json.loads(row["covers"]))
-    return PassRow(head=head, hash=row["hash"], covers=covers)
+    return read_row(PassRow, row, head=read_row(Pass, row, operations=()))

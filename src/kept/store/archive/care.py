@@ -4,7 +4,6 @@ Also finds long passages that occur in several sessions. Their hashes are stored
 read.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -13,17 +12,18 @@ from itertools import compress
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from kept.core.codec import load, to_canonical_json
+from kept.core.codec import to_canonical_json
 from kept.core.errors import DamagedError
-from kept.core.event import Author, Cursor, Event, RecordAccount, is_prompt
+from kept.core.event import Author, Cursor, Event, is_prompt
 from kept.core.text import index_words, phrase_words
-from kept.core.times import from_milliseconds, parse_optional_instant, to_milliseconds
+from kept.core.times import from_milliseconds, to_milliseconds
 from kept.store.archive.blocks import BLOCK_EVENTS, Blocks, index, is_indexed, marks_of, row_of
 from kept.store.check import check_quotes
 from kept.store.columns import mark_of
 from kept.store.database import Database, match_all_words
 from kept.store.erasing import has_words
 from kept.store.packing import block_hash
+from kept.store.rows import read_row
 from kept.store.threads import unpack_runs
 from kept.store.values import EventRow, FileRow, Mention, Row, Thread, ThreadRow
 
@@ -188,8 +188,7 @@ def _phrases(words: Iterable[str]) -> Iterator[str]:
 
 def thread_from_row(row: Any) -> Thread:
     """The thread of a row of the database."""
-    values = {name: row[name] for name in ("id", "session", "source", "path", "project", "events", "extracted")}
-    return Thread(**values, first_at=parse_optional_instant(row["first_at"]), last_at=parse_optional_instant(row["last_at"]))
+    return read_row(Thread, row)
 
 
 def find_mentions(database: Database, name: str, since: datetime) -> tuple[Mention, ...]:
@@ -214,24 +213,14 @@ def reindex(database: Database, blocks: Blocks) -> None:
 def archive_rows(database: Database, blocks: Blocks) -> Iterator[Row]:
     """The archive as export rows: files, events in order, threads."""
     for row in database.run("files"):
-        cursor = Cursor(inode=row["inode"], offset=row["offset"], prefix=row["prefix"], line=row["line"], carry=row["carry"])
-        yield FileRow(
-            source=row["source"], path=row["path"], cursor=cursor, account=load(RecordAccount, json.loads(row["account"]))
-        )
+        yield read_row(FileRow, row, cursor=read_row(Cursor, row))
     for block in blocks.numbers():
         yield from (EventRow(event=event, twin=event.twin) for event in blocks.at(block))
     for row in database.run("thread_rows").fetchall():
         members = list(unpack_runs(database.run("thread_events", thread=row["id"]).fetchall()))
-        yield ThreadRow(
-            id=row["id"],
-            source=row["source"],
-            path=row["path"],
-            session=row["session"],
-            project=row["project"],
-            extracted=row["extracted"],
-            seen=row["seen"],
+        yield read_row(
+            ThreadRow,
+            row,
             events=tuple(blocks.key(event) for event, _ in members),
             abandoned=tuple(ordinal for ordinal, (_, abandoned) in enumerate(members) if abandoned),
-            closed=row["closed"],
-            heard=row["heard"],
         )

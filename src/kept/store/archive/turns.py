@@ -27,7 +27,7 @@ from kept.store.database import ERASING, Database, checksum
 from kept.store.erasing import erase_from_carry, erase_from_event
 from kept.store.records import merge_event_copy, replace_content
 from kept.store.redaction import redact_cursor, redact_value
-from kept.store.rows import named_fields
+from kept.store.rows import named_fields, read_row
 from kept.store.threads import Tree, has_siblings, pack_runs, unpack_runs
 from kept.store.values import (
     ArchiveCounts,
@@ -61,13 +61,11 @@ class Archive:
         if row["wrong"]:
             where, hint = str(self._database.path), "restore a backup: kept restore FILE"
             raise DamagedError(f"the record of how far {path} was read is damaged", where=where, hint=hint)
-        return Cursor(inode=row["inode"], offset=row["offset"], prefix=row["prefix"], line=row["line"], carry=row["carry"])
+        return read_row(Cursor, row)
 
     def files(self) -> Iterator[FileState]:
         """Every file ever read, by source and path. Reads from the database as it goes, so do not write before it is exhausted."""
-        for row in self._database.run("files"):
-            account = load(RecordAccount, json.loads(row["account"]))
-            yield FileState(source=row["source"], path=row["path"], offset=row["offset"], line=row["line"], account=account)
+        yield from (read_row(FileState, row) for row in self._database.run("files"))
 
     def file_ends(self, source: str) -> dict[str, int]:
         """The known end of each file of a source, in bytes, by path. An unfinished last record counts."""
