@@ -345,7 +345,7 @@ def open_workspace(
         refuse_lost_store(home, _memory_files(home, made))
     with _open_store(home, "" if home.settings_folder else chosen.store.url, dry=dry) as store:
         if not dry:
-            move_outputs(store, home.root, [profile.outputs.memory_file for profile in made])
+            store.move_outputs(home.root, [profile.outputs.memory_file for profile in made])
         llm = create_client(home, chosen, store, env=given, clock=clock, zone=local)
         try:
             yield Workspace(
@@ -477,27 +477,3 @@ def _local_zone() -> ZoneInfo:
         return tzlocal.get_localzone()
     except (LookupError, ValueError, OSError):
         return ZoneInfo("UTC")  # for example in a container without a time zone
-
-
-def move_outputs(store: SqliteStore, root: Path, memory_files: Sequence[str]) -> None:
-    """Change the paths of recorded outputs from another home to ``root``, for a store that came from there.
-
-    The other home is recognised by one of the ``memory_files``, which have the same relative path in every home. Raises StoreError.
-    """
-    stray = [output for output in store.outputs() if not Path(output).is_relative_to(root)]
-    names = [f"/{memory_file}" for memory_file in memory_files if memory_file]
-    roots = {path.removesuffix(name) for path in stray for name in names if path.endswith(name)}
-    with store.transaction() if roots else nullcontext():
-        for path in stray:
-            old = next((root for root in roots if path.startswith(f"{root}/")), None)
-            if old is not None:
-                _move_output(store, path, f"{root}{path.removeprefix(old)}")
-
-
-def _move_output(store: SqliteStore, path: str, here: str) -> None:
-    outputs = () if store.output_states(here) else store.output_states(path)
-    for output in outputs[:1]:
-        store.save_output(here, output)
-    for output in outputs[1:]:
-        store.save_pending_output(here, output)
-    store.drop_output(path)

@@ -12,18 +12,14 @@ from kept.core.memory import Actor, Evidence, Memory, Status
 from kept.core.operation import Add, Anticipate, Forget, Pin, Reaffirm, Retire, Revise, Supersede, operation_kind, to_facts
 from kept.local.queue import NIGHT
 from kept.memories.day_view import find_wordings_at
+from kept.memories.differences import DifferenceKind, MemoryDifference, count_given_back, describe_given_back, list_differences
 from kept.memories.history import (
-    DifferenceKind,
-    MemoryDifference,
-    count_given_back,
     describe_command,
     describe_counts,
-    describe_given_back,
     diff_moments,
     find_run,
     is_nightly_job,
     last_undoable_run,
-    list_differences,
     memories_at,
     redo,
     run_changes,

@@ -3,7 +3,7 @@
 import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Self
@@ -171,6 +171,29 @@ class SqliteStore:
     def outputs(self) -> tuple[str, ...]:
         """The paths of all files written, in order."""
         return tuple(row["path"] for row in self._database.run("outputs"))
+
+    def move_outputs(self, root: Path, memory_files: Sequence[str]) -> None:
+        """Change the paths of recorded outputs from another home to ``root``, for a store that came from there.
+
+        The other home is recognised by one of the ``memory_files``, which have the same relative path in every home. Raises
+        StoreError.
+        """
+        stray = [output for output in self.outputs() if not Path(output).is_relative_to(root)]
+        names = [f"/{memory_file}" for memory_file in memory_files if memory_file]
+        roots = {path.removesuffix(name) for path in stray for name in names if path.endswith(name)}
+        with self.transaction() if roots else nullcontext():
+            for path in stray:
+                old = next((root for root in roots if path.startswith(f"{root}/")), None)
+                if old is not None:
+                    self._move_output(path, f"{root}{path.removeprefix(old)}")
+
+    def _move_output(self, path: str, here: str) -> None:
+        outputs = () if self.output_states(here) else self.output_states(path)
+        for output in outputs[:1]:
+            self.save_output(here, output)
+        for output in outputs[1:]:
+            self.save_pending_output(here, output)
+        self.drop_output(path)
 
     def digest_content(self) -> str:
         """A hash of the content from which output files are composed. It changes only if that content changes."""

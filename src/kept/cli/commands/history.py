@@ -22,10 +22,9 @@ from kept.core.times import format_instant, format_minute
 from kept.llm.budget import usage_body
 from kept.local.queue import NIGHT
 from kept.memories.browse import address_person, find_scopes, to_export
+from kept.memories.differences import Changes, DifferenceKind, list_differences
 from kept.memories.history import (
     PERSON,
-    Changes,
-    DifferenceKind,
     HistoryEntry,
     LaterOperation,
     UndoResult,
@@ -35,7 +34,6 @@ from kept.memories.history import (
     find_run,
     is_nightly_job,
     last_undoable_run,
-    list_differences,
     run_changes,
     run_history,
     undo_model,

@@ -10,7 +10,8 @@ from kept.core.errors import MissingError, UsageError
 from kept.core.pattern import Pattern
 from kept.memories.backups import back_up_now
 from kept.memories.browse import to_export
-from kept.memories.history import UndoResult, describe_given_back, list_differences, redo, undo
+from kept.memories.differences import describe_given_back, list_differences
+from kept.memories.history import UndoResult, redo, undo
 from kept.pipeline.run import RunOptions, run_pipeline, sample_files
 from kept.web.api.models import Body, EmptyBody, MemoryOut
 from kept.web.background import RunState

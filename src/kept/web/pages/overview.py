@@ -16,7 +16,8 @@ from kept.memories import waiting
 from kept.memories.browse import find_main_evidence, format_author
 from kept.memories.day_view import DayView
 from kept.memories.day_view import load_day_view as look_at
-from kept.memories.history import DifferenceKind, list_differences, run_changes, run_history
+from kept.memories.differences import DifferenceKind, list_differences
+from kept.memories.history import run_changes, run_history
 from kept.outputs.compose.sheet import recency_of
 from kept.outputs.routing import preview_start
 from kept.pipeline.run_report import ChartPoint, daily_costs

@@ -17,19 +17,8 @@ from starlette.responses import Response
 from kept.core.errors import MissingError
 from kept.intake.discovery import discover, printable
 from kept.local.queue import NIGHT
-from kept.memories.history import (
-    PERSON,
-    DifferenceKind,
-    HistoryEntry,
-    MemoryDifference,
-    count_given_back,
-    describe_command,
-    describe_counts,
-    diff_moments,
-    find_run,
-    list_differences,
-    run_changes,
-)
+from kept.memories.differences import DifferenceKind, MemoryDifference, count_given_back, list_differences
+from kept.memories.history import PERSON, HistoryEntry, describe_command, describe_counts, diff_moments, find_run, run_changes
 from kept.memories.waiting import describe_set_aside
 from kept.pipeline.estimate import estimate_run
 from kept.pipeline.nightly import load_last_night
