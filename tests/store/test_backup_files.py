@@ -74,9 +74,15 @@ def test_the_newest_whole_backups_stay_and_damaged_ones_count_for_none(store, fo
     (folder / "other.db").touch()
     assert list_backups(folder) == tuple(reversed(made))
     made[3].write_bytes(b"damaged")
-    assert rotate(folder, 2) == (made[1], made[0])
+    assert rotate(folder, 2, "2026-01-05") == (made[1], made[0])
     assert list_backups(folder) == (made[4], made[3], made[2])
-    assert rotate(folder, 2) == ()
+    assert rotate(folder, 2, "2026-01-05") == ()
+
+
+def test_backups_of_days_to_come_give_way_to_todays(store, folder):
+    made = [add_backup(store, folder, day) for day in ("2036-01-01", "2036-01-02", "2026-01-04", "2026-01-05")]
+    assert rotate(folder, 3, "2026-01-05") == (made[0],)
+    assert rotate(folder, 2, "2026-01-05") == (made[1],)
 
 
 def test_a_backup_takes_the_place_of_a_store_which_is_put_aside(store, folder, tmp_path, monkeypatch):

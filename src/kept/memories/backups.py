@@ -94,8 +94,9 @@ def _has_backup_of_today(workspace: Workspace, folder: Path) -> bool:
 
 
 def _add_backup(workspace: Workspace, folder: Path) -> Path:
-    backup = add_backup(workspace.store, folder, format_day(workspace.clock(), workspace.zone))
-    rotate(folder, KEEP)
+    today = format_day(workspace.clock(), workspace.zone)
+    backup = add_backup(workspace.store, folder, today)
+    rotate(folder, KEEP, today)
     return backup
 
 

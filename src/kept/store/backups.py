@@ -47,10 +47,13 @@ def add_backup(store: SqliteStore, folder: Path, name: str) -> Path:
         raise StoreError(f"the copy cannot be made: {error.strerror}", where=str(folder), hint="move what is in the way") from error
 
 
-def rotate(folder: Path, keep: int) -> tuple[Path, ...]:
-    """Delete the backups older than the newest ``keep`` intact ones, and return the deleted ones. Damaged backups do not count."""
+def rotate(folder: Path, keep: int, today: str) -> tuple[Path, ...]:
+    """Delete the backups older than the newest ``keep`` intact ones, and return the deleted ones. Damaged backups do not count.
+
+    Backups of days after ``today`` were made while the clock was wrong, and count as the oldest.
+    """
     intact, gone = 0, []
-    for path in list_backups(folder):
+    for path in sorted(list_backups(folder), key=lambda path: path.name.removeprefix("kept-")[: len(today)] > today):
         if intact >= keep:
             path.unlink()
             gone.append(path)
