@@ -154,3 +154,28 @@ def test_a_store_that_is_no_store_is_one_clear_line(capsys, home):
     assert (code, out) == (2, "")
     assert err.startswith("kept: the store file is damaged")
     assert err.count("\n") == 1
+
+
+def test_undoing_the_run_of_a_forgotten_memory_leaves_a_whole_store(capsys, ran):
+    gone = told(capsys, "list")[0]["id"]
+    kept(capsys, "forget", gone, "--yes")
+    assert kept(capsys, "undo", "r1")[0] == 0
+    assert kept(capsys, "check")[:2] == (0, "All is well: the log, the archive and the memories agree.\n")
+
+
+def test_a_forgotten_memory_gets_no_new_words(capsys, ran):
+    gone = told(capsys, "list")[0]["id"]
+    kept(capsys, "forget", gone, "--yes")
+    code, _, err = kept(capsys, "edit", gone, "Other words altogether.")
+    assert code == 2
+    assert "this memory was forgotten" in err
+
+
+@pytest.mark.parametrize("name", ["held.json", "written.json", "night.json", "unread.json", "failures.json"])
+@pytest.mark.parametrize("text", ["null", '{"a":' * 3_000], ids=["null", "deep"])
+def test_a_spoilt_note_of_kept_itself_stops_nothing(capsys, ran, name, text):
+    note = ran / ".local" / "share" / "kept" / name
+    note.write_text(text)
+    note.chmod(0o600)
+    for command in ("run", "status", "doctor"):
+        assert "went wrong" not in "".join(kept(capsys, command)[1:])

@@ -151,6 +151,7 @@ def edit(
     with _locked_memory(workspace, memory_id, if_match) as memory:
         if agent and not workspace.settings.trust_agents:
             _require_status(memory, Status.HELD)
+        _refuse_forgotten(memory)
         return _edit_memory(workspace, memory, text, category, agent=agent)
 
 
@@ -263,9 +264,13 @@ def approve(workspace: Workspace, memory_id: str, *, if_match: str = "") -> Memo
     """Make a held, retired or rejected memory active. Raises UsageError, StaleError."""
     with _locked_memory(workspace, memory_id, if_match) as memory:
         _require_status(memory, Status.HELD, Status.RETIRED, Status.REJECTED)
-        if not memory.content:
-            raise UsageError("this memory was forgotten; nothing can bring it back", where=memory.id)
+        _refuse_forgotten(memory)
         return _commit_one(workspace, "approve", Approve(memory=memory.id, at=workspace.clock(), reason=APPROVED))
+
+
+def _refuse_forgotten(memory: Memory) -> None:
+    if not memory.content:
+        raise UsageError("this memory was forgotten; nothing can bring it back", where=memory.id)
 
 
 def reject(

@@ -121,7 +121,7 @@ class Memories:
                 number = rowid = number + 1
             before, words = _index_words_of_body(old), _index_words_of_body(body)
             self._unsettle(memory_id, _parse_memory(old) if old else None, memory)
-            if old and before != words:
+            if old and (memory is None or before != words):  # a forgotten memory has an entry without words
                 stale.append({"rowid": rowid, "words": before})
             if memory is None:
                 drops.append({"rowid": rowid})
