@@ -192,7 +192,7 @@ def load_failures(state: str) -> list[JobFailure]:
     try:
         with open(f"{state}/{FAILURES_FILE}", encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes longer to import than this takes
             return [JobFailure(str(what), str(since), str(detail)) for what, since, detail in parse_json(file.read())]
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return []
 
 

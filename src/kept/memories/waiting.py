@@ -148,7 +148,7 @@ def _count_decided_today(workspace: Workspace) -> Counter[str]:
 
 def count_pending_proposals(workspace: Workspace) -> tuple[int, int]:
     """The number of all pending proposals, and of those in :func:`best_of_each_scope`. Cached until the store changes."""
-    with suppress(ValueError):
+    with suppress(ValueError, TypeError, RecursionError):
         stamp, every, best = json.loads(files.read_file(workspace.paths.state / COUNTS).data or b"[]")
         if stamp == _stamp_store(workspace):
             return every, best

@@ -103,7 +103,7 @@ def load_written_files(workspace: Workspace) -> WrittenFiles:
     try:
         body = json.loads(files.read_file(workspace.paths.written).data)
         return WrittenFiles(inputs=str(body["inputs"]), entries={str(path): str(entry) for path, entry in body["entries"].items()})
-    except (ValueError, KeyError, TypeError, AttributeError, KeptError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, KeptError):
         return WrittenFiles()
 
 

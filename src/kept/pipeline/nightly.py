@@ -255,6 +255,6 @@ def load_last_night(home: Paths) -> NightReport | None:
     """The report of the last night. None if there was none, or if it cannot be read."""
     try:
         night: NightReport = load(NightReport, json.loads(files.read_file(home.state / "night.json").data or b"null"))
-    except (KeptError, ValueError, TypeError, KeyError, AttributeError):
+    except (KeptError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
     return night

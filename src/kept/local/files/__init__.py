@@ -70,7 +70,7 @@ def read_object(path: Path) -> dict[str, Any]:
     """Read the JSON object in a file. Empty if there is no file or no object in it. Raises KeptError as :func:`read_file`."""
     try:
         body = json.loads(read_file(path).data or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return body if isinstance(body, dict) else {}
 
