@@ -114,9 +114,9 @@ class Event:
     """One utterance or tool action.
 
     ``key`` identifies the event in every copy of it. ``twin`` is a hash of kind, time, tool call and text that recognises a copy
-    whose native id changed; it is empty for an undated event, because short texts would collide. ``likeness`` is set once words of
-    the event were forgotten, and recognises the event in another tool's copy of the session. ``repeated`` has hashes of long
-    passages that other sessions contain too; the store sets it when it reads the event.
+    whose native id changed; it is empty for an event without a time of its own, because short texts would collide. ``likeness`` is
+    set once words of the event were forgotten, and recognises the event in another tool's copy of the session. ``repeated`` has
+    hashes of long passages that other sessions contain too; the store sets it when it reads the event.
 
     ``record`` and ``parent`` are native record ids, which form the tree of a conversation. ``turn`` groups the pieces of one
     assistant message. ``project`` is the raw working directory. ``label_reason`` says why ``author`` was chosen.

@@ -300,7 +300,7 @@ def to_mappings(value: Any) -> list[Mapping[str, Any]]:
 
 
 def safe_word(value: Any) -> str:
-    """A word from a file, safe to use in a reason. Returns ``odd`` unless it is short and only letters: it might be a secret."""
+    """A word from a file, safe to use in a reason. A long word or one with digits becomes ``odd``, because it may be a secret."""
     if not isinstance(value, str) or not value:
         return "none"
     return value if len(value) <= 40 and _SAFE_CHARACTERS.issuperset(value) and value.strip("-_.") else "odd"
