@@ -331,7 +331,23 @@ def test_missed_topics_are_counted_in_a_sentence(topics, text):
     assert "".join(words for words, _ in line.body).startswith(text)
 
 
-def test_a_run_counts_once_what_is_held_and_names_what_is_new_first(capsys, home):
+def test_missed_topics_are_listed_by_the_command_that_a_run_names(capsys, home, projects):
+    transcript(projects / "a.jsonl", "I prefer small functions with early return instead of nested ifs. rewrite it like this")
+    (command,) = re.findall("looks? worth remembering, but produced no memory → kept (.+)", kept(capsys, "run", "--no-llm")[1])
+    missed = kept(capsys, *command.split())[1].rpartition("1 missed although")[2]
+    assert "early return" in missed
+
+
+def test_a_wish_that_a_run_finds_is_named_by_this_run_only(capsys, home, projects):
+    transcript(projects / "a.jsonl", "In this repo we want to commit the harbor.lock file.")
+    assert "harbor.lock" in kept(capsys, "run", "--no-llm")[1]
+    transcript(projects / "b.jsonl", "Thanks, that looks right.", day="2026-01-06")
+    out = kept(capsys, "run", "--no-llm")[1]
+    assert "1 proposal is held for your decision" in out
+    assert "harbor.lock" not in out
+
+
+def test_a_run_counts_all_that_is_held_once_and_names_only_what_is_new(capsys, home):
     folder = home / ".claude/projects/-home-u-harbor"
     transcript(folder / "a.jsonl", "We decided to drop the CSV export, I guess.")
     kept(capsys, "run", "--no-llm")
@@ -339,9 +355,9 @@ def test_a_run_counts_once_what_is_held_and_names_what_is_new_first(capsys, home
     transcript(folder / "b.jsonl", "We decided to drop the fax gateway, I guess.", day="2026-01-06")
     out = kept(capsys, "run", "--no-llm")[1]
     new = next(each for each in told(capsys, "review") if each["id"] != first["id"])
-    listed = f"    {new['id'][:10]}  {new['content']}\n    {first['id'][:10]}  We decided to drop"
-    assert f"\n2 proposals are held for your decision → kept review\n{listed}" in out
-    assert "1 held" not in out
+    assert f"\n2 proposals are held for your decision → kept review\n    {new['id'][:10]}  {new['content']}\n" in out
+    assert first["id"][:10] not in out
+    assert out.count("proposal") == 1
     assert "\n2 proposals are held for your decision" in kept(capsys, "status")[1]
 
 

@@ -9,7 +9,7 @@ from kept.cli.lists import grouped_lines, pending_line
 from kept.cli.model_use import question_lines, unanswered_lines
 from kept.core.markup import format_memory_line
 from kept.core.memory import SAID_ONCE, UNTRIED, Memory
-from kept.core.times import format_minute
+from kept.core.times import format_day, format_minute
 from kept.days.coverage_report import CoverageReport
 from kept.extraction.llm_extraction import LlmExtractionReport
 from kept.memories.history import describe_counts
@@ -63,14 +63,16 @@ def report_lines(workspace: Workspace, report: RunReport, options: RunOptions, *
 
 
 def pending_lines(pool: Sequence[PendingProposal], new: Container[str] = ()) -> Iterator[Line]:
-    """The number of proposals held for the person, and the best of them. Proposals in ``new`` come first."""
+    """The number of proposals held for the person, and the best of those in ``new``. The others were shown by earlier runs."""
     if not pool:
         return
     chosen = best_of_each_scope(pool)
     yield pending_line(len(pool), len(chosen))
-    for item in sorted(best_of_all(chosen, len(chosen)), key=lambda item: item.memory.id not in new)[:_BEST_SHOWN]:
+    fresh = tuple(item for item in chosen if item.memory.id in new)
+    for item in best_of_all(fresh, _BEST_SHOWN):
         words = format_memory_line(item.memory.content, item.memory.about, _LINE)
         yield hanging_line([("    ", ""), (format_id(item.memory.id), "yellow"), ("  ", "")], words)
+    yield from more_lines(len(fresh), _BEST_SHOWN, "kept review", indent=4)
 
 
 def outdated_lines(report: RunReport) -> Iterator[Line]:
@@ -143,10 +145,10 @@ def _format_reading(report: RunReport, *, verbose: bool, dry: bool) -> Iterator[
     yield line(("Read ", "green"), f"{what} from {sources}", (f": {', '.join(details)}", "dim"))
     extracted, reasons = report.extracted, report.extracted.refused
     if extracted.candidates:
-        set_aside = describe_set_aside(reasons, None if verbose else 3)
-        text = ", ".join(filter(None, (format_count(extracted.candidates, "proposal"), set_aside)))
+        kept = format_count(extracted.accepted, "statement to remember", "statements to remember") if extracted.accepted else ""
+        text = ", ".join(filter(None, (kept, describe_set_aside(reasons, None if verbose else 3))))
         where = " → kept list --refused" if reasons.keys() - {SAID_ONCE} else " → kept review --all" if reasons else ""
-        yield line((text, "dim"), ("" if dry else where, "dim"))
+        yield from [line((text, "dim"), ("" if dry else where, "dim"))] if text else []
     if verbose:
         for name, account in sorted(reading.accounts.items()):
             yield line((f"{name}: {format_account(account.records, account.kept, account.dropped)}", "dim"))
@@ -221,10 +223,11 @@ def _new_memory_lines(workspace: Workspace, title: str, new: tuple[Memory, ...],
     yield from more_lines(len(new), _NEW_SHOWN, rest, indent=4)
 
 
-def missed_lines(
-    covered: CoverageReport, zone: ZoneInfo, *, whole: bool, hint: str = "kept run --force --dry-run --verbose"
-) -> Iterator[Line]:
-    """The number of topics that look worth remembering but produced no memory. If ``whole``, each of them and the totals."""
+def missed_lines(covered: CoverageReport, zone: ZoneInfo, *, whole: bool, hint: str = "") -> Iterator[Line]:
+    """The number of topics that look worth remembering but produced no memory. If ``whole``, each of them and the totals.
+
+    The command ``hint`` lists them; by default the day of the last one does.
+    """
     missed = covered.topics - covered.covered - covered.nothing
     if whole and covered.topics:
         text = (
@@ -235,7 +238,9 @@ def missed_lines(
     elif missed:
         look = "looks" if missed == 1 else "look"
         what = f"{format_count(missed, 'topic')} of {covered.topics:,} {look} worth remembering, but produced no memory"
-        yield line((what, "yellow"), (f" → {hint}", "dim"))
+        days = sorted(format_day(topic.at, zone) for topic in covered.missed if topic.at)
+        hint = hint or (f"kept day {days[-1]} --detailed" if days else "")
+        yield line((what, "yellow"), (f" → {hint}" if hint else "", "dim"))
     for topic in covered.missed if whole else ():
         yield line((f"  {format_minute(topic.at, zone)}  ", "dim"), topic.told, (f"  ({', '.join(topic.words)})", "dim"))
 

@@ -128,6 +128,13 @@ def best_of_each_scope(proposals: Sequence[PendingProposal]) -> tuple[PendingPro
     return tuple(item for item in proposals if item.rank + item.decided <= BEST and _is_likely(item.memory, item.score))
 
 
+def list_new_wishes(workspace: Workspace, run: int) -> frozenset[str]:
+    """The ids, as proposals, of the wishes said once that a run found. Raises StoreError."""
+    passes = {head.id for head in workspace.store.log.pass_heads() if head.run == run}
+    found = (wish for wish in workspace.store.log.refused(SAID_ONCE) if wish.pass_id in passes)
+    return frozenset(accepted_memory_id(wish.judged.candidate.id) for wish in found)
+
+
 def best_of_all(proposals: Sequence[PendingProposal], most: int) -> tuple[PendingProposal, ...]:
     """The best ``most`` proposals of all scopes."""
     return tuple(sorted(proposals, key=lambda item: _review_order((item.memory, item.stored, item.score)))[:most])

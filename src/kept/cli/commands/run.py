@@ -36,7 +36,7 @@ from kept.local.agents_shell import agent_variable
 from kept.local.queue import SESSION
 from kept.local.settings.tables import SourceRoot
 from kept.local.workers import count_processors
-from kept.memories.waiting import count_pending_proposals, list_pending_proposals
+from kept.memories.waiting import count_pending_proposals, list_new_wishes, list_pending_proposals
 from kept.paths import Paths, sample_env, sample_home
 from kept.pipeline.backfill import backfill as backfill_archive
 from kept.pipeline.follow_roots import find_unfollowed
@@ -213,7 +213,8 @@ def _print_report(workspace: Workspace, report: RunReport, options: RunOptions, 
         pool = () if options.dry else list_pending_proposals(workspace)  # the proposals of a dry run are not in the store
         write_lines(report_lines(workspace, report, options, verbose=call.verbose))
         if not options.dry:
-            write_lines(pending_lines(pool, {memory.id for memory in report.asked_about}))
+            new = {memory.id for memory in report.asked_about} | list_new_wishes(workspace, report.run) if pool else ()
+            write_lines(pending_lines(pool, new))
             write_lines(_waiting_texts_lines(workspace))
             about = searchable_line(workspace), unknown_language_line(workspace)
             write_lines(filter(None, [*about, without_model_line(workspace, first=report.run == 1)]))
