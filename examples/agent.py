@@ -1,7 +1,7 @@
-"""An agent with a memory: what it hears is kept, what is worth knowing comes before each answer.
+"""An agent with a memory: it records each message, and gets relevant memories before each answer.
 
-Run it from a checkout: ``.venv/bin/python examples/agent.py``. It needs no model; ``answer`` stands for yours. Say "In this project
-we always use pnpm, never npm" to see what is noted while you talk; what is less sure waits for the end of the session.
+Run it from a checkout: ``.venv/bin/python examples/agent.py``. It needs no model; ``answer`` stands for yours. Type "In this
+project we always use pnpm, never npm" to see a statement that is noticed at once. Less certain ones are judged at the end.
 """
 
 import kept

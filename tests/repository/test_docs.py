@@ -16,7 +16,8 @@ PACKAGE = ROOT / "src" / "kept"
 DOCS = ROOT / "docs"
 # The log tells of the past, in the names of its day.
 DATED = ("log.md",)
-PAGES = sorted(page for page in (ROOT / "README.md", *DOCS.rglob("*.md")) if page.name not in DATED)
+OTHERS = (ROOT / "README.md", ROOT / "plugins" / "kept" / "README.md", ROOT / "examples" / "plugin" / "README.md")
+PAGES = sorted(page for page in (*OTHERS, *DOCS.rglob("*.md")) if page.name not in DATED)
 IDS = [
     f"{letter}{n}" for letter, most in (("J", 12), ("X", 12), ("L", 14), ("K", 11), ("A", 7), ("B", 11)) for n in range(1, most + 1)
 ]

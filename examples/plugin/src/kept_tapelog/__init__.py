@@ -1,4 +1,4 @@
-"""Tape logs as events: one JSON object in each line, see the README beside this package."""
+"""A reader of tape logs, which have one JSON object in each line. The README of this package describes the format."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class TapeLog:
         return (Path(env["TAPES"]) if env.get("TAPES") else home / "tapes",)
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """Whether the first record is a tape's."""
+        """True if the first record is a tape log's."""
         return path.suffix == ".jsonl" and next(sample_records(head), {}).get("tape") == 1
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
@@ -35,16 +35,16 @@ class TapeLog:
 
 
 def start(_carry: str, _fetch: Fetch) -> None:
-    """No state: every line of a tape stands for itself."""
+    """The state at the start of a file. There is none, because each line is independent."""
 
 
 def save(_state: None) -> str:
-    """The state as JSON, for the next reading."""
+    """The state as JSON, for the next time the file is read."""
     return "{}"
 
 
 def step(_state: None, record: Record, *, path: Path) -> Outcome:
-    """One line: an event, or the reason why it is none."""
+    """Read one line. The outcome has an event, or the reason why there is none."""
     value = record.value
     said = value.get("said")
     if not isinstance(said, str) or not said.strip():
@@ -56,10 +56,10 @@ def step(_state: None, record: Record, *, path: Path) -> Outcome:
 
 
 def event(value: Mapping[str, Any], record: Record, path: Path, kind: EventKind, author: Author) -> Event:
-    """A line that somebody said."""
+    """The event of a line."""
     at = parse_instant(value.get("when"))
     stamp, text, reel = format_instant(at) if at else "", value["said"].strip(), str(value.get("reel") or path.stem)
-    # A line without a time is told from its like by its place and its words together.
+    # Lines without a time are distinguished by their place and their words.
     parts = (reel, kind, stamp or str(record.start), text)
     return Event(
         key=blake2b("\0".join(parts).encode(), digest_size=16).hexdigest(),
