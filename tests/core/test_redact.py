@@ -1105,3 +1105,22 @@ def test_a_code_of_a_door_has_four_digits_that_are_not_all_the_same(digits: byte
 def test_a_password_of_eight_characters_that_unlocks_something_is_gone_and_one_of_seven_is_no_sign() -> None:
     assert "kW7pQ2xZ" not in redact("unlock the vault with 'kW7pQ2xZ'", key=KEY).text
     assert redact("unlock the vault with 'door two'", key=KEY).text == "unlock the vault with 'door two'"
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ('password: "123456789"', "123456789"),
+        ("PASSWORD=qwerty123", "qwerty123"),
+        ("the password of the ftp is qwerty2024!", "qwerty2024!"),
+        ("postgres://app:qwerty123@db/shop", "qwerty123"),
+        ("passwd: abcdefgh1", "abcdefgh1"),
+    ],
+)
+def test_keys_in_order_are_a_password_where_they_are_called_one(text: str, secret: str) -> None:
+    assert gone(text, secret)
+
+
+@pytest.mark.parametrize("text", ['API_KEY = "sk-1234567890abcdef"', 'password = "foobar"', 'token: "qwertyuiopasdf"'])
+def test_keys_in_order_are_a_placeholder_where_a_key_is_due_and_without_a_digit(text: str) -> None:
+    assert redact(text, key=KEY).text == text

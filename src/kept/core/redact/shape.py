@@ -48,9 +48,10 @@ _REPEATED = compile_late(
 )
 _SPELLED = compile_late(
     rb"(?i)example|redacted|placeholder|change[-_]?(?:me|this)|replace[-_]?(?:me|with|this)|dummy|insert[-_]|your[-_]"
-    rb"|[-_]here\b|<your|not[-_]?a[-_]?real|"
-    rb"123456789|0123456789|abcdefgh|deadbeef|qwerty|foobar|IkpvaG4gRG9l"
+    rb"|[-_]here\b|<your|not[-_]?a[-_]?real|IkpvaG4gRG9l"
 )
+# Keys in the order of a keyboard or an alphabet: nobody's token, but many people's password.
+_IN_ORDER = compile_late(rb"(?i)123456789|0123456789|abcdefgh|deadbeef|qwerty|foobar")
 _STOCK = list_words("stock")
 _PARTS = compile_late(rb"[A-Za-z0-9]+")
 _ID_KINDS, _SECRET_KINDS, _NOT_SECRET = map(list_words, ("id_kinds", "secret_kinds", "not_secret"))
@@ -120,10 +121,15 @@ def looks_token(value: bytes, *, named: bool) -> bool:
     return bool(words and certain) or not _HEX.issuperset(max(parts, key=len).lower())
 
 
-def looks_placeholder(value: bytes) -> bool:
-    """True if a string is a placeholder: a variable, a template, a mask, an example, or stock words only."""
+def looks_placeholder(value: bytes, *, password: bool = False) -> bool:
+    """True if a string is a placeholder: a variable, a template, a mask, an example, or stock words only.
+
+    Keys in order ("qwerty") are one too, unless the string is named a ``password``.
+    """
     short = value[:_LOOKED_AT].strip()
     if _STAND_IN.search(short) or _REPEATED.search(short) or _SPELLED.search(short):
+        return True
+    if not password and _IN_ORDER.search(short):
         return True
     if len(set(short)) <= min(4, len(short) // 2) or short.lower() in _STOCK:
         return True

@@ -82,7 +82,7 @@ def names_no_secret(words: bytes) -> bool:
 
 def is_secret_value(setting: Setting, rank: int, value: bytes) -> bool:
     """True if a value with a name of this rank (:func:`rank_name`) is a secret in this setting."""
-    if len(value) < (4 if rank == 3 else 8) or looks_placeholder(value) or looks_path(value):
+    if len(value) < (4 if rank == 3 else 8) or looks_placeholder(value, password=rank == 3) or looks_path(value):
         return False
     if value.startswith((b"pk_", b"arn:", b"sha256:", b"sha512-", b"ssh-")):
         return False
