@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from kept.core.codec import dump, load, to_canonical_json
 from kept.core.errors import DamagedError
-from kept.core.event import FORGOTTEN_MARK, Author, Cursor, Event, EventKind, RecordAccount, is_note
+from kept.core.event import FORGOTTEN_MARK, Author, Cursor, Event, RecordAccount, is_note
 from kept.core.project import Project
 from kept.core.times import format_instant, from_milliseconds, to_milliseconds
-from kept.store.archive import care
+from kept.store.archive import care, rewinds
 from kept.store.archive.blocks import (
     BLOCK_EVENTS,
     Blocks,
     add_events,
     find_known,
-    find_user_prompts,
     index,
-    is_user_prompt,
     unindex,
 )
 from kept.store.archive.care import add_repeats, find_events_repeated_by, list_repeated_events
@@ -28,7 +26,7 @@ from kept.store.erasing import erase_from_carry, erase_from_event
 from kept.store.records import merge_event_copy, replace_content
 from kept.store.redaction import redact_cursor, redact_value
 from kept.store.rows import named_fields, read_row
-from kept.store.threads import Tree, has_siblings, pack_runs, unpack_runs
+from kept.store.threads import Tree, pack_runs, unpack_runs
 from kept.store.values import (
     ArchiveCounts,
     EventRow,
@@ -246,29 +244,14 @@ class Archive:
 
     def tree(self, thread: int) -> tuple[Tree, bytearray]:
         """The tree of a thread, and for each of its events 1 if it is marked as abandoned, else 0. Raises DamagedError."""
-        self._blocks.drop_outdated()
-        tree = Tree()
-        rows = self._database.run("thread_events", thread=thread).fetchall()
-        for places, place in self._blocks.places_of(event for event, _ in unpack_runs(rows)):
-            output = places.kinds[place] is EventKind.TOOL_OUTPUT
-            human = is_user_prompt(places, place)
-            tree.append(places.records[place], places.parents[place], places.turns[place], human=human, output=output)
-        return tree, bytearray(abandoned for _, abandoned in unpack_runs(rows))
+        return rewinds.load_tree(self._database, self._blocks, thread)
 
     def has_rewinds(self, thread: int) -> bool:
         """True if a rewind may have replaced an event of a thread. Also true if an event is marked so and its records have links.
 
         Nothing was replaced unless a prompt of the user shares its parent with another record. Raises DamagedError.
         """
-        self._blocks.drop_outdated()
-        runs = self._database.run("thread_events", thread=thread).fetchall()
-
-        def links() -> Iterator[tuple[list[str], list[str], list[str]]]:
-            for places, part in self._blocks.slices((run["event"], run["events"]) for run in runs):
-                asked = [places.parents[place] for place in find_user_prompts(places, part)]
-                yield places.records[part], places.parents[part], asked
-
-        return has_siblings(links) or (any(run["abandoned"] for run in runs) and any(any(parents) for _, parents, _ in links()))
+        return rewinds.has_rewinds(self._database, self._blocks, thread)
 
     def mark_abandoned(self, thread: int, changes: Iterable[tuple[int, bool]]) -> None:
         """Set or clear the abandoned mark of events (by ordinal). It says that a later rewind replaced the event."""
