@@ -282,3 +282,12 @@ def test_a_file_with_a_secret_in_its_name_stays_unread_in_a_run_that_looks_elsew
     odd.unlink()
     kept(capsys, "run")
     assert "UTF-16" not in listed.read_text(encoding="utf-8")
+
+
+def test_the_notes_of_claude_code_itself_are_called_so_with_the_command_that_imports_them(capsys, home, session):
+    (notes := session.parent / "memory").mkdir()
+    (notes / "MEMORY.md").write_text("- The staging database is on db-stage-2.\n")
+    out = kept(capsys, "sources")[1]
+    assert "no transcript (Claude Code's own notes: to import them, kept import --from claude)" in out
+    assert "unknown format" not in out
+    assert kept(capsys, "run", "--no-llm", str(session.parent))[0] == 0

@@ -139,7 +139,7 @@ def _is_missed(candidate: _PathCandidate, skipped: SkippedFile) -> bool:
     """True if the skipped file might be a transcript. That is any file that a person asked for. In a tool's folder, files of
     unknown format or without content do not count.
     """
-    if skipped.reason in (SkipReason.MACHINERY, SkipReason.OWN):
+    if skipped.reason in (SkipReason.MACHINERY, SkipReason.OWN, SkipReason.CLIENT_NOTES):
         return False
     return candidate.asked or skipped.reason not in (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY)
 

@@ -299,6 +299,11 @@ def _paths(workspace: Workspace, tools: Mapping[str, ToolSurvey]) -> Iterator[tu
                 yield path, tools.get(root.format, tools["generic"]), root
 
 
+_NO_TRANSCRIPTS = frozenset(
+    {SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY, SkipReason.MACHINERY, SkipReason.OWN, SkipReason.CLIENT_NOTES}
+)
+
+
 def _count_file(
     workspace: Workspace, path: Path, within: tuple[ToolSurvey, SourceRoot | None], tools: Mapping[str, ToolSurvey], states: _States
 ) -> str:
@@ -310,7 +315,7 @@ def _count_file(
     owner = tool_folder_format(path) if root else place_of.name
     found = format_of(path, with_zone(workspace.zone), root, owner=owner)
     if isinstance(found, SkippedFile):
-        if found.reason in (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY, SkipReason.MACHINERY, SkipReason.OWN):
+        if found.reason in _NO_TRANSCRIPTS:
             return found.reason.value
         place_of.unreadable.append((printable(path), found.reason.value))
         return ""

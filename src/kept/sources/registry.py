@@ -163,6 +163,7 @@ class SkipReason(StrEnum):
     UNKNOWN_FORMAT = "unknown format"
     NAME_NOT_UTF8 = "file name is not UTF-8"
     OWN = "written by kept itself"
+    CLIENT_NOTES = "Claude Code's own notes: to import them, kept import --from claude"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -211,6 +212,8 @@ def identify_file(path: Path, *, sources: Sequence[Source] = SOURCES, named: boo
         return SkippedFile(path=path, reason=SkipReason.OWN)
     if found is None and named and markdown:
         found = next((source for source in sources if isinstance(source, Journal)), None)
+    if found is None and markdown and owner == "claude-code" and path.parent.name == "memory":
+        return SkippedFile(path=path, reason=SkipReason.CLIENT_NOTES)
     return found or SkippedFile(path=path, reason=SkipReason.UNKNOWN_FORMAT, kind=describe_file(path, head))
 
 
