@@ -15,7 +15,7 @@ from kept.core.event import Author, Cursor, Event, EventKind, Origin, Pointer, P
 from kept.core.memory import LASTING, OCCASIONAL, Accepted, Candidate, Held
 from kept.extraction.gate import is_grounded, judge
 from kept.extraction.rules.commands import find_actions, parse_steps
-from kept.extraction.rules.fixes import AHEAD, REACH, propose_fixes, propose_fixes_across
+from kept.extraction.rules.fixes import AHEAD, REACH, find_failures, may_fix, propose_fixes, propose_fixes_across
 from kept.extraction.verdicts import collect_texts
 from kept.local.files.walking import find_files
 from kept.profiles import load_profile
@@ -364,6 +364,16 @@ def test_another_session_of_the_project_counts_where_what_helped_names_what_was_
         later = events_of(("run", command, "added", 0), ("run", "npm start", "ok", 0), session="b")
         found = propose_fixes_across(failed, later, profile=PROFILE, scope="project:shop")
         assert len(found) == count
+
+
+def test_only_commands_that_name_a_failed_program_may_fix_an_earlier_session_unless_one_was_missing() -> None:
+    for command, error, later, may in (
+        ("npm start", "Error: EACCES: permission denied, open 'log'", "sudo 'npm' start", True),
+        ("npm start", "Error: EACCES: permission denied, open 'log'", "git status", False),
+        ("jq . a.json", "bash: jq: command not found", "python3 -m json.tool a.json", True),
+    ):
+        failures = find_failures(find_actions(events_of(("run", command, error, 1), session="a"))[0])
+        assert (failures.open, may_fix(events_of(("run", later, "ok", 0), session="b"), [failures])) == (True, may)
 
 
 def test_nothing_follows_from_a_failure_of_another_session_read_as_one() -> None:

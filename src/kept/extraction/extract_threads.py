@@ -22,7 +22,7 @@ from kept.core.event import Event
 from kept.core.memory import Accepted, CandidateVerdict, Held, Refused, Verdict
 from kept.core.value import dataclass, field, replace
 from kept.extraction.rules.commands import find_actions
-from kept.extraction.rules.fixes import AHEAD, has_open_failure, propose_fixes_across
+from kept.extraction.rules.fixes import AHEAD, Failures, find_failures, may_fix, propose_fixes_across
 from kept.extraction.rules.patterns import LOOKBACK
 from kept.extraction.segment import WINDOW
 from kept.extraction.stretches import PAIRED_EVENTS, Stretch, Window, analyse_window, analyse_windows
@@ -49,7 +49,7 @@ class _SessionPairing:
     run: Callable[[], int]
     unpaired: set[int]
     _directories: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _failing: dict[tuple[int, int], bool] = field(default_factory=dict)
+    _failures: dict[tuple[int, int], Failures] = field(default_factory=dict)
     _ends: dict[int, tuple[Event, ...]] = field(default_factory=dict)
     _verdicts: list[Verdict] = field(default_factory=list)
 
@@ -58,15 +58,15 @@ class _SessionPairing:
         verdicts, self._verdicts = self._verdicts, []
         return verdicts
 
-    def pair_thread(self, thread: Thread, *, failing: bool) -> None:
-        """Pair a thread with earlier ones, and pair later ones with it again, inside a transaction. ``failing`` means that it ends
-        with an open failure.
+    def pair_thread(self, thread: Thread, failures: Failures) -> None:
+        """Pair a thread with earlier ones, and pair later ones with it again, inside a transaction. ``failures`` are those at its
+        end.
 
         Raises StoreError.
         """
         self.unpaired.discard(thread.id)
         self._ends.pop(thread.id, None)  # a rewind may have changed it
-        self._save_failing(thread, failing=failing)
+        self._save_failures(thread, failures)
         begun, ended = thread.first_at, thread.last_at
         if not thread.project or begun is None or ended is None:
             return
@@ -107,11 +107,13 @@ class _SessionPairing:
         commit_span(self.workspace, self.run, thread, Span(thread=thread.id, start=0, judged=fixes), before, stage=SEQUEL)
 
     def _judge_fixes_across(self, thread: Thread, begun: datetime) -> Iterator[tuple[int, CandidateVerdict]]:
-        earlier = tuple(dropwhile(lambda before: not self._is_left_failing(before), self._earlier_threads(thread, begun)))
+        earlier = tuple(dropwhile(lambda before: not self._find_failures(before).open, self._earlier_threads(thread, begun)))
         if not earlier:
             return
-        rules = load_rules(self.workspace, thread, self.workspace.store.log.forgotten_fingerprints())
         events = self.workspace.store.archive.events(thread.id, 0, PAIRED_EVENTS)
+        if not may_fix(events, [self._find_failures(before) for before in earlier]):
+            return
+        rules = load_rules(self.workspace, thread, self.workspace.store.log.forgotten_fingerprints())
         own = {event.key for event in events}  # events copied from an earlier session do not count
         ends = {event.key: event for thread in earlier for event in self._last_events(thread) if event.key not in own}
         before = tuple(ends.values())
@@ -126,16 +128,16 @@ class _SessionPairing:
         )
         return tuple(item for item in reversed(threads) if item.session != thread.session)
 
-    def _is_left_failing(self, thread: Thread) -> bool:
+    def _find_failures(self, thread: Thread) -> Failures:
         at = (thread.id, thread.events)
-        if at not in self._failing:
-            self._save_failing(thread, failing=has_open_failure(find_actions(self._last_events(thread))[0]))
-        return self._failing[at]
+        if at not in self._failures:
+            self._save_failures(thread, find_failures(find_actions(self._last_events(thread))[0]))
+        return self._failures[at]
 
-    def _save_failing(self, thread: Thread, *, failing: bool) -> None:
-        if len(self._failing) >= _CACHED_THREADS:
-            self._failing.clear()
-        self._failing[thread.id, thread.events] = failing
+    def _save_failures(self, thread: Thread, failures: Failures) -> None:
+        if len(self._failures) >= _CACHED_THREADS:
+            self._failures.clear()
+        self._failures[thread.id, thread.events] = failures
 
     def _last_events(self, thread: Thread) -> tuple[Event, ...]:
         """The last events of a thread, which several later sessions are paired with."""
@@ -344,7 +346,7 @@ def _extract_thread(
                 workspace.store.archive.save_extraction_progress(thread.id, extracted=closed, seen=stretch.stop)
             if last and not rules.live:
                 with isolate_errors("it cannot be paired with other sessions", thread.path):
-                    pairing.pair_thread(thread, failing=stretch.failing)
+                    pairing.pair_thread(thread, stretch.failures)
         yield stretch
         place = stretch.stop
 

@@ -8,7 +8,7 @@ from kept.core.memory import Accepted, CandidateVerdict
 from kept.core.value import dataclass
 from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.rules.commands import Actions, find_actions
-from kept.extraction.rules.fixes import AHEAD, has_open_failure, propose_fixes
+from kept.extraction.rules.fixes import AHEAD, Failures, find_failures, propose_fixes
 from kept.extraction.rules.patterns import LOOKBACK
 from kept.extraction.segment import segment
 from kept.extraction.verdicts import Rules, judge_candidate
@@ -43,14 +43,14 @@ class Window:
 class Stretch:
     """An analysed part of a thread: its candidates, the ordinal up to which episodes are closed, and the ordinal to continue from.
 
-    ``failing`` means that this part ends the thread and has an unfixed failure.
+    ``failures`` are those at the end of the thread, if this part ends it.
     """
 
     span: Span
     closed: int
     stop: int
     episodes: int
-    failing: bool
+    failures: Failures
 
 
 def analyse_windows(windows: Sequence[Window | None]) -> tuple[Stretch | str | None, ...]:
@@ -85,7 +85,7 @@ def analyse_window(window: Window) -> Stretch:
         closed=place + next(unsettled, usable[-1].stop),
         stop=place + usable[-1].stop,
         episodes=len(usable),
-        failing=place + usable[-1].stop == window.length and has_open_failure(done[0], len(events) - PAIRED_EVENTS),
+        failures=find_failures(done[0] if place + usable[-1].stop == window.length else (), len(events) - PAIRED_EVENTS),
     )
 
 

@@ -75,14 +75,15 @@ def find_doubt(kind: str, lasts: str, alone: str) -> str:
 
 def find_suggestions(events: Sequence[Event], start: int, stop: int) -> Iterator[Suggestion]:
     """Yield the suggestions in the events ``[start, stop)``, in order. Skips calls that the person refused."""
+    assistant, response, call = Author.ASSISTANT, EventKind.RESPONSE, EventKind.TOOL_CALL
     for place in range(start, min(stop, len(events))):
         event = events[place]
-        if event.author is not Author.ASSISTANT:
+        if event.author is not assistant:
             continue
-        if event.kind is EventKind.RESPONSE and event.text:
+        if event.kind is response and event.text:
             for words in find_reply_passages(event.text):
                 yield Suggestion(place=place, event=event, text=words, replaces="", kind="", doubt="", quote=words[:_QUOTE])
-        elif event.kind is EventKind.TOOL_CALL and event.tool is not None:
+        elif event.kind is call and event.tool is not None:
             given = _read_arguments(event.tool)
             if given.get("text", "").strip() and not _is_refused(events, place, stop):
                 yield _build_suggestion(place, event, event.tool, given)
