@@ -148,6 +148,18 @@ def test_a_crontab_is_as_before_after_install_and_uninstall(before):
     assert (table.text or "") == (before or "")
 
 
+def test_lines_of_other_encodings_and_line_ends_in_a_crontab_stay_as_they_are(tmp_path, monkeypatch):
+    table, before = tmp_path / "table", b"\n# caf\xe9\r\n5 4 * * * a\x0cb\n"
+    (tmp_path / "crontab").write_text(f'#!/bin/sh\nif [ "$1" = -l ]; then cat {table}; else cat > {table}; fi\n')
+    (tmp_path / "crontab").chmod(0o755)
+    table.write_bytes(before)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    schedule.enable_job(SchedulerKind.CRON, ODD, ())
+    assert table.read_bytes().startswith(before)
+    schedule.disable_job(SchedulerKind.CRON, ())
+    assert table.read_bytes() == before
+
+
 def test_a_crontab_that_cannot_be_read_is_left_alone():
     def broken(words, _given):
         return CommandResult(code=1, out="permission denied") if words[1] == "-l" else pytest.fail("it was written")

@@ -65,15 +65,18 @@ class InstalledJob:
 
 
 def run_command(words: Sequence[str], given: str = "") -> CommandResult:
-    """Run a system command with ``given`` as its input, for at most 30 seconds."""
+    """Run a system command with ``given`` as its input, for at most 30 seconds. Bytes that are not UTF-8 become surrogates."""
     try:
         # The names of programs are fixed, and arguments are passed without a shell.
-        done = subprocess.run(list(words), input=given, capture_output=True, text=True, timeout=_SECONDS, check=False)  # noqa: S603
+        data = given.encode("utf-8", "surrogateescape")
+        done = subprocess.run(list(words), input=data, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603
     except FileNotFoundError:
         return CommandResult(code=127, out=f"there is no command {words[0]}")
     except (OSError, subprocess.TimeoutExpired) as error:
         return CommandResult(code=126, out=str(error))
-    return CommandResult(code=done.returncode, out=(done.stdout + done.stderr if done.returncode else done.stdout).strip())
+    if done.returncode:
+        return CommandResult(code=done.returncode, out=(done.stdout + done.stderr).decode("utf-8", "replace").strip())
+    return CommandResult(code=0, out=done.stdout.decode("utf-8", "surrogateescape").removesuffix("\n"))
 
 
 def available_schedulers(
@@ -209,7 +212,8 @@ def _other_crontab_lines(run: Run) -> list[str]:
     command_result = run(["crontab", "-l"], "")
     if command_result.code and "no crontab" not in command_result.out:
         raise KeptError(f"the crontab cannot be read: {command_result.out[:200]}", hint="nothing was changed")
-    return [line for line in command_result.out.splitlines() if not line.rstrip().endswith(MARK)] if not command_result.code else []
+    lines = command_result.out.split("\n") if command_result.out and not command_result.code else []
+    return [line for line in lines if not line.rstrip().endswith(MARK)]
 
 
 def query_job_state(kind: SchedulerKind, run: Run = run_command) -> CommandResult:

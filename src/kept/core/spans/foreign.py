@@ -12,7 +12,7 @@ from kept.core.pattern import Pattern
 from kept.core.spans.marks import SpanKind, SpanMarks
 from kept.core.words import fill_pattern, list_shapes, opens_with
 
-_TAG = Pattern(r"[<＜]\s?(/?)\s?([A-Za-z](?:[\w:.-]*\w)?)((?:\s[^<>＜＞\n]*)?)(/?)[>＞]")
+_TAG = Pattern(r"[<＜]\s?(/?)\s?(\pL(?:[\w\pL:.-]*[\w\pL])?)((?:\s[^<>＜＞\n]*)?)(/?)[>＞]")
 # Elements that a person types as markup. The text within them is theirs.
 _EMPHASIS = frozenset(
     {"b", "i", "em", "strong", "u", "s", "kbd", "code", "br", "hr", "sub", "sup", "small", "mark", "wbr", "del", "ins"}
