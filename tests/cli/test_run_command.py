@@ -403,3 +403,16 @@ def test_sleep_says_which_texts_wait_for_search_by_meaning(capsys, home, monkeyp
     assert kept(capsys, "sleep")[1] == "1 text waits for search by meaning → kept schedule run\n"
     kept(capsys, "schedule", "run")
     assert kept(capsys, "sleep")[1] == "Nothing to do.\n"
+
+
+def test_prompts_in_a_temporary_folder_are_not_called_those_of_claude_p(capsys, home):
+    chats = home / ".gemini/tmp/x/chats"
+    chats.mkdir(parents=True)
+    (chats.parent / ".project_root").write_text("/tmp/x")
+    at = "2026-11-16T08:00:00.000Z"
+    head = {"sessionId": "s", "projectHash": "p", "startTime": at, "lastUpdated": at, "kind": "main"}
+    said = {"id": "m1", "timestamp": at, "type": "user", "content": [{"text": RULE}]}
+    (chats / "session-2026-11-16T08-00-aaaa1111.jsonl").write_text(f"{json.dumps(head)}\n{json.dumps(said)}\n")
+    out = kept(capsys, "run", "--no-llm")[1]
+    assert "1 prompt in a temporary folder or on a build machine treated as written by a program" in out
+    assert "claude -p" not in out

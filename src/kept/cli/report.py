@@ -20,6 +20,7 @@ from kept.profiles.prompts import BUILT_IN
 from kept.sources.registry import SkipReason
 from kept.workspace import Workspace
 
+_IN_FOLDER = "program-prompt:folder"
 _NEW_SHOWN = 20
 _BEST_SHOWN = 3
 _LINE = 160  # maximum characters of a held proposal
@@ -132,9 +133,14 @@ def _format_reading(report: RunReport, *, verbose: bool, dry: bool) -> Iterator[
         details.append(f"{format_count(reading.secrets, 'secret')} redacted")
     if reading.removed.get("invisible"):
         details.append(f"{format_count(reading.removed['invisible'], 'byte')} of invisible text removed")
-    programs = sum(count for reason, count in reading.account.noted.items() if reason.startswith("program-prompt:"))
+    placed = reading.account.noted.get(_IN_FOLDER, 0)
+    programs = sum(count for reason, count in reading.account.noted.items() if reason.startswith("program-prompt:")) - placed
     if programs:
         details.append(f"{format_count(programs, 'prompt')} of claude -p, codex exec or an SDK treated as written by a program")
+    if placed:
+        details.append(
+            f"{format_count(placed, 'prompt')} in a temporary folder or on a build machine treated as written by a program"
+        )
     unsure = sum(count for reason, count in reading.account.noted.items() if reason.startswith("unconfirmed-prompt:"))
     if unsure:
         details.append(
