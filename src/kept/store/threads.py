@@ -6,6 +6,7 @@ The tree is built only from the links and the order of records, without texts or
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 from kept.core.value import dataclass, field
@@ -27,7 +28,9 @@ def pack_runs(thread: int, ordinal: int, members: Iterable[tuple[int, int]]) -> 
 
 def unpack_runs(runs: Iterable[Any]) -> Iterator[tuple[int, int]]:
     """The numbers of the events in runs, each with 1 if it is abandoned."""
-    return ((event, run["abandoned"]) for run in runs for event in range(run["event"], run["event"] + run["events"]))
+    for run in runs:
+        first, abandoned = run["event"], run["abandoned"]
+        yield from zip(range(first, first + run["events"]), repeat(abandoned))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

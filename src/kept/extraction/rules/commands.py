@@ -256,7 +256,7 @@ PATCH_FILE = " File: "
 _SHELLS = ("bash", "shell", "sh", "terminal", "exec", "command", "cmd", "powershell", "process")
 _EDITORS = ("edit", "write", "patch", "replace", "create_file", "insert")
 _PATCHES = ("apply_patch", "applypatch", "patch")
-_NOT_RUN_CHARS = 400
+_NOT_RUN, _NOT_RUN_CHARS = tuple(NAMES["not_run"]), 400
 _PRINTERS = frozenset({"git", "gh", "curl", "wget", "docker", "kubectl"})
 _TELLING = 5
 
@@ -366,7 +366,10 @@ def is_edit(tool: ToolUse) -> bool:
 
 def _is_not_run(event: Event) -> bool:
     text = event.text[:_NOT_RUN_CHARS].lower()
-    return event.label_reason.endswith("not-run") or any(words in text for words in NAMES["not_run"])
+    for words in _NOT_RUN:
+        if words in text:
+            return True
+    return event.label_reason.endswith("not-run")
 
 
 def _build_edit(place: int, call: Event, tool: ToolUse) -> Edit:

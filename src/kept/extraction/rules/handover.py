@@ -92,7 +92,10 @@ def find_suggestions(events: Sequence[Event], start: int, stop: int) -> Iterator
 def find_reply_passages(reply: str) -> tuple[str, ...]:
     """The passages that the last lines of a reply hand over, each as ``kept: "exact words"``, in order."""
     passages: list[str] = []
-    for line in reversed(reply.rstrip().rsplit("\n", _MOST_LINES)[-_MOST_LINES:]):
+    text = reply.rstrip()
+    if "kept" not in text[text.rfind("\n") + 1 :].casefold():
+        return ()  # the usual case
+    for line in reversed(text.rsplit("\n", _MOST_LINES)[-_MOST_LINES:]):
         match = _LINE.fullmatch(line.strip(_MARKS)) if "kept" in line.casefold() else None
         if match is None:
             break

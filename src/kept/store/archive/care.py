@@ -38,6 +38,8 @@ def add_repeats(database: Database, numbers: Sequence[int], events: Sequence[Eve
         hashes = repeated.setdefault(row["event"], set())
         if row["hash"] not in hashes and _is_repeat_elsewhere(row):
             hashes.add(row["hash"])
+    if not repeated:
+        return tuple(events)
     return tuple(
         replace(event, repeated=tuple(sorted(repeated[number]))) if repeated.get(number) else event
         for number, event in zip(numbers, events, strict=True)

@@ -272,10 +272,13 @@ class Archive:
 
     def events(self, thread: int, start: int, stop: int) -> tuple[Event, ...]:
         """The events of a thread with ordinals in [start, stop). Abandoned ones are labelled so. Raises DamagedError."""
-        members = list(unpack_runs(self._database.run("thread_slice", thread=thread, start=start, stop=stop).fetchall()))
+        runs = self._database.run("thread_slice", thread=thread, start=start, stop=stop).fetchall()
+        events = self._add_repeats([number for number, _ in unpack_runs(runs)])
+        if not any(run["abandoned"] for run in runs):
+            return events  # the usual case
         return tuple(
             replace(event, author=Author.ABANDONED, label_reason="a later rewind replaced it") if abandoned else event
-            for (_, abandoned), event in zip(members, self._add_repeats([number for number, _ in members]), strict=True)
+            for (_, abandoned), event in zip(unpack_runs(runs), events, strict=True)
         )
 
     def event(self, key: str) -> Event | None:
