@@ -28,6 +28,10 @@ def test_a_small_rewording_is_the_same_statement(text):
     assert knows(text, SAID)
 
 
+def test_letters_that_are_written_as_entities_are_the_same_letters():
+    assert knows("Das Café-Menü für Gäste: Großschrift", "Das Caf&eacute;-Men&uuml; f&#252;r G&auml;ste: Gro&szlig;schrift")
+
+
 @pytest.mark.parametrize(
     ("said", "text"),
     [

@@ -35,10 +35,14 @@ def fingerprint_statement(text: str, key: bytes) -> str:
 
 def is_known_statement(text: str, known: Collection[str], key: bytes) -> bool:
     """True if a statement has a known fingerprint, or is a large part of a statement that has one. Case, punctuation and small
-    rewordings do not matter. False if a name or value differs.
+    rewordings do not matter, nor whether letters are written as entities of HTML. False if a name or value differs.
     """
     if not known:
         return False
+    if "&" in text:
+        from html import unescape  # noqa: PLC0415 - its table of entities is large
+
+        text = unescape(text)
     fingerprint, tokens = fingerprint_statement(text, key), tokenize(text)
     alike = [other for other in known if fingerprint and _is_alike(fingerprint, other, len(tokens))]
     words, names = _hash_words(tokens, key) if alike else frozenset(), _list_names(fingerprint)
