@@ -7,9 +7,7 @@ import re
 import resource
 import shlex
 import shutil
-import signal
 import sqlite3
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,10 +21,13 @@ from zoneinfo import ZoneInfo
 from kept import __version__
 from kept.core.errors import BusyError
 from kept.core.value import dataclass
+from kept.llm.process import RunningPrograms
 from kept.local.files import hold_lock, read_text
 from kept.local.queue import queue_path
 from kept.local.settings import load_settings
 from kept.paths import Paths
+
+_MOST_OUTPUT = 10_000_000  # bytes; a program that prints more counts as one that does not end
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,7 +55,7 @@ def make_fault(name: str, detail: str, fix: str, *, repair: str = "") -> CheckFi
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProgramResult:
-    """The result of a program: its output and its exit code. The code is None if the program timed out or could not be started."""
+    """The result of a program: its output and its exit code. The code is None if it was stopped or could not be started."""
 
     code: int | None
     out: str
@@ -67,25 +68,13 @@ def run_limited(
     """Run a shell command line (a string) or a program with arguments. Kills it and its child processes after ``seconds``."""
     words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
     try:
-        process = subprocess.Popen(  # noqa: S603 - what a client calls, or this program
-            words,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=dict(env),
-            cwd=where,
-            start_new_session=True,
-        )
+        result = RunningPrograms().run(words, text=given, folder=where, env=env, timeout=seconds, most=_MOST_OUTPUT)
     except OSError as error:
         return ProgramResult(code=None, out="", err=f"{shlex.join(words)}: {error.strerror}")
-    try:
-        out, err = process.communicate(given, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        with suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+    if result.stop_reason:
         return ProgramResult(code=None, out="", err="")
-    return ProgramResult(code=process.returncode, out=out.decode("utf-8", "replace"), err=err.decode("utf-8", "replace"))
+    out, err = (text.decode("utf-8", "replace") for text in (result.output, result.errors))
+    return ProgramResult(code=result.code, out=out, err=err)
 
 
 def kept_version(program: str) -> str:
