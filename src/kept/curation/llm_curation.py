@@ -10,7 +10,7 @@ trusted: they only affect when a memory is shown, and no session sees them.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kept.core.fingerprint import is_known_statement
@@ -34,7 +34,7 @@ from kept.curation.guard import find_overreach, find_protected_changes
 from kept.curation.new_prompts import load_new_prompts, save_shown_prompts
 from kept.curation.passes import CurationReport, curate_group
 from kept.extraction.verdicts import select_requests
-from kept.llm.ask import Ask, Asking, CompleteReply, Reply, TokenLimits, UnreadableReply
+from kept.llm.ask import Ask, Asking, CompleteReply, Reply, TokenLimits, UnreadableReply, build_ask
 from kept.llm.reply import parse_as, schema_of
 from kept.profiles.lexicons import load_lexicon
 from kept.profiles.profile import Profile
@@ -191,7 +191,6 @@ def _commit_group(
 
 
 REQUESTS = "requests"  # the purpose of these questions to the model, and the stage of the passes that store the answers
-MOST_TOKENS = 4_096
 MEMORIES = 20  #: maximum number of memories per question
 _REPLY_TOKENS = 120  # maximum number of tokens in a reply, per memory
 _LONGEST = 800  # at most this many characters of a memory are sent to the model
@@ -293,24 +292,8 @@ def build_requests_ask(memories: Sequence[Memory]) -> Ask:
         + (f" (about: {one_line(memory.about)[:_LONGEST]})" if memory.about else "")
         for number, memory in enumerate(memories, 1)
     )
-    return complete_requests_ask(
-        "\n".join(lines), about={item.session for each in memories for item in each.evidence if item.session}
-    )
-
-
-def complete_requests_ask(prompt: str, *, about: Iterable[str] = ()) -> Ask:
-    """Build the question to the model from its text. ``about`` has the sessions from which the memories come."""
-    system, version = question_text(REQUESTS)
-    return Ask(
-        purpose=REQUESTS,
-        version=version,
-        system=system,
-        prompt=prompt,
-        schema=SCHEMA,
-        most=MOST_TOKENS,
-        about=tuple(sorted(about)),
-        waits=True,
-    )
+    about = sorted({item.session for each in memories for item in each.evidence if item.session})
+    return build_ask(REQUESTS, "\n".join(lines), SCHEMA, about=about)
 
 
 def read_requests(body: Mapping[str, Any], memories: Sequence[Memory]) -> list[tuple[Memory, tuple[str, ...]]]:

@@ -18,7 +18,7 @@ from kept.core.statement import find_content
 from kept.core.text import one_line
 from kept.core.value import dataclass, field, replace
 from kept.journal.entry import ContextItem, Slot, Template, TrustLevel, template_slots
-from kept.llm.ask import Ask
+from kept.llm.ask import Ask, build_ask
 from kept.llm.reply import parse_as, schema_of
 
 _LEAST_OUTSIDE, _ONE_ITEM = 600, 300  # characters of about five lines, and of one item
@@ -156,13 +156,8 @@ def _written_slots(template: Template) -> tuple[str, ...]:
     return tuple(slot.value for slot in template_slots(template) if slot in WRITTEN)
 
 
-def build_prose_ask(
-    items: Sequence[ContextItem], template: Template, *, span: str, system: str, version: str, about: Sequence[str] = ()
-) -> Ask:
-    """Build the question for an entry.
-
-    ``items`` are its whole context, ``system`` is the text of the prompt, and ``span`` names its days.
-    """
+def build_prose_ask(items: Sequence[ContextItem], template: Template, *, span: str, about: Sequence[str] = ()) -> Ask:
+    """Build the question for an entry. ``items`` are its whole context, and ``span`` names its days."""
     lines = [f"{template.instruction or 'A journal entry.'} It is about {span}.", f"Parts: {', '.join(_written_slots(template))}."]
     for grade, title in (
         (TrustLevel.SESSION, "What was said and done"),
@@ -175,15 +170,8 @@ def build_prose_ask(
             for number, item in own:
                 day = f", {item.day.isoformat()}" if item.day is not None else ""
                 lines.append(f"s{number} ({item.kind or item.slot.value}{day}): {one_line(item.text)}")
-    return Ask(
-        purpose=PURPOSE,
-        version=version,
-        system=system,
-        prompt="\n".join(lines),
-        schema=schema_of(ProseReply, part=_written_slots(template)),
-        most=_MOST_TOKENS,
-        about=tuple(about),
-    )
+    schema = schema_of(ProseReply, part=_written_slots(template))
+    return build_ask(PURPOSE, "\n".join(lines), schema, most=_MOST_TOKENS, about=about, waits=False)
 
 
 def read_prose_reply(

@@ -2,11 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
 from kept.core.value import dataclass, field
+from kept.profiles.prompts import question_text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,6 +34,30 @@ class Ask:
         """The key under which the reply is stored: 64 hex digits, a hash of content, prompt version, model and schema."""
         parts = [model, self.purpose, self.version, self.system, self.prompt, self.schema, self.most]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def build_ask(
+    purpose: str,
+    prompt: str,
+    schema: Mapping[str, Any],
+    *,
+    most: int = 4_096,
+    about: Iterable[str] = (),
+    waits: bool = True,
+    text: str = "",
+) -> Ask:
+    """Build a question with the prompt text that kept has for its purpose, or with the one named ``text``."""
+    system, version = question_text(text or purpose)
+    return Ask(
+        purpose=purpose,
+        version=version,
+        system=system,
+        prompt=prompt,
+        schema=schema,
+        most=most,
+        about=tuple(dict.fromkeys(about)),
+        waits=waits,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -19,13 +19,14 @@ from kept.core.summary import SummaryPoint
 from kept.curation.advice import FRESH, OUTDATED, PROJECT_FRESH, RELATED, SAID_CHARS, find_matter, measure_likeness
 from kept.curation.advice import PURPOSE as CURATE
 from kept.curation.advice import SCHEMA as CHANGES
-from kept.curation.llm_curation import MEMORIES, build_requests_ask, complete_requests_ask, list_batches
+from kept.curation.llm_curation import MEMORIES, REQUESTS, build_requests_ask, list_batches
+from kept.curation.llm_curation import SCHEMA as NEEDED_FOR
 from kept.days.llm_summaries import Place
 from kept.extraction.extract_threads import Within
 from kept.extraction.question_plan import ThreadPart, list_pending_threads, plan_questions
 from kept.extraction.questions import proofread, recheck
 from kept.extraction.questions.claims import build_condense_ask
-from kept.llm.ask import Ask
+from kept.llm.ask import Ask, build_ask
 from kept.llm.available import AvailableModel
 from kept.llm.budget import Estimate, price_of
 from kept.llm.client import LlmClient
@@ -125,7 +126,7 @@ def _estimate_sessions(
     if nightly:
         about_memories = () if dry else _curation_asks(workspace, [thread for thread, _ in waiting], said)
         batches = range(round(_ACTIVE * found.questions / MEMORIES))
-        requests = (complete_requests_ask(f"{number}".ljust(MEMORIES * _MEMORY_CHARS, ".")) for number in batches)
+        requests = (build_ask(REQUESTS, f"{number}".ljust(MEMORIES * _MEMORY_CHARS, "."), NEEDED_FOR) for number in batches)
         found += asking.estimate([*requests, *_day_summary_asks(workspace, days), *about_memories])
     return found
 
@@ -138,9 +139,10 @@ def _estimate_requests(workspace: Workspace, asking: LlmClient) -> Estimate:
 def _claims_asks(count: int) -> Iterator[Ask]:
     """``count`` questions that send claims back with their context, and those that send them back without, of typical size."""
     for number in range(count):
-        yield recheck.complete_claims_ask(recheck.PURPOSE, recheck.SCHEMA, f"{number}".ljust(_SENT_CHARS, "."))
+        yield build_ask(recheck.PURPOSE, f"{number}".ljust(_SENT_CHARS, "."), recheck.SCHEMA, most=recheck.MOST_TOKENS)
     for number in range(count // _PROOFREAD):
-        yield recheck.complete_claims_ask(proofread.PURPOSE, proofread.SCHEMA, f"{number}".ljust(_PROOFREAD * _LINES_CHARS, "."))
+        lines = f"{number}".ljust(_PROOFREAD * _LINES_CHARS, ".")
+        yield build_ask(proofread.PURPOSE, lines, proofread.SCHEMA, most=recheck.MOST_TOKENS)
 
 
 def _add_day_tokens(workspace: Workspace, part: ThreadPart, days: Counter[Place]) -> None:

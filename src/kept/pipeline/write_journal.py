@@ -44,7 +44,6 @@ from kept.local.progress import Progress, ignore_progress
 from kept.pipeline.estimate import estimate_run
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.profiles.lexicons import load_machinery_pattern
-from kept.profiles.prompts import question_text
 from kept.workspace import JOURNAL, Workspace
 
 _TOKEN = 3  # bytes per token, as the context budget counts them
@@ -394,9 +393,8 @@ def _make_bounds(workspace: Workspace, first: date) -> ContextBounds:
 def _build_entry_ask(work: EntryOptions, made: _EntryInputs) -> Ask | None:
     if not any(item.grade is TrustLevel.SESSION for item in made.chosen.items):
         return None
-    system, version = question_text("journal")
     span = made.first.isoformat() if made.first == made.last else f"{made.first.isoformat()} to {made.last.isoformat()}"
-    return build_prose_ask(made.chosen.items, work.template, span=span, system=system, version=version, about=made.sessions)
+    return build_prose_ask(made.chosen.items, work.template, span=span, about=made.sessions)
 
 
 def _compose_entry(

@@ -22,11 +22,10 @@ from kept.extraction.questions.support import is_unasserted, locate, measure_sup
 from kept.extraction.questions.trust import find_nearby_events, find_nearby_texts, find_next_prompt
 from kept.extraction.questions.turns import Chunk
 from kept.extraction.rules.patterns import list_texts
-from kept.llm.ask import Ask
+from kept.llm.ask import Ask, build_ask
 from kept.llm.reply import parse_as, schema_of
 from kept.profiles.lexicons import Lexicon
 from kept.profiles.profile import Profile
-from kept.profiles.prompts import question_text
 
 SUPPORT = 0.34  # minimum share of a point's content words that the cited events must contain
 BASE, CEILING = 0.3, 0.95
@@ -217,17 +216,8 @@ def _is_same_statement(left: Statement, right: Statement) -> bool:
 
 def build_condense_ask(points: Sequence[SummaryPoint], *, about: Sequence[str] = ()) -> Ask:
     """Build the question that condenses the points of a session or a day. ``about`` are the sessions that the points are from."""
-    system, version = question_text("outcome")
-    return Ask(
-        purpose="summary",
-        version=version,
-        system=system,
-        prompt="\n".join(f"p{number} ({point.kind}): {point.text}" for number, point in enumerate(points, 1)),
-        schema=_SCHEMA,
-        most=_MOST_TOKENS,
-        about=tuple(about),
-        waits=True,
-    )
+    prompt = "\n".join(f"p{number} ({point.kind}): {point.text}" for number, point in enumerate(points, 1))
+    return build_ask("summary", prompt, _SCHEMA, most=_MOST_TOKENS, about=about, text="outcome")
 
 
 def read_condensed_points(body: Mapping[str, Any], points: Sequence[SummaryPoint]) -> tuple[tuple[SummaryPoint, ...], int]:

@@ -10,9 +10,9 @@ from typing import Any
 from kept.core.memory import PASSING
 from kept.core.value import dataclass
 from kept.extraction.questions.claims import Claim
-from kept.extraction.questions.recheck import ClaimInContext, complete_claims_ask, doubt_claim, format_claim
+from kept.extraction.questions.recheck import MOST_TOKENS, ClaimInContext, doubt_claim, format_claim
 from kept.extraction.rules.candidates import POINTS_OUTSIDE
-from kept.llm.ask import Ask
+from kept.llm.ask import Ask, build_ask
 from kept.llm.reply import parse_as, schema_of
 
 PURPOSE = "proofread"
@@ -43,7 +43,7 @@ def build_proofread_ask(project: str, items: Sequence[ClaimInContext]) -> Ask:
     """Build the question about the claims of a project, each shown as one line."""
     lines = [f"Project {project}", *(format_claim(number, claim.candidate) for number, (claim, _) in enumerate(items, 1))]
     sessions = [item.session for claim, _ in items for item in claim.candidate.evidence]
-    return complete_claims_ask(PURPOSE, SCHEMA, "\n".join(lines), about=sessions)
+    return build_ask(PURPOSE, "\n".join(lines), SCHEMA, most=MOST_TOKENS, about=sessions)
 
 
 def read_proofread(body: Mapping[str, Any], items: Sequence[ClaimInContext]) -> dict[int, Claim]:

@@ -4,7 +4,7 @@ All claims of a reply are sent back to the model once, in one question. A claim 
 words of a claim if it passes the same trust checks and is clear. Otherwise the claim stays as it is.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kept.core.artifact import find_artifacts
@@ -18,13 +18,12 @@ from kept.extraction.questions.support import locate
 from kept.extraction.questions.trust import find_claim_author, find_trust_fault
 from kept.extraction.rules.candidates import POINTS_OUTSIDE
 from kept.extraction.rules.patterns import count_mass, list_texts, refers_outside
-from kept.llm.ask import Ask
+from kept.llm.ask import Ask, build_ask
 from kept.llm.reply import parse_as, schema_of
 from kept.profiles.lexicons import Lexicon
-from kept.profiles.prompts import question_text
 
 PURPOSE = "recheck"
-_MOST_TOKENS = 2_048
+MOST_TOKENS = 2_048
 _ENOUGH = 4  # words that a passage needs to stand alone
 _LONG_PASSAGE = 320  # characters; a longer passage says more than one thing
 _AROUND, _BEFORE = 400, 300  # characters shown around the claim's words, and characters of the text before
@@ -98,7 +97,7 @@ def build_recheck_ask(items: Sequence[ClaimInContext]) -> Ask:
         lines.append(f"   said in: {_cut_around(candidate.content, reading.events[place])}")
         lines += [f"   then {said}" for said in _list_next(place, reading)]
     sessions = (item.session for claim, _ in items for item in claim.candidate.evidence)
-    return complete_claims_ask(PURPOSE, SCHEMA, "\n".join(lines), about=sessions)
+    return build_ask(PURPOSE, "\n".join(lines), SCHEMA, most=MOST_TOKENS, about=sessions)
 
 
 def format_claim(number: int, candidate: Candidate) -> str:
@@ -116,21 +115,6 @@ def _list_next(place: int, reading: ChunkReading) -> Iterator[str]:
     if reply is not None and reply.kind is EventKind.RESPONSE:
         yield f"assistant: {one_line(reply.text)[:_REPLY]}"
     yield from (f"person: {words[:_PROMPT]}" for words in prompts[:_PROMPTS])
-
-
-def complete_claims_ask(purpose: str, schema: Mapping[str, Any], prompt: str, *, about: Iterable[str] = ()) -> Ask:
-    """Build a question about claims with the text ``prompt`` and the sessions ``about``. ``purpose`` also names its prompt."""
-    system, version = question_text(purpose)
-    return Ask(
-        purpose=purpose,
-        version=version,
-        system=system,
-        prompt=prompt,
-        schema=schema,
-        most=_MOST_TOKENS,
-        about=tuple(dict.fromkeys(about)),
-        waits=True,
-    )
 
 
 def _find_place(claim: Claim, reading: ChunkReading) -> int:
