@@ -27,7 +27,7 @@ from kept.curation.curate.plans import build_memory, facts_of, format_evidence_r
 from kept.curation.passes import curate_changed_groups
 from kept.paths import find_paths
 from kept.store.values import Draft, Span
-from kept.workspace import Workspace, open_workspace
+from kept.workspace import RunNumber, Workspace, open_workspace
 
 DAWN = datetime(2000, 1, 1, tzinfo=UTC)
 AT_ONCE = 5_000
@@ -49,18 +49,18 @@ def main() -> None:
 
 def measure(workspace: Workspace, number: int, projects: int) -> None:
     """Fill a store with so many memories, and print the cost of one more."""
-    run, started = workspace.store.log.start_run("run", DAWN), time.process_time()
-    remember(workspace, run, number, projects)
+    run, started = RunNumber(workspace), time.process_time()
+    remember(workspace, run(), number, projects)
     for project in range(projects):
-        hear(workspace, run, told(number + project, project, f"Project {project} is on the list."))
+        hear(workspace, run(), told(number + project, project, f"Project {project} is on the list."))
     settled = time.process_time()
-    curate_changed_groups(workspace, lambda: run)
+    curate_changed_groups(workspace, run)
     print(f"{number:,} memories of {projects} projects: filled in {settled - started:.1f} s, ", end="")
     print(f"curated whole in {time.process_time() - settled:.1f} s", flush=True)
     for place, text in enumerate((*map(new_lesson, range(3)), *VALUES)):
-        hear(workspace, run, told(number + projects + place, 0, text))
+        hear(workspace, run(), told(number + projects + place, 0, text))
         started = time.process_time()
-        report = curate_changed_groups(workspace, lambda: run)
+        report = curate_changed_groups(workspace, run)
         print(f"  one new fact: {time.process_time() - started:.2f} s, {dict(report.operations)}", flush=True)
 
 

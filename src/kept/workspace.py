@@ -48,7 +48,7 @@ from kept.sources.base import ENTRY
 from kept.sources.entries import find_entries
 from kept.store.postgres import connect_server
 from kept.store.sqlite import SqliteStore
-from kept.store.values import Draft
+from kept.store.values import Draft, Span
 
 if TYPE_CHECKING:
     from kept.llm.client import LlmClient
@@ -273,9 +273,16 @@ class RunNumber:
         return self._number
 
     def commit(
-        self, stage: str, operations: Sequence[Operation], *, subject: str, actor: Actor = Actor.MACHINE, note: str = ""
+        self,
+        stage: str,
+        operations: Sequence[Operation] = (),
+        *,
+        subject: str,
+        actor: Actor = Actor.MACHINE,
+        note: str = "",
+        span: Span | None = None,
     ) -> Pass:
-        """Commit operations as a pass of the run. Raises StoreError."""
+        """Commit operations, or the proposals for a span, as a pass of the run. Raises StoreError."""
         draft = Draft(
             run=self(),
             stage=stage,
@@ -284,6 +291,7 @@ class RunNumber:
             recorded_at=self._workspace.clock(),
             operations=tuple(operations),
             note=note,
+            span=span,
         )
         return self._workspace.store.log.commit(draft)
 

@@ -33,6 +33,7 @@ from kept.curation.passes import curate_changed_groups
 from kept.memories import person
 from kept.memories.history import undo
 from kept.store.values import Draft, Span
+from kept.workspace import RunNumber
 from store_world import archive, event
 
 DAWN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -131,7 +132,7 @@ class Desk:
         self.workspace = replace(workspace, clock=lambda: DAWN + timedelta(days=90))
         self.monkeypatch, self.large, self.share = monkeypatch, large, share
         self.number, self.meaning, self.allow, self.stopped = 0, None, True, []
-        self.run = workspace.store.log.start_run("run", DAWN)
+        self.run = RunNumber(self.workspace)
 
     def hear(self, judged, thread=None):
         """A session tells facts; the same session again tells others in their place."""
@@ -141,7 +142,7 @@ class Desk:
             thread = self.number
         span = Span(thread=thread, start=0, judged=tuple((0, each) for each in judged))
         self.workspace.store.log.commit(
-            Draft(run=self.run, stage="extract", subject="s", actor=Actor.MACHINE, recorded_at=DAWN, span=span)
+            Draft(run=self.run(), stage="extract", subject="s", actor=Actor.MACHINE, recorded_at=DAWN, span=span)
         )
         self.curate()
 
@@ -149,7 +150,7 @@ class Desk:
         with self.monkeypatch.context() as patched:
             patched.setattr(part, "LARGE", self.large)
             patched.setattr(part, "SHARE", self.share)
-            made = curate_changed_groups(self.workspace, lambda: self.run, allow=self.allow, meaning=self.meaning)
+            made = curate_changed_groups(self.workspace, self.run, allow=self.allow, meaning=self.meaning)
             self.stopped += made.stopped
 
     @property
@@ -357,7 +358,7 @@ def test_what_is_erased_is_in_no_text_that_is_filed(both):
     (cello,) = (memory for memory in desk.memories if "cello" in memory.content)
     made = log.commit(
         Draft(
-            run=desk.run,
+            run=desk.run(),
             stage="forget",
             subject="",
             actor=Actor.PERSON,

@@ -8,7 +8,8 @@ from kept.core.event import Author
 from kept.core.memory import UNDERSTOOD, Accepted, Actor, Refused
 from kept.extraction.verdicts import commit_span, last_pass_note, move_proposals, revalidate_threads
 from kept.store.values import MODEL, Span
-from store_world import NOW, archive, event, judged
+from kept.workspace import RunNumber
+from store_world import archive, event, judged
 
 GONE = Refused(reason="no longer said")
 BY = "model a, prompt 1"
@@ -35,7 +36,7 @@ def store(workspace, thread, *placed, note=BY, stage=MODEL):
     known = {each.id for each in log.passes()}
     span = Span(thread=thread.id, start=0, judged=placed)
     before = log.thread_proposals(thread.id, 0, stage)
-    commit_span(workspace, lambda: log.start_run("test", NOW), thread, span, before, stage=stage, note=note)
+    commit_span(workspace, RunNumber(workspace), thread, span, before, stage=stage, note=note)
     return [each for each in log.passes() if each.id not in known]
 
 
@@ -46,7 +47,7 @@ def proposals(workspace, thread):
 def revalidate(workspace, thread):
     """Revalidate a thread; returns the passes this adds."""
     known = {each.id for each in workspace.store.log.passes()}
-    revalidate_threads(workspace, lambda: workspace.store.log.start_run("test", NOW), [thread])
+    revalidate_threads(workspace, RunNumber(workspace), [thread])
     return [each for each in workspace.store.log.passes() if each.id not in known]
 
 
@@ -126,7 +127,7 @@ SCOPES = ("user", "project:pier")
 
 
 def moved(workspace, thread, renamed):
-    return move_proposals(workspace, workspace.store.log.start_run("test", NOW), thread, renamed, SCOPES)
+    return move_proposals(workspace, RunNumber(workspace), thread, renamed, SCOPES)
 
 
 def test_a_models_proposals_move_with_their_thread_and_rest_on_the_renamed_ones_of_the_rules(desk_at, home):

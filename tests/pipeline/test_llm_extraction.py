@@ -23,6 +23,7 @@ from kept.memories.history import redo, undo, undo_model
 from kept.pipeline.estimate import estimate_run
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.trial import TrialScore
+from kept.workspace import RunNumber
 from obedient import obey
 from scripted_client import NOTHING, Obedient, with_model
 from talking import OTHER, RULE, converse, forget_ids, say
@@ -496,13 +497,13 @@ def test_a_plain_function_can_answer(desk_at, home):
         run_pipeline(replace(workspace, llm=None), [], RunOptions())
         heard = llm_extraction.extract_with_llm(
             workspace,
-            lambda: workspace.store.log.start_run("test", workspace.clock()),
+            RunNumber(workspace, "test"),
             lambda asks: [CompleteReply(body=obey(each)) for each in asks],
             by="a function",
         )
         assert heard.chunks == 1
         none = llm_extraction.extract_with_llm(
-            workspace, lambda: 1, lambda asks: [UnreachableReply(reason="away") for _ in asks], by="nobody"
+            workspace, RunNumber(workspace), lambda asks: [UnreachableReply(reason="away") for _ in asks], by="nobody"
         )
         assert (none.threads, none.left) == (0, 0)
 

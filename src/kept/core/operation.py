@@ -405,7 +405,7 @@ def with_facts(memory: Memory, facts: Facts) -> Memory:
     """The memory with evidence added and dropped as ``facts`` says, and all other fields of ``facts`` replaced."""
     keep = tuple(item for item in memory.evidence if item.event not in facts.dropped)
     values = {name: getattr(facts, name) for name in FACT_NAMES}
-    return replace(memory, evidence=_sort_evidence(keep + facts.added), **values)
+    return replace(memory, evidence=sort_evidence(keep + facts.added), **values)
 
 
 def erase_content(memory: Memory) -> Memory:
@@ -426,7 +426,8 @@ def erase_content(memory: Memory) -> Memory:
     )
 
 
-def _sort_evidence(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
+def sort_evidence(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    """Evidence in order of time, each quote of an event once."""
     unique = {(item.event, item.quote): item for item in evidence}
     return tuple(sorted(unique.values(), key=lambda item: (item.at is None, item.at, item.event, item.quote)))
 

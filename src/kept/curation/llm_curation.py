@@ -10,14 +10,14 @@ trusted: they only affect when a memory is shown, and no session sees them.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kept.core.fingerprint import is_known_statement
-from kept.core.memory import GROUP_SEPARATOR, TOLD, Actor, Memory, Status
+from kept.core.memory import GROUP_SEPARATOR, TOLD, Memory, Status
 from kept.core.operation import Add, Anticipate, Approve, Merge, Operation, Promote, Revise, find_undone_passes, operation_kind
 from kept.core.text import format_count, one_line
-from kept.core.value import dataclass, field, replace
+from kept.core.value import dataclass, field
 from kept.curation.advice import (
     OUTDATED,
     MemoryTable,
@@ -39,8 +39,8 @@ from kept.llm.reply import parse_as, schema_of
 from kept.profiles.lexicons import load_lexicon
 from kept.profiles.profile import Profile
 from kept.profiles.prompts import question_text
-from kept.store.values import CURATE, Draft
-from kept.workspace import Workspace
+from kept.store.values import CURATE
+from kept.workspace import RunNumber, Workspace
 
 ADVISE = "advise"
 _SPEAKING = (Add, Revise, Merge, Approve, Promote)
@@ -63,9 +63,7 @@ class LlmCurationReport:
     left: int = 0
 
 
-def curate_with_llm(
-    workspace: Workspace, run: Callable[[], int], asking: Asking, *, by: str, allow: bool = False
-) -> LlmCurationReport:
+def curate_with_llm(workspace: Workspace, run: RunNumber, asking: Asking, *, by: str, allow: bool = False) -> LlmCurationReport:
     """Ask a model about every category with new memories, and every project with new prompts, since it was last asked. Raises
     StoreError, ConfigError.
 
@@ -156,7 +154,7 @@ def _has_forgotten_words(workspace: Workspace, operation: Operation) -> bool:
 
 def _commit_group(
     workspace: Workspace,
-    run: Callable[[], int],
+    run: RunNumber,
     group: Group,
     operations: tuple[Operation, ...],
     result: LlmCurationReport,
@@ -173,21 +171,12 @@ def _commit_group(
     stops += [
         f"it would change {change}, which is pinned or the user's own" for change in find_protected_changes(memories, operations)
     ]
-    draft = Draft(
-        run=run(),
-        stage=ADVISE,
-        subject=subject,
-        actor=Actor.MACHINE,
-        recorded_at=workspace.clock(),
-        operations=operations,
-        note=note,
-    )
     if stops:
         warnings = "; ".join(stops)
         result.stopped.append(f"{workspace.name(group[1])}: {warnings}")
-        draft = replace(draft, operations=(), note=f"{note}; stopped by the guard: {warnings}")
-    workspace.store.log.commit(draft)
-    result.operations.update(map(operation_kind, draft.operations))
+        operations, note = (), f"{note}; stopped by the guard: {warnings}"
+    run.commit(ADVISE, operations, subject=subject, note=note)
+    result.operations.update(map(operation_kind, operations))
 
 
 REQUESTS = "requests"  # the purpose of these questions to the model, and the stage of the passes that store the answers
@@ -224,7 +213,7 @@ class LlmRequestsReport:
 
 
 def write_requests(
-    workspace: Workspace, run: Callable[[], int], asking: Asking, *, by: str, limits: TokenLimits | None = None
+    workspace: Workspace, run: RunNumber, asking: Asking, *, by: str, limits: TokenLimits | None = None
 ) -> LlmRequestsReport:
     """Ask a model for requests, for all memories that can be recalled and have none yet. Raises StoreError, ConfigError.
 
@@ -309,7 +298,7 @@ def read_requests(body: Mapping[str, Any], memories: Sequence[Memory]) -> list[t
 
 def _commit_requests(
     workspace: Workspace,
-    run: Callable[[], int],
+    run: RunNumber,
     written: Sequence[tuple[Memory, Sequence[str]]],
     result: LlmRequestsReport,
     *,
@@ -330,13 +319,4 @@ def _commit_requests(
         result.asked += 1
         result.written += bool(usable)
     for (profile_id, scope), several in sorted(operations.items()):
-        draft = Draft(
-            run=run(),
-            stage=REQUESTS,
-            subject=GROUP_SEPARATOR.join((profile_id, scope)),
-            actor=Actor.MACHINE,
-            recorded_at=workspace.clock(),
-            operations=tuple(several),
-            note=note,
-        )
-        log.commit(draft)
+        run.commit(REQUESTS, several, subject=GROUP_SEPARATOR.join((profile_id, scope)), note=note)

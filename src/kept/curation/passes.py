@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import cache, partial
 
 from kept.core.codec import to_canonical_json
-from kept.core.memory import GROUP_SEPARATOR, USER_SCOPE, Actor, Candidate, Memory
+from kept.core.memory import GROUP_SEPARATOR, USER_SCOPE, Candidate, Memory
 from kept.core.operation import TAKEN_BACK, Operation, Retire, operation_kind
 from kept.core.spans import typed_text
 from kept.core.statement import find_content
@@ -22,8 +22,8 @@ from kept.curation.text_index import TextIndex
 from kept.extraction.questions.answer import apply_overrulings, overruled_candidate_ids
 from kept.local.progress import Progress, ignore_progress
 from kept.store.log import Log
-from kept.store.values import CURATE, GUARD, Draft
-from kept.workspace import Workspace
+from kept.store.values import CURATE, GUARD
+from kept.workspace import RunNumber, Workspace
 
 _BEFORE = 40  # at most this many events before a prompt are searched for the previous prompt
 _ENOUGH = 3  # the previous prompt is not read if a prompt has this many content words besides the wish
@@ -73,7 +73,7 @@ class _DeferredMeaning:
 
 def curate_changed_groups(
     workspace: Workspace,
-    run: Callable[[], int],
+    run: RunNumber,
     *,
     allow: bool = False,
     freed: frozenset[str] = frozenset(),
@@ -111,7 +111,7 @@ def curate_changed_groups(
 
 def curate_group(
     workspace: Workspace,
-    run: Callable[[], int],
+    run: RunNumber,
     group: tuple[str, str],
     result: CurationReport,
     *,
@@ -161,7 +161,7 @@ def _rules_for(workspace: Workspace, profile: str) -> CurationRules:
 
 def _commit_operations(
     workspace: Workspace,
-    run: Callable[[], int],
+    run: RunNumber,
     group: tuple[str, str],
     part: Part,
     *,
@@ -183,14 +183,10 @@ def _commit_operations(
     if stops:
         note = f"stopped by the guard: {'; '.join(stops)}"
         if not _is_repeated_stop(workspace, subject, note):
-            log.commit(
-                Draft(run=run(), stage=GUARD, subject=subject, actor=Actor.MACHINE, recorded_at=workspace.clock(), note=note)
-            )
+            run.commit(GUARD, subject=subject, note=note)
         result.stopped.append(f"{workspace.name(group[1])}: {'; '.join(stops)}")
         return False
-    log.commit(
-        Draft(run=run(), stage=CURATE, subject=subject, actor=Actor.MACHINE, recorded_at=workspace.clock(), operations=operations)
-    )
+    run.commit(CURATE, operations, subject=subject)
     result.operations.update(map(operation_kind, operations))
     result.taken_back += sum(isinstance(each, Retire) and each.reason.startswith(TAKEN_BACK) for each in operations)
     return True

@@ -30,7 +30,7 @@ from kept.recall.index import UnitKind
 from kept.recall.indexing import update_index
 from kept.recall.search import search, search_sessions
 from kept.sources.stamps import find_stamp, stamp_instant
-from kept.workspace import Opener, Workspace
+from kept.workspace import Opener, RunNumber, Workspace
 
 RANKS = (1, 5, 10)
 _RESAMPLES = 1_000
@@ -213,9 +213,9 @@ def run_extraction(open_workspace: Opener, corpus: Path, gold: Path, *, progress
 
 
 def _extract_memories(workspace: Workspace, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    run = workspace.store.log.start_run("eval", workspace.clock())
-    extract_pending(workspace, lambda: run)
-    curate_changed_groups(workspace, lambda: run)
+    run = RunNumber(workspace, "eval")
+    extract_pending(workspace, run)
+    curate_changed_groups(workspace, run)
     for memory in workspace.store.log.memories():
         sources = sorted({names[item.event] for item in memory.evidence if item.event in names})
         yield {"text": memory.content, "kind": memory.category, "status": memory.status.value, "sources": sources}

@@ -11,7 +11,7 @@ reading does not matter: when a session is read, it is paired with earlier ones,
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from datetime import datetime, timedelta
 from itertools import dropwhile
@@ -33,7 +33,7 @@ from kept.profiles.language import choose_lexicon
 from kept.profiles.profile import Occasion
 from kept.store.threads import find_abandoned
 from kept.store.values import SEQUEL, Proposal, Span, Thread
-from kept.workspace import Workspace
+from kept.workspace import RunNumber, Workspace
 
 _PAIRED_SESSIONS = 3
 _PAIRING_REACH = timedelta(days=14)
@@ -46,7 +46,7 @@ class _SessionPairing:
     """Pairs sessions to find fixes that span them. ``unpaired`` are the threads that this run will pair later."""
 
     workspace: Workspace
-    run: Callable[[], int]
+    run: RunNumber
     unpaired: set[int]
     _directories: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _failures: dict[tuple[int, int], Failures] = field(default_factory=dict)
@@ -184,7 +184,7 @@ Within = tuple[datetime | None, datetime | None]
 
 def extract_pending(
     workspace: Workspace,
-    run: Callable[[], int],
+    run: RunNumber,
     *,
     from_start: Collection[int] = (),
     within: Within | None = None,
@@ -288,7 +288,7 @@ def threads_to_extract(
 
 
 def reextract_thread(
-    workspace: Workspace, run: int, thread: Thread, unpaired: Collection[int] = ()
+    workspace: Workspace, run: RunNumber, thread: Thread, unpaired: Collection[int] = ()
 ) -> tuple[tuple[Proposal, ...], tuple[CandidateVerdict, ...]]:
     """Extract a thread from its start, inside a transaction. Returns the rules' proposals before and after.
 
@@ -296,9 +296,9 @@ def reextract_thread(
     """
     before = _load_proposals(workspace, thread)
     rules = load_rules(workspace, thread, workspace.store.log.forgotten_fingerprints())
-    pairing = _SessionPairing(workspace=workspace, run=lambda: run, unpaired=set(unpaired))
+    pairing = _SessionPairing(workspace=workspace, run=run, unpaired=set(unpaired))
     opened = _OpenThread(thread=thread, place=_find_open_episode(workspace, thread, force=True), rules=rules)
-    for _ in _extract_thread(workspace, lambda: run, opened, pairing):
+    for _ in _extract_thread(workspace, run, opened, pairing):
         pass
     return before, tuple(proposal.judged for proposal in _load_proposals(workspace, thread))
 
@@ -325,7 +325,7 @@ def _find_open_episode(workspace: Workspace, thread: Thread, *, force: bool) -> 
 
 
 def _extract_thread(
-    workspace: Workspace, run: Callable[[], int], opened: _OpenThread, pairing: _SessionPairing, first: Stretch | str | None = None
+    workspace: Workspace, run: RunNumber, opened: _OpenThread, pairing: _SessionPairing, first: Stretch | str | None = None
 ) -> Iterator[Stretch]:
     """Analyse a thread from its first open episode, commit it stretch by stretch, and pair it with other sessions after the last
     stretch. If another process analysed the first window, ``first`` is the result or the error message. Raises SourceError.
@@ -351,9 +351,7 @@ def _extract_thread(
         place = stretch.stop
 
 
-def _commit_stretch(
-    workspace: Workspace, run: Callable[[], int], thread: Thread, span: Span, stop: int | None, *, live: bool
-) -> None:
+def _commit_stretch(workspace: Workspace, run: RunNumber, thread: Thread, span: Span, stop: int | None, *, live: bool) -> None:
     before = workspace.store.log.thread_proposals(thread.id, span.start, stop=stop)
     if live:  # in real time, candidates of an earlier batch stay until the next batch
         placed = place_proposals(before)

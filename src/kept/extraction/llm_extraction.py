@@ -37,7 +37,7 @@ from kept.local.progress import Late, Progress, ignore_progress, never_late
 from kept.profiles.profile import Occasion
 from kept.profiles.prompts import Prompt
 from kept.store.values import MODEL, Span, Thread
-from kept.workspace import Workspace
+from kept.workspace import RunNumber, Workspace
 
 _TOGETHER = 24  # questions per call of ``asking``
 _CLAIMS = 12  # claims that are sent back in one question, so that the reply about all of them has room
@@ -95,7 +95,7 @@ class LlmExtractionReport:
 
 def extract_with_llm(
     workspace: Workspace,
-    run: Callable[[], int],
+    run: RunNumber,
     asking: Asking,
     *,
     by: str,
@@ -148,7 +148,7 @@ class _LlmExtraction:
     """An extraction in progress. ``blocked`` are the threads with a chunk that got no answer. The next run continues from it."""
 
     workspace: Workspace
-    run: Callable[[], int]
+    run: RunNumber
     asking: Asking
     by: str
     trust: Trust

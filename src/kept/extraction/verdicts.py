@@ -3,14 +3,14 @@
 A model's proposals are checked again, without asking the model, after their thread changed or moved to another project.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from zoneinfo import ZoneInfo
 
 from kept.core.digest import digest
 from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind, is_prompt
 from kept.core.fingerprint import is_known_statement
 from kept.core.invisible import strip_invisible
-from kept.core.memory import MOST_REQUESTS, UNDERSTOOD, WITHDRAWN, Accepted, Actor, Candidate, CandidateVerdict, Refused
+from kept.core.memory import MOST_REQUESTS, UNDERSTOOD, WITHDRAWN, Accepted, Candidate, CandidateVerdict, Refused
 from kept.core.pattern import Pattern
 from kept.core.redact import redact
 from kept.core.spans import typed_text
@@ -26,8 +26,8 @@ from kept.extraction.rules.patterns import has_match, list_texts
 from kept.profiles.lexicons import Lexicon
 from kept.profiles.profile import Profile
 from kept.sources.base import ENTRY
-from kept.store.values import MODEL, Draft, Proposal, Span, Thread
-from kept.workspace import Workspace
+from kept.store.values import MODEL, Proposal, Span, Thread
+from kept.workspace import RunNumber, Workspace
 
 _LONGEST_REQUEST = 160  # characters; an error line fits
 _MARKUP = Pattern(r"</?\w|<!|```|\[(?:forgotten\]|redacted:)")
@@ -148,7 +148,7 @@ def collect_texts(events: Sequence[Event]) -> dict[str, str]:
 
 def commit_span(
     workspace: Workspace,
-    run: Callable[[], int],
+    run: RunNumber,
     thread: Thread,
     span: Span,
     before: Sequence[Proposal],
@@ -159,10 +159,7 @@ def commit_span(
     """Commit a stage's proposals for a thread. Does nothing if they are unchanged and from the same model. Raises StoreError."""
     if place_proposals(before) == span.judged and (not before or _model_in(last_pass_note(workspace, before)) == _model_in(note)):
         return
-    subject, now = f"{thread.source}:{thread.session}", workspace.clock()
-    workspace.store.log.commit(
-        Draft(run=run(), stage=stage, subject=subject, actor=Actor.MACHINE, recorded_at=now, span=span, note=note)
-    )
+    run.commit(stage, subject=f"{thread.source}:{thread.session}", note=note, span=span)
 
 
 def last_pass_note(workspace: Workspace, proposals: Sequence[Proposal]) -> str:
@@ -180,7 +177,7 @@ def place_proposals(proposals: Sequence[Proposal]) -> tuple[tuple[int, Candidate
     return tuple((proposal.ordinal, proposal.judged) for proposal in proposals)
 
 
-def revalidate_threads(workspace: Workspace, run: Callable[[], int], threads: Iterable[Thread]) -> None:
+def revalidate_threads(workspace: Workspace, run: RunNumber, threads: Iterable[Thread]) -> None:
     """Refuse a model's proposals from changed threads if the cited words are gone or abandoned. Raises StoreError."""
     for thread in threads:
         with workspace.store.transaction():
@@ -207,7 +204,7 @@ def _revalidate_proposal(workspace: Workspace, thread: Thread, proposal: Proposa
 
 
 def move_proposals(
-    workspace: Workspace, run: int, thread: Thread, renamed: dict[str, CandidateVerdict], scopes: tuple[str, str]
+    workspace: Workspace, run: RunNumber, thread: Thread, renamed: dict[str, CandidateVerdict], scopes: tuple[str, str]
 ) -> dict[str, CandidateVerdict]:
     """Move a model's proposals of a thread from one scope to another, inside a transaction. Returns the new proposals by old id.
 
@@ -218,7 +215,7 @@ def move_proposals(
         return {}
     after = tuple((proposal.ordinal, _move_proposal(workspace, thread, proposal, renamed, scopes)) for proposal in before)
     span = Span(thread=thread.id, start=0, judged=after)
-    commit_span(workspace, lambda: run, thread, span, before, stage=MODEL, note=last_pass_note(workspace, before))
+    commit_span(workspace, run, thread, span, before, stage=MODEL, note=last_pass_note(workspace, before))
     return {old.judged.candidate.id: new for old, (_, new) in zip(before, after, strict=True)}
 
 

@@ -82,9 +82,9 @@ def move_memories(workspace: Workspace, run: RunNumber, progress: Progress = ign
         renamed: dict[str, CandidateVerdict] = {}
         for number, thread in enumerate(threads):
             progress("moving", number, len(threads))
-            known = _match_renamed(*reextract_thread(workspace, run(), thread, [thread.id for thread in threads[number + 1 :]]))
+            known = _match_renamed(*reextract_thread(workspace, run, thread, [thread.id for thread in threads[number + 1 :]]))
             scopes = changed[project_directory(thread.project, thread.path)].scope, workspace.scope(thread.project, thread.path)
-            renamed |= known | move_proposals(workspace, run(), thread, known, scopes)
+            renamed |= known | move_proposals(workspace, run, thread, known, scopes)
         progress("moving", len(threads), len(threads))
         for entry in changed.values():
             workspace.store.archive.save_project(replace(entry, scope=workspace.scope(entry.directory)))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kept import profiles
-from kept.core.codec import dump
+from kept.core.codec import dump, map_strings
 from kept.core.digest import digest
 from kept.core.errors import ConfigError, StaleError, TerminalOnlyError, UsageError
 from kept.core.redact import hide_secrets, refuse_secrets
@@ -157,12 +157,12 @@ class Setting:
 
 def show_settings(home: Paths) -> dict[str, Any]:
     """The value of every setting, by name, with ``***`` for the secrets in it. Raises ConfigError."""
-    return {name: _hide_value(value) for name, value in _load_values(home).items()}
+    return {name: map_strings(value, hide_secrets) for name, value in _load_values(home).items()}
 
 
 def show_setting(home: Paths, name: str) -> Any:
     """The value of one setting as in :func:`show_settings`. Raises ConfigError if there is no such setting."""
-    return _hide_value(load_setting(home, name))
+    return map_strings(load_setting(home, name), hide_secrets)
 
 
 def _load_values(home: Paths) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def describe_settings(home: Paths) -> tuple[Setting, ...]:
             meaning=meaning,
             kind=_setting_kind(name, defaults[name]),
             default=_to_json_value(defaults[name]),
-            value=_hide_value(values[name]),
+            value=map_strings(values[name], hide_secrets),
             choices=settings.CHOICES.get(name, ()),
             given=name in given,
             terminal_only=name in settings.TERMINAL_ONLY,
@@ -366,15 +366,3 @@ def _to_json_value(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_to_json_value(item) for item in value]
     return dump(value) if isinstance(value, ProfileRule | FeedSettings | SourceRoot | ShareSettings) else value
-
-
-def _hide_value(value: Any) -> Any:
-    match value:
-        case str():
-            return hide_secrets(value)
-        case list():
-            return [_hide_value(item) for item in value]
-        case dict():
-            return {name: _hide_value(item) for name, item in value.items()}
-        case _:
-            return value

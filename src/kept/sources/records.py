@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from kept.core.codec import map_strings
 from kept.core.errors import SourceError
 from kept.core.event import Pointer
 from kept.core.pattern import compile_late
@@ -331,15 +332,7 @@ def _is_too_deep(value: Any) -> bool:
 
 def replace_surrogates(value: Any) -> Any:
     """Replace every unpaired surrogate by U+FFFD. DEPTH_LIMIT bounds the recursion."""
-    match value:
-        case str():
-            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        case list():
-            return [replace_surrogates(item) for item in value]
-        case dict():
-            return {replace_surrogates(key): replace_surrogates(item) for key, item in value.items()}
-        case _:
-            return value
+    return map_strings(value, lambda text: text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
 _WIDE = (

@@ -4,7 +4,7 @@ The facts of a cluster summarize its candidates: the wording, when and how often
 finds pairs that belong to one cluster even if their words differ.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from kept.core.digest import digest
@@ -19,7 +19,6 @@ from kept.core.memory import (
     Accepted,
     Candidate,
     CandidateVerdict,
-    Evidence,
     Held,
     Memory,
     Status,
@@ -34,6 +33,7 @@ from kept.core.operation import (
     TAKEN_BACK,
     WITHDRAWN,
     Facts,
+    sort_evidence,
     with_facts,
 )
 from kept.core.statement import Statement, parse_statement, strip_opening
@@ -61,7 +61,7 @@ def facts_of(members: Sequence[CandidateVerdict]) -> tuple[Facts, Status]:
     accepted = [member for member in members if isinstance(member.verdict, Accepted)]
     best = _select_best(accepted or members)
     candidates = [member.candidate for member in members]
-    evidence = _unique_evidence(candidates)
+    evidence = sort_evidence(item for candidate in candidates for item in candidate.evidence)
     times = [candidate.at for candidate in candidates if candidate.at is not None]
     sessions = count_sessions(candidates)
     lasting = [member for member in members if isinstance(member.verdict, Held) and member.verdict.reason in LASTING]
@@ -135,11 +135,6 @@ def count_sessions(candidates: Sequence[Candidate]) -> int:
             if candidate.fingerprint or (candidate.origin is Origin.USER and item.origin is Origin.USER):
                 where[item.event] = min(item.session, where.get(item.event, item.session))
     return len(set(where.values()))
-
-
-def _unique_evidence(candidates: Iterable[Candidate]) -> tuple[Evidence, ...]:
-    unique = {(item.event, item.quote): item for candidate in candidates for item in candidate.evidence}
-    return tuple(sorted(unique.values(), key=lambda each: (each.at is None, each.at, each.event, each.quote)))
 
 
 def select_new_facts(memory: Memory, facts: Facts) -> Facts:
