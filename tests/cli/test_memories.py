@@ -244,6 +244,7 @@ def test_a_project_is_named_alike_by_every_command_and_one_that_is_unknown_is_an
         code, _, err = kept(capsys, *words, "--project", "harbour")
         assert (code, err) == (2, "kept: there is no project 'harbour' → did you mean harbor?\n"), words
     assert "ISO 8601" in kept(capsys, "context", "--project", "harbor", "--client", "none")[1]
+    assert "ISO 8601" in kept(capsys, "context", "--project", "harbor", "--client", "gemini")[1]
 
 
 def test_a_list_can_be_narrowed_to_who_brought_a_memory(capsys, rule):

@@ -54,6 +54,15 @@ def place(home):
     return find_paths(None, {"HOME": str(home)})
 
 
+def test_the_memory_file_of_kept_itself_is_no_sign_that_claude_code_is_used(home):
+    own = find_paths(None, {"HOME": str(home)})
+    (home / ".claude/rules").mkdir(parents=True)
+    (home / ".claude/rules/memory.md").write_text("# Memory\n")
+    assert plan_hooks(own) == ()
+    (home / ".claude/projects").mkdir()
+    assert [change.path for change in plan_hooks(own)] == [home / ".claude/settings.json"]
+
+
 def test_everything_comes_and_goes_and_the_home_is_byte_for_byte_as_before(desk_at, home, place):
     say(home, "a", RULE)
     before = tree(home)

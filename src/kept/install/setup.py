@@ -93,7 +93,18 @@ def record_program_path(home: Paths, *, overwrite: bool = False) -> None:
 
 def used_clients(home: Paths) -> tuple[Client, ...]:
     """The coding agents that are used on this machine and support hooks."""
-    return tuple(client for client in CLIENTS if home.of(client).is_dir())
+    return tuple(client for client in CLIENTS if _is_used(home.of(client)))
+
+
+def _is_used(folder: Path) -> bool:
+    """True if an agent's folder exists and has more in it than the file that kept itself writes there."""
+    try:
+        names = [path.name for path in folder.iterdir()]
+        return names != ["rules"] or any(path.name != "memory.md" for path in (folder / "rules").iterdir())
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return folder.is_dir()
 
 
 def hooked_clients(home: Paths) -> tuple[Client, ...]:

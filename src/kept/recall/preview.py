@@ -16,7 +16,7 @@ from kept.recall.search import Filters, search
 from kept.store.reader import StoreReader
 from kept.workspace import Workspace
 
-CLIENTS = ("claude", "codex", "none")
+CLIENTS = ("claude", "codex", "gemini", "none")
 _SECONDS = 10.0  # time limit for reading the store; higher than in a hook, because a person asked for the preview
 _TOO_FAR = "not relevant enough"
 _RANKED = 100  # maximum number of search results that may fill the budget

@@ -41,7 +41,7 @@ def context(
     client: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="claude: omit memories that Claude Code reads from memory.md; codex or none: omit nothing."
+            metavar="NAME", help="claude, codex or gemini: omit what this client reads from its files; none: omit nothing."
         ),
     ] = "claude",
     why: Annotated[bool, typer.Option("--why", help="Also print the memories that were left out, with score and reason.")] = False,
