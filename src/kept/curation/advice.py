@@ -250,7 +250,7 @@ def fill_curation_prompt(text: str, category: Category) -> str:
 
 
 def build_curation_ask(table: MemoryTable, *, system: str, version: str) -> Ask:
-    """Build the request about a table. ``system`` is the result of :func:`fill_curation_prompt`."""
+    """Build the request about a table. ``system`` is its system prompt, about a category filled by :func:`fill_curation_prompt`."""
     memories = (*table.entries, *table.named)
     lines = [_format_memory_line(number, memory, table) for number, memory in enumerate(memories, 1)]
     lines += [f"{number} {prompt.format_line()}" for number, prompt in enumerate(table.said, len(memories) + 1)]

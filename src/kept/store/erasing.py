@@ -149,10 +149,12 @@ def _erase_from_row(row: R, words: ErasureWords) -> R:
 
 def _erase_advice(body: str, words: ErasureWords) -> str:
     """A row's body as JSON text, without a model's reason if that is about a prompt in a session that is forgotten as a whole."""
-    if not any(f"{IN_SESSION}{session[:SESSION_CHARS]}" in body for session in words.sessions):
+    if ADVISED not in body or IN_SESSION not in body:
         return body
     value = json.loads(body)
-    return to_canonical_json(value | {"reason": f"{ADVISED}{FORGOTTEN_MARK}"})
+    reason = str(value.get("reason"))
+    gone = any(f"{IN_SESSION}{session[:SESSION_CHARS]}" in reason for session in words.sessions)
+    return to_canonical_json(value | {"reason": f"{ADVISED}{FORGOTTEN_MARK}"}) if gone and reason.startswith(ADVISED) else body
 
 
 def _erase_from_head(row: PassRow, words: ErasureWords) -> PassRow:
