@@ -409,9 +409,8 @@ def _profiles_in_files(
 
 
 def _memory_files(home: Paths, made: Sequence[Profile]) -> tuple[str, ...]:
-    return tuple(
-        dict.fromkeys(str(home.output_path(profile.outputs.memory_file)) for profile in made if profile.outputs.memory_file)
-    )
+    names = dict.fromkeys(profile.outputs.memory_file for profile in made)
+    return tuple(str(home.output_path(name)) for name in names if name)
 
 
 def refuse_lost_store(home: Paths, memory_files: Collection[str] = ()) -> None:
@@ -423,12 +422,12 @@ def refuse_lost_store(home: Paths, memory_files: Collection[str] = ()) -> None:
         return
     copies = sorted(home.backups.glob("*.db"), key=lambda copy: (copy.name.startswith("kept-"), copy.name))
     shown = [Path(name) for name in memory_files or (home.output_path(Outputs().memory_file),)]
-    made = [path for path in (home.written, home.vectors) if path.exists()]
-    made += [path for path in shown if path.is_file() and holds_mark(files.read_file(path).data)]
+    marked = (path for path in shown if path.is_file() and holds_mark(files.read_file(path).data))
+    made = [*filter(Path.exists, (home.written, home.vectors)), *marked]
     if copies or made:
         left = "there are backups of it" if copies else f"{made[0]} was made from it"
-        back = f"kept restore {copies[-1]}" if copies else "kept restore FILE, with a backup of yours"
-        hint = f"restore it: {back} (or start with an empty one: --new-store)"
+        back = copies[-1] if copies else "FILE, with a backup of yours"
+        hint = f"restore it: kept restore {back} (or start with an empty one: --new-store)"
         raise StoreError(f"the store is gone, but {left}", where=str(home.store), hint=hint)
 
 
@@ -481,7 +480,6 @@ def _load_profile(home: Paths, name: str, default: str) -> Profile:
 def _local_zone() -> ZoneInfo:
     import tzlocal  # noqa: PLC0415 - only where no setting names the zone
 
-    try:
+    with suppress(LookupError, ValueError, OSError):
         return tzlocal.get_localzone()
-    except (LookupError, ValueError, OSError):
-        return ZoneInfo("UTC")  # for example in a container without a time zone
+    return ZoneInfo("UTC")  # for example in a container without a time zone
