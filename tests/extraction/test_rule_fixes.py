@@ -15,7 +15,8 @@ from kept.core.event import Author, Cursor, Event, EventKind, Origin, Pointer, P
 from kept.core.memory import LASTING, OCCASIONAL, Accepted, Candidate, Held
 from kept.extraction.gate import is_grounded, judge
 from kept.extraction.rules.commands import find_actions, parse_steps
-from kept.extraction.rules.fixes import AHEAD, REACH, find_failures, may_fix, propose_fixes, propose_fixes_across
+from kept.extraction.rules.fixes import AHEAD, REACH, find_failures, propose_fixes, propose_fixes_across
+from kept.extraction.rules.remedies import may_fix
 from kept.extraction.verdicts import collect_texts
 from kept.local.files.walking import find_files
 from kept.profiles import load_profile

@@ -22,8 +22,9 @@ from kept.core.event import Event
 from kept.core.memory import Accepted, CandidateVerdict, Held, Refused, Verdict
 from kept.core.value import dataclass, field, replace
 from kept.extraction.rules.commands import find_actions
-from kept.extraction.rules.fixes import AHEAD, Failures, find_failures, may_fix, propose_fixes_across
+from kept.extraction.rules.fixes import AHEAD, find_failures, propose_fixes_across
 from kept.extraction.rules.patterns import LOOKBACK
+from kept.extraction.rules.remedies import Failures, may_fix
 from kept.extraction.segment import WINDOW
 from kept.extraction.stretches import PAIRED_EVENTS, Stretch, Window, analyse_window, analyse_windows
 from kept.extraction.verdicts import Rules, commit_span, judge_candidate, load_rules, place_proposals

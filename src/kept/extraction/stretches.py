@@ -8,8 +8,9 @@ from kept.core.memory import Accepted, CandidateVerdict
 from kept.core.value import dataclass
 from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.rules.commands import Actions, find_actions
-from kept.extraction.rules.fixes import AHEAD, Failures, find_failures, propose_fixes
+from kept.extraction.rules.fixes import AHEAD, find_failures, propose_fixes
 from kept.extraction.rules.patterns import LOOKBACK
+from kept.extraction.rules.remedies import Failures
 from kept.extraction.segment import segment
 from kept.extraction.verdicts import Rules, judge_candidate
 from kept.local.progress import isolate_errors

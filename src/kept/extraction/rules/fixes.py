@@ -38,6 +38,7 @@ from kept.extraction.rules.harms import (
 from kept.extraction.rules.patterns import build_evidence, list_texts
 from kept.extraction.rules.remedies import (
     Failure,
+    Failures,
     Remedy,
     changed_lines,
     file_name,
@@ -96,17 +97,6 @@ def propose_fixes_across(
     return tuple((place - len(before), candidate) for place, candidate in found)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Failures:
-    """The failures at the end of a session. ``open`` means that one of them was not fixed, so that a later session may fix it.
-    ``programs`` failed. ``lacking`` means that a program or an option was missing, so that any other program may replace it.
-    """
-
-    open: bool
-    programs: frozenset[str]
-    lacking: bool
-
-
 def find_failures(commands: Sequence[Command], start: int = 0) -> Failures:
     """The failures of the commands from index ``start`` of the events on."""
     found = [(index, failure) for index, each in enumerate(commands) if each.place >= start and (failure := _find_failure(each))]
@@ -116,17 +106,6 @@ def find_failures(commands: Sequence[Command], start: int = 0) -> Failures:
     )
     lacking = any(LACKING.search(failure.error) for _, failure in found)
     return Failures(open=is_open, programs=frozenset(failure.step.program for _, failure in found), lacking=lacking)
-
-
-def may_fix(events: Sequence[Event], failures: Sequence[Failures]) -> bool:
-    """False if no command among the events can be a repetition, a variant or a replacement of a step that failed before. Only looks
-    whether a command names a program, because parsing all commands takes longer than looking for fixes in some in vain.
-    """
-    if any(each.lacking for each in failures):
-        return True
-    programs = frozenset[str]().union(*(each.programs for each in failures))
-    lines = {unquote_word(event.tool.target) for event in events if event.tool}
-    return any(program in line for line in lines for program in programs)
 
 
 def _find_fixes(events: Sequence[Event], done: Actions, *, border: int | None = None) -> Iterator[Fix]:

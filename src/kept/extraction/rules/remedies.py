@@ -78,6 +78,28 @@ def format_code(text: str) -> str:
     return f"“{text}”" if "`" in text else f"`{text}`"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failures:
+    """The failures at the end of a session. ``open`` means that one of them was not fixed, so that a later session may fix it.
+    ``programs`` failed. ``lacking`` means that a program or an option was missing, so that any other program may replace it.
+    """
+
+    open: bool
+    programs: frozenset[str]
+    lacking: bool
+
+
+def may_fix(events: Sequence[Event], failures: Sequence[Failures]) -> bool:
+    """False if no command among the events can be a repetition, a variant or a replacement of a step that failed before. Only looks
+    whether a command names a program, because parsing all commands takes longer than looking for fixes in some in vain.
+    """
+    if any(each.lacking for each in failures):
+        return True
+    programs = frozenset[str]().union(*(each.programs for each in failures))
+    lines = {unquote_word(event.tool.target) for event in events if event.tool}
+    return any(program in line for line in lines for program in programs)
+
+
 def is_same_step(left: Step, right: Step) -> bool:
     """True if a later step repeats an earlier one in the same directory. In another directory it would be another check."""
     return left.words == right.words and left.settings == right.settings and left.where in ("", right.where)
