@@ -6,6 +6,7 @@ Prints one table. Absolute figures are this machine's; compare the ratios. Each 
 """
 
 import argparse
+import gc
 import json
 import resource
 import shutil
@@ -88,6 +89,7 @@ def stages(transcripts: Path, home: Path, size: int) -> None:
         spent[stage] += (now := time.process_time()) - since
         stage, since = name, now
 
+    gc.set_threshold(50_000, 20, 20)  # as the command line does
     with open_workspace(Paths(root=home, user=home), zone="UTC") as workspace:
         run_pipeline(workspace, [transcripts], RunOptions(model=False), progress=note)
     note("")
