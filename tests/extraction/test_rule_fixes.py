@@ -115,6 +115,10 @@ LESS = (
     ("go test ./...", "go test -short ./..."),
     ("pre-commit run", "SKIP=mypy pre-commit run"),
     ("python shop.py", "python shop.py --help"),
+    ("go test ./...", "go test ./... -update"),
+    ("npx jest", "npx jest --updateSnapshot"),
+    ("pytest tests", "pytest tests --snapshot-update"),
+    ("cargo test", "UPDATE_EXPECT=1 cargo test"),
 )
 
 
