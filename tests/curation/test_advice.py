@@ -291,7 +291,7 @@ def test_a_prompt_may_only_supersede_a_memory_that_is_older_and_was_not_told():
     prompt = say_later("codes then", reply="Shall people get links or codes?")
     (ended,) = end_by_prompt(LINKS, prompt).operations
     assert ended == Retire(memory="links", at=prompt.at, reason=f"{ADVISED}because (you on 2026-01-14, in session 01234567)")
-    assert end_by_prompt(LINKS, prompt, op="retire").refused == {"no change of a known kind": 1}
+    assert end_by_prompt(LINKS, prompt, op="retire").refused == {"of another category": 1}
     assert end_by_prompt(replace(LINKS, owned=False, trigger=REMEMBER), prompt).refused == {"what supersedes it is trusted less": 1}
     (table,) = build_project_tables([LINKS, CODES], frozenset(), [say_later("codes", days=4)])
     assert read_curation_reply({"operations": [change(2, "supersede", 3)]}, table).refused == {"what supersedes it is older": 1}

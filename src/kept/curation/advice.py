@@ -287,8 +287,7 @@ def read_curation_reply(body: Mapping[str, Any], table: MemoryTable) -> LlmCurat
     ]
     changes = parse_as(ChangesReply, {**body, "operations": renamed} if isinstance(listed, list) else body).operations
     counts = Counter(change.id for change in changes)
-    known: dict[int, Memory] = dict(enumerate((*table.entries, *table.named), 1))
-    said = dict(enumerate(table.said, len(known) + 1))
+    known: dict[int, Memory | SaidPrompt] = dict(enumerate((*table.entries, *table.named, *table.said), 1))
     refused: Counter[str] = Counter()
     merges: dict[str, tuple[Memory, list[tuple[Memory, ProposedChange]]]] = {}
     found: list[Operation] = []
@@ -297,15 +296,9 @@ def read_curation_reply(body: Mapping[str, Any], table: MemoryTable) -> LlmCurat
         memory, other = known.get(change.id), known.get(change.into)
         fault = "more than one change to a memory" if counts[change.id] > 1 else _find_change_fault(change, memory, other, table)
         fault = fault or ("what it points at ends itself" if change.into in ending else "")
-        if memory is not None and change.into in said and counts[change.id] == 1:
-            prompt = said[change.into]
-            if fault := _find_prompt_fault(change, memory, prompt):
-                refused[fault] += 1
-            else:
-                found.append(Retire(memory=memory.id, at=prompt.at, reason=_format_prompt_reason(change, prompt)))
-        elif fault or memory is None:
+        if fault or not isinstance(memory, Memory):
             refused[fault] += 1
-        elif change.op == "merge" and other is not None:
+        elif change.op == "merge" and isinstance(other, Memory):
             merges.setdefault(other.id, (other, []))[1].append((memory, change))
         else:
             found.append(_to_operation(change, memory, other))
@@ -314,9 +307,11 @@ def read_curation_reply(body: Mapping[str, Any], table: MemoryTable) -> LlmCurat
     return LlmCurationResult(operations=tuple(found), refused=dict(+refused))
 
 
-def _find_change_fault(change: ProposedChange, memory: Memory | None, other: Memory | None, table: MemoryTable) -> str:
+def _find_change_fault(
+    change: ProposedChange, memory: Memory | SaidPrompt | None, other: Memory | SaidPrompt | None, table: MemoryTable
+) -> str:
     """The reason why a change is refused; empty if the change is allowed."""
-    if memory is None or (change.into and (other is None or other is memory)):
+    if not isinstance(memory, Memory) or (change.into and (other is None or other is memory)):
         return "a number that is not there"
     if memory.owned or memory.pinned:
         return "the person's own"
@@ -324,6 +319,8 @@ def _find_change_fault(change: ProposedChange, memory: Memory | None, other: Mem
         return "it is held"
     if memory not in table.entries and change.op != "supersede":
         return "of another category"
+    if isinstance(other, SaidPrompt):  # what was told ends by an active memory only
+        return "what supersedes it is trusted less" if memory.trigger in TOLD else _find_age_fault(memory, other.at)
     match change.op:
         case "merge":
             if other is None or other not in table.entries or other.owned or other.pinned:
@@ -340,19 +337,6 @@ def _find_change_fault(change: ProposedChange, memory: Memory | None, other: Mem
     return "no change of a known kind"
 
 
-def _find_prompt_fault(change: ProposedChange, memory: Memory, prompt: SaidPrompt) -> str:
-    """The reason why a prompt may not end a memory; empty if it may. What was told ends by an active memory only."""
-    if memory.owned or memory.pinned:
-        return "the person's own"
-    if not should_ask_about(memory):
-        return "it is held"
-    if change.op != "supersede":
-        return "no change of a known kind"
-    if memory.trigger in TOLD:
-        return "what supersedes it is trusted less"
-    return "what supersedes it is older" if memory.last_seen is None or prompt.at <= memory.last_seen else ""
-
-
 def _is_trusted_less(later: Memory, memory: Memory) -> bool:
     """True if a later memory may not end another one: it is not typed and the other is, or it is held and the other was told."""
     return (_is_typed(memory) and not _is_typed(later)) or (memory.trigger in TOLD and not should_ask_about(later))
@@ -365,14 +349,21 @@ def _is_typed(memory: Memory) -> bool:
 def _find_succession_fault(memory: Memory, other: Memory | None, *, least: float) -> str:
     if other is None:
         return "nothing supersedes it"
-    if memory.last_seen is None or other.last_seen is None or other.last_seen < memory.last_seen:
-        return "what supersedes it is older"
-    return "" if not least or _is_related(memory, other) else "they are about different things"
+    unrelated = "they are about different things" if least and not _is_related(memory, other) else ""
+    return _find_age_fault(memory, other.last_seen) or unrelated
 
 
-def _to_operation(change: ProposedChange, memory: Memory, other: Memory | None) -> Operation:
+def _find_age_fault(memory: Memory, later: datetime | None) -> str:
+    return "what supersedes it is older" if memory.last_seen is None or later is None or later < memory.last_seen else ""
+
+
+def _to_operation(change: ProposedChange, memory: Memory, other: Memory | SaidPrompt | None) -> Operation:
     reason = _format_reason(change.reason or change.op)
     match change.op, other:
+        case _, SaidPrompt():
+            # The reason names the prompt but does not quote it, because reasons outlive the conversation that they are about.
+            where = f"{IN_SESSION}{other.session[:SESSION_CHARS]}"
+            return Retire(memory=memory.id, at=other.at, reason=f"{reason} (you on {other.at.date().isoformat()}, {where})")
         case "supersede", Memory() if not should_ask_about(other):
             return Retire(memory=memory.id, at=other.first_seen, reason=reason)
         case "supersede", Memory():
@@ -409,12 +400,6 @@ def _build_merge(winner: Memory, several: Sequence[tuple[Memory, ProposedChange]
 
 def _format_reason(reason: str) -> str:
     return f"{ADVISED}{one_line(reason)[:_REASON_CHARS]}"
-
-
-def _format_prompt_reason(change: ProposedChange, prompt: SaidPrompt) -> str:
-    """A reason that names the prompt but does not quote it, because reasons outlive the conversation that they are about."""
-    where = f"{IN_SESSION}{prompt.session[:SESSION_CHARS]}"
-    return f"{_format_reason(change.reason or change.op)} (you on {prompt.at.date().isoformat()}, {where})"
 
 
 def _is_restatement(memory: Memory, winner: Memory) -> bool:
