@@ -57,8 +57,8 @@ class TellingPatterns:
     else's words), ``person`` (the speaker). After ``remember``: ``link`` ("that"), ``goes_on`` ("to"), or ``reminisce`` ("when"),
     which shows that it is not a telling.
 
-    At the end of a sentence: ``remember_this``, and after a memory verb ``tail`` ("that, please"). Before a colon: ``label`` ("a
-    rule to keep in mind").
+    At the end of a sentence: ``remember_this``, and after a memory verb ``tail`` ("that, please"). At the end of the words before
+    ``remember_this``: ``needs_verb`` ("how do I"), after which it is no order. Before a colon: ``label`` ("a rule to keep in mind").
 
     Anywhere: ``from_now_on``, ``later`` ("next time"), ``lasting`` (meant for later), ``must`` (somebody must, always or never),
     ``ours`` ("we always"), ``here`` (a rule of this project), ``everywhere``, ``all_projects``, ``practice`` (the work of any
@@ -84,6 +84,7 @@ class TellingPatterns:
     goes_on: str = ""
     reminisce: str = ""
     remember_this: str = ""
+    needs_verb: str = ""
     tail: str = ""
     from_now_on: str = ""
     later: str = ""
@@ -155,7 +156,7 @@ _AT_START = word_set(
     "lead tail request remember link goes_on reminisce always never no_ban describes decided correction note quits refuse "
     "withdraws blames reported person"
 )
-_AT_END = frozenset({"remember_this"})
+_AT_END = frozenset({"remember_this", "needs_verb"})
 # Patterns that begin with a punctuation mark.
 _UNBOUND = frozenset({"contrast"})
 # A text without a word of these lists contains no telling.

@@ -281,12 +281,20 @@ def _find_back_reference(words: str, head: int, patterns: TellingPatterns) -> in
     """The position of an order at the end of a sentence to remember the text before it; None if there is none."""
     match = compile_pattern(patterns.remember_this).search(words) if patterns.remember_this else None
     if match:
-        return int(match.start(1))
+        return None if _runs_into_order(words[head : match.start(1)], patterns) else int(match.start(1))
     if words.rstrip().endswith((":", "：")):
         return None
     start = _find_clauses(words, head, patterns)[-1]
     order = _find_order(words, start, patterns)
     return start if order is not None and _is_tail(words[order[1] :], patterns) else None
+
+
+def _runs_into_order(before: str, patterns: TellingPatterns) -> bool:
+    """True if the sentence goes on into "remember this" ("how do I save this", "the app doesn't save this"): no mark stands before
+    these words, and what does is a question or ends with a word that needs a verb.
+    """
+    words = before.rstrip()
+    return patterns.spaced and words[-1:].isalnum() and (is_question(words) or has_match(patterns.needs_verb, words))
 
 
 def _find_order(words: str, start: int, patterns: TellingPatterns) -> tuple[int, int] | None:
