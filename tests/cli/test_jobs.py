@@ -186,6 +186,13 @@ def test_jobs_come_a_few_at_a_time_and_stay_the_same(capsys, world):
     assert len(told(capsys, "jobs", "prepare")["jobs"]) == 3
 
 
+def test_answered_jobs_make_room_for_further_ones(capsys, world):
+    first = told(capsys, "jobs", "prepare", "--most", "1")["jobs"]
+    agent(first[0]["path"])
+    states = [each["state"] for each in told(capsys, "jobs", "prepare", "--most", "1")["jobs"]]
+    assert sorted(states) == ["answered", "waiting"]
+
+
 def test_preparing_and_listing_change_no_memory_and_leave_no_run(capsys, world):
     before = told(capsys, "log")
     told(capsys, "jobs", "prepare")

@@ -115,15 +115,16 @@ def jobs_folder(workspace: Workspace) -> Path:
 
 
 def prepare_jobs(workspace: Workspace, *, most: int, agent: bool = False) -> tuple[tuple[Job, ...], int]:
-    """Write a file for each open question, at most ``most`` files, and delete the files of questions that are no longer open.
-    Returns the jobs that now exist, and the number of questions without a file.
+    """Write a file for each open question, so that at most ``most`` wait for a reply, and delete the files of questions that are no
+    longer open. Returns the jobs that now exist, and the number of questions without a file.
 
     Raises BusyError if a run is active, StoreError, ConfigError.
     """
     with hold_lock(workspace.paths.lock):
         reply_files = _find_open_questions(workspace, agent=agent)
         existing = [item for item in reply_files.asked if _job_path(workspace, item).exists()]
-        fresh = [item for item in reply_files.asked if item not in existing][: max(0, most - len(existing))]
+        waiting = sum(item not in reply_files.answered for item in existing)
+        fresh = [item for item in reply_files.asked if item not in existing][: max(0, most - waiting)]
         for number in fresh:
             _write_question(workspace, number, reply_files.asked[number])
         _delete_finished_jobs(workspace, reply_files.asked)

@@ -281,20 +281,14 @@ def _find_back_reference(words: str, head: int, patterns: TellingPatterns) -> in
     """The position of an order at the end of a sentence to remember the text before it; None if there is none."""
     match = compile_pattern(patterns.remember_this).search(words) if patterns.remember_this else None
     if match:
-        return None if _runs_into_order(words[head : match.start(1)], patterns) else int(match.start(1))
+        before = words[head : match.start(1)].rstrip()
+        goes_on = patterns.spaced and before[-1:].isalnum() and (is_question(before) or has_match(patterns.needs_verb, before))
+        return None if goes_on else int(match.start(1))  # "how do I save this", "the app doesn't save this"
     if words.rstrip().endswith((":", "：")):
         return None
     start = _find_clauses(words, head, patterns)[-1]
     order = _find_order(words, start, patterns)
     return start if order is not None and _is_tail(words[order[1] :], patterns) else None
-
-
-def _runs_into_order(before: str, patterns: TellingPatterns) -> bool:
-    """True if the sentence goes on into "remember this" ("how do I save this", "the app doesn't save this"): no mark stands before
-    these words, and what does is a question or ends with a word that needs a verb.
-    """
-    words = before.rstrip()
-    return patterns.spaced and words[-1:].isalnum() and (is_question(words) or has_match(patterns.needs_verb, words))
 
 
 def _find_order(words: str, start: int, patterns: TellingPatterns) -> tuple[int, int] | None:
@@ -419,12 +413,10 @@ def _has_contrast(rest: str, patterns: TellingPatterns) -> bool:
 
 def _check_telling(text: str, telling: Telling, patterns: TellingPatterns) -> Telling:
     """Strip white space from a telling, and set the first reason to hold it."""
-    words = text[telling.start : telling.end]
-    start = telling.start + len(words) - len(words.lstrip())
-    end = start + len(words.strip())
-    if telling.trigger == REMEMBER:
-        end -= len(text[start:end]) - len(text[start:end].rstrip(" ,;:–—-"))
-    words = text[start:end]
+    passage = text[telling.start : telling.end].lstrip()
+    start = telling.end - len(passage)
+    words = passage.rstrip().rstrip(" ,;:–—-" if telling.trigger == REMEMBER else "")
+    end = start + len(words)
     doubts = (
         (SHORT if telling.doubt == UNSURE and _count_rest(words, patterns) < LEAST else ""),
         telling.doubt,
