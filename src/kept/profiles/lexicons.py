@@ -58,7 +58,8 @@ class TellingPatterns:
     which shows that it is not a telling.
 
     At the end of a sentence: ``remember_this``, and after a memory verb ``tail`` ("that, please"). At the end of the words before
-    ``remember_this``: ``needs_verb`` ("how do I"), after which it is no order. Before a colon: ``label`` ("a rule to keep in mind").
+    ``remember_this``: ``needs_verb`` ("how do I"), after which it is no order. Before a colon: ``label`` ("a rule to keep in
+    mind").
 
     Anywhere: ``from_now_on``, ``later`` ("next time"), ``lasting`` (meant for later), ``must`` (somebody must, always or never),
     ``ours`` ("we always"), ``here`` (a rule of this project), ``everywhere``, ``all_projects``, ``practice`` (the work of any
