@@ -85,6 +85,14 @@ def around(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
     return (("user", "Please look at this."), *turns, ("agent", "Done."), ("user", "thanks"))
 
 
+def test_a_fix_names_the_command_that_failed_and_not_the_look_at_its_result() -> None:
+    clash = "error: failed to select a version for `clap_complete`.\n    ... required by package `hush v0.9.0`"
+    failed = ("run", "cargo add clap_complete && cargo build -q && ls target/out | head", clash, 101)
+    pinned = ("run", "cargo add clap_complete@~4.4 && cargo build -q && ls target/out | head", "_hush\nhush.bash", 0)
+    (found,) = proposed(events_of(*around((failed, pinned))))
+    assert "when running `cargo build -q`" in found.content
+
+
 @each_case("name", FIXES)
 def test_the_last_thing_that_helped_is_named_and_passes_the_gate(name: str) -> None:
     passage, turns = FIXES[name]

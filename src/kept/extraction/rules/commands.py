@@ -432,5 +432,6 @@ def _find_culprit(steps: tuple[Step, ...], errors: tuple[str, ...], *, failed: b
     command_step = missed or _find_complaining_step(steps, errors)
     if command_step is not None or not failed:
         return command_step or _find_main_step(steps)
-    serious = [step for step in steps if not step.trivial and not step.filters]
-    return next(reversed(serious), None)
+    serious = [step for step in reversed(steps) if not step.trivial and not step.filters]
+    working = (step for step in serious if not LOOKERS.fullmatch(step.program))  # a look at the result had nothing to look at
+    return next(working, next(iter(serious), None))
