@@ -12,7 +12,7 @@ from cases import each_case
 from kept.cli.commands.show import memory_card_lines
 from kept.cli.lists import memory_line
 from kept.core.errors import UsageError
-from kept.core.memory import PASSING, SUPPOSED, WITHDRAWN, Held, Refused, Status
+from kept.core.memory import HELPFUL, PASSING, SUPPOSED, WITHDRAWN, Held, Refused, Status
 from kept.core.summary import SummaryPart
 from kept.extraction import llm_extraction, question_plan
 from kept.extraction.rules.candidates import POINTS_OUTSIDE
@@ -666,9 +666,16 @@ def test_a_claim_that_does_not_last_by_the_second_question_is_held_for_that_reas
 
 @each_case(
     "verdict, held",
-    [("clear", None), ("anything", None), ("Vague ", Held(reason=POINTS_OUTSIDE)), ("passed", Held(reason=PASSING))],
+    [
+        ("clear", None),
+        ("anything", None),
+        ("Vague ", Held(reason=POINTS_OUTSIDE)),
+        ("passed", Held(reason=PASSING)),
+        ("known", Held(reason=HELPFUL)),
+        ("again", Held(reason="another line says the same")),
+    ],
 )
-def test_a_claim_whose_words_are_not_clear_without_its_conversation_is_held(desk_at, tmp_path, verdict, held):
+def test_a_claim_that_is_not_clear_without_its_conversation_or_adds_nothing_is_held(desk_at, tmp_path, verdict, held):
     home = tmp_path / verdict.strip()
     converse(home, "one", ("user", WIDE), ("agent", "Widened it."))
     asked = []
@@ -685,7 +692,32 @@ def test_a_claim_whose_words_are_not_clear_without_its_conversation_is_held(desk
         assert ("a reader would ask: which button?" in judged[WIDE].candidate.reasoning) is bool(held)
     (prompt,) = asked
     assert prompt.startswith("Project ")
-    assert prompt.endswith(f"\n1 (constraint): {WIDE}")
+    assert prompt.endswith(f"\n1 (2026-01-05, constraint): {WIDE}")
+
+
+@pytest.mark.parametrize("verdict", ["clear", "passed"])
+def test_a_fix_that_the_rules_found_is_held_if_its_words_do_not_last(desk_at, tmp_path, verdict):
+    home = tmp_path / verdict
+    missing = "Exit code 1\nerror TS2307: Cannot find module 'zod' or its corresponding type declarations."
+    work = (("run", "npx tsc --noEmit"), ("failed", missing), ("run", "npm install zod"), ("out", "added 1 package"))
+    told = ("user", "Remember that the importer must reject rows without a currency.")
+    converse(home, "one", told, ("agent", "Ok."), ("user", "Build it."), *work, ("run", "npx tsc --noEmit"), ("out", "ok"))
+    asked = []
+
+    def answer(ask):
+        names = [name for name in ("h1", "h2") if f"{name} (" in ask.prompt]
+        return NOTHING | {"hints": [{"hint": name, "verdict": "confirm"} for name in names]}
+
+    def proofread(ask):
+        asked.append(ask.prompt)
+        return {"lines": [{"id": 1, "ask": "", "verdict": verdict}]}
+
+    with desk_at(home) as workspace:
+        run_pipeline(with_model(workspace, answer, proofread=proofread), [], RunOptions())
+        words = " ".join(contents(workspace))
+        assert "currency" in words
+        assert ("zod" in words) is (verdict == "clear")
+    assert "currency" not in asked[0]
 
 
 def test_nothing_of_a_reply_is_stored_before_its_claims_are_proofread(desk_at, home):

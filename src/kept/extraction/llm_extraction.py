@@ -20,12 +20,13 @@ from kept.core.memory import REWORDED, UNDERSTOOD, UNTRIED, Accepted, Candidate,
 from kept.core.redact import load_scanner, redact
 from kept.core.summary import Passage, PassageForm
 from kept.core.text import normal_form
+from kept.core.times import format_instant
 from kept.core.value import dataclass, field, replace
 from kept.extraction.expiry import add_end
 from kept.extraction.extract_threads import Within
 from kept.extraction.gate import judge
 from kept.extraction.question_plan import Question, ThreadPart, list_pending_threads, plan_questions
-from kept.extraction.questions.answer import Answer, read_answer
+from kept.extraction.questions.answer import Answer, overrule_doubted, read_answer
 from kept.extraction.questions.claims import ChunkReading, Claim
 from kept.extraction.questions.proofread import LINES, build_proofread_ask, read_proofread
 from kept.extraction.questions.question import split_reply
@@ -201,8 +202,9 @@ class _LlmExtraction:
         for scope, some in by_scope.items():
             build = partial(build_proofread_ask, self.workspace.name(scope))
             group = self._list_claims(checked, some, self._needs_proofreading)
+            group.sort(key=lambda sent: format_instant(said) if (said := sent[1].candidate.at) else "")
             checked = self._send_back(checked, [group], LINES, build, read_proofread)
-        return checked
+        return [answer and overrule_doubted(answer, part.reading) for part, answer in zip(parts, checked, strict=True)]
 
     def _send_back(
         self,
@@ -250,10 +252,10 @@ class _LlmExtraction:
         return unsure and isinstance(judge(without_allusion(claim.candidate), reading.profile, lexicon=reading.lexicon), Accepted)
 
     def _needs_proofreading(self, claim: Claim, reading: ChunkReading) -> bool:
-        """True if a claim would become active and does not confirm a candidate of the rules."""
-        return not claim.candidate.rewords and isinstance(
-            judge(claim.candidate, reading.profile, lexicon=reading.lexicon), Accepted
-        )
+        """True if a claim would become active and does not confirm what the person told the assistant to remember."""
+        if claim.candidate.rewords and claim.candidate.origin is Origin.USER:
+            return False
+        return isinstance(judge(claim.candidate, reading.profile, lexicon=reading.lexicon), Accepted)
 
     def _judge_answer(self, part: ThreadPart, answer: Answer) -> list[tuple[int, CandidateVerdict]]:
         good = {claim.candidate.id for claim in answer.claims if not claim.refusal}

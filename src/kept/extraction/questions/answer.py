@@ -124,6 +124,19 @@ def _read_hint_verdicts(
     return claims, overruled
 
 
+def overrule_doubted(answer: Answer, reading: ChunkReading) -> Answer:
+    """Turn each doubted claim that confirms a candidate of the rules into a verdict on that candidate, because the candidate would
+    become active without the claim. What the person said is left as it is.
+    """
+    hints = {hint.candidate.id: hint.candidate for hint in reading.hints if hint.candidate.origin is not Origin.USER}
+    doubted = [claim for claim in answer.claims if claim.candidate.doubt and claim.candidate.rewords in hints]
+    verdicts = [
+        (claim.ordinal, _overrule_candidate(hints[claim.candidate.rewords], claim.candidate.doubt)) for claim in doubted
+    ]
+    claims = tuple(claim for claim in answer.claims if claim not in doubted)
+    return replace(answer, claims=claims, overruled=(*answer.overruled, *verdicts))
+
+
 def _overrule_candidate(candidate: Candidate, why: str) -> CandidateVerdict:
     verdict = Held(reason=DOUBTED, detail=why) if candidate.confidence >= SURE else Refused(reason=DISMISSED, detail=why)
     return CandidateVerdict(candidate=candidate, verdict=verdict)
