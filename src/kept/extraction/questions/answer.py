@@ -130,9 +130,7 @@ def overrule_doubted(answer: Answer, reading: ChunkReading) -> Answer:
     """
     hints = {hint.candidate.id: hint.candidate for hint in reading.hints if hint.candidate.origin is not Origin.USER}
     doubted = [claim for claim in answer.claims if claim.candidate.doubt and claim.candidate.rewords in hints]
-    verdicts = [
-        (claim.ordinal, _overrule_candidate(hints[claim.candidate.rewords], claim.candidate.doubt)) for claim in doubted
-    ]
+    verdicts = [(claim.ordinal, _overrule_candidate(hints[claim.candidate.rewords], claim.candidate.doubt)) for claim in doubted]
     claims = tuple(claim for claim in answer.claims if claim not in doubted)
     return replace(answer, claims=claims, overruled=(*answer.overruled, *verdicts))
 
