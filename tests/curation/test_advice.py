@@ -297,6 +297,25 @@ def test_a_prompt_may_only_supersede_a_memory_that_is_older_and_was_not_told():
     assert read_curation_reply({"operations": [change(2, "supersede", 3)]}, table).refused == {"what supersedes it is older": 1}
 
 
+def test_a_new_sentence_counts_only_for_a_prompt_that_is_later_than_a_memory_of_kept():
+    def state(known, other, **more):
+        (table,) = build_project_tables([known, NAMES], frozenset(), [other])
+        return read_curation_reply({"operations": [change(1, "supersede", 3) | {"now": " codes  then "} | more]}, table).sentences
+
+    prompt = say_later("codes then")
+    (sentence,) = state(LINKS, prompt)
+    assert (sentence.memory, sentence.prompt, sentence.text) == (LINKS, prompt, "codes then")
+    assert state(replace(LINKS, trigger=REMEMBER), prompt)
+    early = say_later("codes then", days=2)
+    for known, other, more in (
+        (replace(LINKS, owned=True), prompt, {}),
+        (LINKS, prompt, {"with": 2}),
+        (LINKS, prompt, {"now": " "}),
+        (replace(LINKS, last_seen=early.at + timedelta(days=1), trigger=REMEMBER), early, {}),
+    ):
+        assert state(known, other, **more) == ()
+
+
 def test_prompts_that_come_before_all_memories_or_are_quoted_are_left_out_and_many_are_asked_about_in_parts():
     quoted = replace(LINKS, evidence=(Evidence(quote="x", event="q", session="s", path="", at=AT, author="h", origin=Origin.USER),))
     assert not list(build_project_tables([quoted], frozenset(), [say_later("a", days=-1), say_later("b", event="q")]))
@@ -344,3 +363,5 @@ def test_a_question_names_entries_by_short_numbers_and_says_what_may_not_be_touc
     assert ask.prompt.splitlines() == [f"1 (2026-01-05, new): {SHORT.content}", f"2 (2026-01-06, theirs): {NAMES.content}"]
     assert ask.schema is SCHEMA
     assert set(SCHEMA["properties"]["operations"]["items"]["required"]) == {"id", "op", "with", "reason"}
+    ask = build_curation_ask(MemoryTable(category=None, entries=(), named=(SHORT, NAMES)), system="s", version="v")
+    assert set(ask.schema["properties"]["operations"]["items"]["required"]) == {"id", "op", "with", "reason", "now"}

@@ -204,7 +204,8 @@ class Memory:
     times. ``observations`` counts the sessions with evidence. ``reason`` is that of the last operation. ``subject`` names the
     person or thing that a dossier is about, else it is empty. ``superseded_by`` is the id of the memory that replaced it or, while
     it is held, of the one it may contradict. ``about`` is the subject of the content if its own words do not name it. ``advised``
-    means that a model chose the content when it merged memories. ``needed_for`` is as in :class:`Candidate`, or in a model's words.
+    means that a model chose the content, in a merge or for what a prompt changed. ``needed_for`` is as in :class:`Candidate`, or in
+    a model's words.
     """
 
     id: str
@@ -235,6 +236,11 @@ class Memory:
     advised: bool = False
     about: str = ""
     needed_for: tuple[str, ...] = ()
+
+    @property
+    def is_restated(self) -> bool:
+        """True if a model put into it what a prompt changed in an earlier memory. It rests on the words of both."""
+        return self.advised and not self.candidates and self.trigger == UNDERSTOOD
 
     @property
     def settled(self) -> bool:

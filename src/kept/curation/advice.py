@@ -1,7 +1,8 @@
 """Build the requests in which a model proposes changes to memories, and check the proposed changes.
 
 There are requests about each category, and requests about a whole project, which only ask what later memories, or the user's later
-prompts, have made untrue. The model sees memories under short numbers. It replies with changes only and does not write memory text.
+prompts, have made untrue. The model sees memories under short numbers. It replies with changes only. The only memory text that it
+writes is a memory's sentence with what a prompt changed in it, which is checked elsewhere (:mod:`kept.curation.successors`).
 A change must be of one of five kinds, and there must not be another change for the same memory. Merged memories must agree in
 numbers, names and negation. A superseded memory must not be newer than its successor. A person's memories are never changed. The
 guard checks whether all changes together remove too much.
@@ -49,6 +50,7 @@ RELATED = 1 / 6  #: two memories are related if they share at least this share o
 _FEW = 4  # a memory with fewer words counts as this long, because one word that it shares with another means little
 _JOINTS = compile_late(r"[-_./]+")
 _REASON_CHARS = 120
+_LESS_TRUSTED = "what supersedes it is trusted less"
 _NAMES = 4  # the memory that remains after a merge must contain this many of the first artifacts of the other one
 _SHAPES = {
     Shape.FACT: "Each entry is one fact.",
@@ -60,12 +62,15 @@ _SHAPES = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProposedChange:
-    """A change that a model proposes for the memory with number ``id``. ``into`` is the number of another memory, or 0."""
+    """A change that a model proposes for the memory with number ``id``. ``into`` is the number of another memory, or 0. ``now`` is
+    the memory's sentence as it is since a prompt changed it, or empty.
+    """
 
     id: int
     op: str
     into: int
     reason: str
+    now: str
 
 
 _SCHEMA_FIELDS = {"into": "with"}  # the reply names this field ``with``, which is a keyword in Python
@@ -78,15 +83,16 @@ class ChangesReply:
     operations: tuple[ProposedChange, ...]
 
 
-def _reply_schema() -> dict[str, Any]:
+def _reply_schema(*without: str) -> dict[str, Any]:
     schema = schema_of(ChangesReply)
     item = schema["properties"]["operations"]["items"]
-    item["properties"] = {_SCHEMA_FIELDS.get(name, name): each for name, each in item["properties"].items()}
+    item["properties"] = {_SCHEMA_FIELDS.get(name, name): each for name, each in item["properties"].items() if name not in without}
     item["required"] = list(item["properties"])
     return schema
 
 
-SCHEMA = _reply_schema()
+SCHEMA = _reply_schema("now")
+OUTDATED_SCHEMA = _reply_schema()  #: of requests about a whole project
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,8 +107,18 @@ class SaidPrompt:
 
     def format_line(self) -> str:
         """The line that shows the prompt to a model, without its number."""
-        before, typed = one_line(self.reply)[-_REPLY_CHARS:], one_line(self.text)
-        return f"({self.at.date().isoformat()}, said) {f'[{before}] ' if before else ''}{typed[:_PROMPT_CHARS]}"
+        before = f"[{self.shown_reply}] " if self.shown_reply else ""
+        return f"({self.at.date().isoformat()}, said) {before}{self.shown_text}"
+
+    @property
+    def shown_text(self) -> str:
+        """What a model sees of the prompt."""
+        return one_line(self.text)[:_PROMPT_CHARS]
+
+    @property
+    def shown_reply(self) -> str:
+        """What a model sees of the reply: its end."""
+        return one_line(self.reply)[-_REPLY_CHARS:]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,10 +138,22 @@ class MemoryTable:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class NewSentence:
+    """A memory's sentence with what a prompt changed in it, as a model wrote it."""
+
+    memory: Memory
+    prompt: SaidPrompt
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class LlmCurationResult:
-    """The operations that follow from a reply, and the number of refused changes by reason."""
+    """The operations that follow from a reply, the sentences in place of memories that a prompt ends, and the number of refused
+    changes by reason.
+    """
 
     operations: tuple[Operation, ...] = ()
+    sentences: tuple[NewSentence, ...] = ()
     refused: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -261,7 +289,7 @@ def build_curation_ask(table: MemoryTable, *, system: str, version: str) -> Ask:
         version=version,
         system=system,
         prompt="\n".join(lines),
-        schema=SCHEMA,
+        schema=SCHEMA if table.category else OUTDATED_SCHEMA,
         most=MOST_TOKENS,
         about=tuple(sorted(about)),
         waits=True,
@@ -291,11 +319,20 @@ def read_curation_reply(body: Mapping[str, Any], table: MemoryTable) -> LlmCurat
     refused: Counter[str] = Counter()
     merges: dict[str, tuple[Memory, list[tuple[Memory, ProposedChange]]]] = {}
     found: list[Operation] = []
+    sentences: list[NewSentence] = []
     ending = {change.id for change in changes if change.op != "both"}
     for change in changes:
         memory, other = known.get(change.id), known.get(change.into)
         fault = "more than one change to a memory" if counts[change.id] > 1 else _find_change_fault(change, memory, other, table)
         fault = fault or ("what it points at ends itself" if change.into in ending else "")
+        if (
+            fault in ("", _LESS_TRUSTED)
+            and isinstance(memory, Memory)
+            and isinstance(other, SaidPrompt)
+            and (text := one_line(change.now))
+            and not _find_age_fault(memory, other.at)
+        ):
+            sentences.append(NewSentence(memory=memory, prompt=other, text=text))
         if fault or not isinstance(memory, Memory):
             refused[fault] += 1
         elif change.op == "merge" and isinstance(other, Memory):
@@ -304,7 +341,7 @@ def read_curation_reply(body: Mapping[str, Any], table: MemoryTable) -> LlmCurat
             found.append(_to_operation(change, memory, other))
     found = [item for item in found if item.memory not in merges]
     found += [_build_merge(winner, several) for winner, several in merges.values()]
-    return LlmCurationResult(operations=tuple(found), refused=dict(+refused))
+    return LlmCurationResult(operations=tuple(found), sentences=tuple(sentences), refused=dict(+refused))
 
 
 def _find_change_fault(
@@ -320,14 +357,14 @@ def _find_change_fault(
     if memory not in table.entries and change.op != "supersede":
         return "of another category"
     if isinstance(other, SaidPrompt):  # what was told ends by an active memory only
-        return "what supersedes it is trusted less" if memory.trigger in TOLD else _find_age_fault(memory, other.at)
+        return _LESS_TRUSTED if memory.trigger in TOLD else _find_age_fault(memory, other.at)
     match change.op:
         case "merge":
             if other is None or other not in table.entries or other.owned or other.pinned:
                 return "the person's own" if other is not None and (other.owned or other.pinned) else "nothing to merge with"
             return "" if _is_restatement(memory, other) else "they do not say the same"
         case "supersede" if other is not None and _is_trusted_less(other, memory):
-            return "what supersedes it is trusted less"
+            return _LESS_TRUSTED
         case "supersede" | "resolve":
             return _find_succession_fault(memory, other, least=RELATED if table.category else 0.0)
         case "both":

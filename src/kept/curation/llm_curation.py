@@ -21,6 +21,7 @@ from kept.core.value import dataclass, field
 from kept.curation.advice import (
     OUTDATED,
     MemoryTable,
+    NewSentence,
     SaidPrompt,
     build_curation_ask,
     build_project_tables,
@@ -33,6 +34,7 @@ from kept.curation.advice import (
 from kept.curation.guard import find_overreach, find_protected_changes
 from kept.curation.new_prompts import load_new_prompts, save_shown_prompts
 from kept.curation.passes import CurationReport, curate_group
+from kept.curation.successors import add_successors
 from kept.extraction.verdicts import select_requests
 from kept.llm.ask import Ask, Asking, CompleteReply, Reply, TokenLimits, UnreadableReply, build_ask
 from kept.llm.reply import parse_as, schema_of
@@ -83,17 +85,20 @@ def curate_with_llm(workspace: Workspace, run: RunNumber, asking: Asking, *, by:
         asks = list(map(_build_ask, tables))
         replies = asking(asks) if asks else ()
         proposed: list[Operation] = []
+        sentences: list[NewSentence] = []
         for table, reply in zip(tables, replies, strict=True):
             if isinstance(reply, CompleteReply):
                 advice = read_curation_reply(reply.body, table)
                 result.asked += 1
                 result.refused.update(advice.refused)
                 proposed += advice.operations
+                sentences += advice.sentences
         if any(_is_missing(reply, table) for table, reply in zip(tables, replies, strict=True)):
             unshown.add(group[1])
             result.left += 1  # the next run asks everything again, and finds the replies it already has in the cache
             continue
         operations = select_applicable((item for item in proposed if not _has_forgotten_words(workspace, item)), memories)
+        operations = add_successors(workspace, profile, operations, sentences, memories)
         if not (fresh or operations):
             continue
         with workspace.store.transaction():

@@ -80,7 +80,7 @@ def judge_candidate(rules: Rules, candidate: Candidate, events: Sequence[Event],
     clean = redact(candidate.content, key=rules.key)
     if clean.found:
         return CandidateVerdict(candidate=replace(candidate, content=clean.text), verdict=Refused(reason="secret"))
-    if not candidate.doubt and _is_retracted(candidate, events):  # stored, so that a model's confirmation can revive the candidate
+    if not candidate.doubt and is_retracted(candidate, events):  # stored, so that a model's confirmation can revive the candidate
         candidate = replace(candidate, doubt=WITHDRAWN)
     if is_known_statement(candidate.content, rules.forgotten, rules.key):
         return CandidateVerdict(candidate=strip_words(candidate), verdict=Refused(reason="forgotten"))
@@ -110,7 +110,7 @@ def select_requests(requests: Iterable[str], lexicon: Lexicon, forgotten: frozen
     return tuple(dict.fromkeys(usable))[:MOST_REQUESTS]
 
 
-def _is_retracted(candidate: Candidate, events: Sequence[Event]) -> bool:
+def is_retracted(candidate: Candidate, events: Sequence[Event]) -> bool:
     """True if a later prompt takes back what a candidate cites. The next prompt may retract or deny it; a denial that answers a
     question does not count. A later prompt that shares a content word with the cited one may retract it, or within two prompts
     correct it.

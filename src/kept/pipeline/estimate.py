@@ -16,7 +16,16 @@ from kept.core.errors import MissingError
 from kept.core.event import is_prompt
 from kept.core.memory import SAID_ONCE, Refused, Status
 from kept.core.summary import SummaryPoint
-from kept.curation.advice import FRESH, OUTDATED, PROJECT_FRESH, RELATED, SAID_CHARS, find_matter, measure_likeness
+from kept.curation.advice import (
+    FRESH,
+    OUTDATED,
+    OUTDATED_SCHEMA,
+    PROJECT_FRESH,
+    RELATED,
+    SAID_CHARS,
+    find_matter,
+    measure_likeness,
+)
 from kept.curation.advice import PURPOSE as CURATE
 from kept.curation.advice import SCHEMA as CHANGES
 from kept.curation.llm_curation import MEMORIES, REQUESTS, build_requests_ask, list_batches
@@ -181,7 +190,7 @@ def _curation_asks(workspace: Workspace, waiting: Iterable[Thread], said: Mappin
         count = max(ceil(len(found) / PROJECT_FRESH), ceil(size / SAID_CHARS))
         for number in range(count):
             shown = f"{scope} {number}".ljust(_TABLE_CHARS + size // count, ".")
-            yield Ask(purpose=OUTDATED, version=version, system=text, prompt=shown, schema=CHANGES)
+            yield Ask(purpose=OUTDATED, version=version, system=text, prompt=shown, schema=OUTDATED_SCHEMA)
         known = workspace.store.log.memories(group=(profile, scope))
         present = dict.fromkeys(memory.content for memory in known if memory.status is Status.ACTIVE)
         matter = {content: find_matter(content) for content in list(found | present)[:_COMPARED]}

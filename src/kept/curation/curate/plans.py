@@ -173,8 +173,11 @@ def has_new_facts(memory: Memory, facts: Facts) -> bool:
 
 
 def is_agent_suggestion(memory: Memory) -> bool:
-    """True if an agent suggested the memory with a call, or has it in its own memory file. Candidates that say the same join it."""
-    return memory.trigger in (SUGGESTED, CLIENT_MEMORY) and not memory.candidates and memory.status in (Status.HELD, Status.ACTIVE)
+    """True if an agent suggested the memory with a call, or has it in its own memory file, or if a model put into it what a prompt
+    changed. Candidates that say the same join it.
+    """
+    handed = memory.trigger in (SUGGESTED, CLIENT_MEMORY) and not memory.candidates
+    return (handed or memory.is_restated) and memory.status in (Status.HELD, Status.ACTIVE)
 
 
 def create_memory_id(candidate: Candidate, taken: set[str]) -> str:
@@ -269,7 +272,8 @@ class Plan:
     @property
     def last(self) -> datetime | None:
         """The time when it was last said."""
-        times = [item.last_seen for item in (self.facts, self.winner if self.is_person_owned else None) if item and item.last_seen]
+        counts = self.winner is not None and (self.is_person_owned or (self.facts is None and self.winner.is_restated))
+        times = [item.last_seen for item in (self.facts, self.winner if counts else None) if item and item.last_seen]
         return max(times, default=None)
 
     @property

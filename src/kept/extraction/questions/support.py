@@ -10,10 +10,12 @@ import html
 import re
 import unicodedata
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import product, takewhile
+from typing import NamedTuple
 
 from kept.core.error_fingerprint import find_error_lines, fingerprint_error
 from kept.core.event import Event, EventKind
@@ -61,8 +63,8 @@ _IDIOMS = compile_late(_marker_pattern("idioms"), re.IGNORECASE)
 # Function words, to which a marker cannot apply.
 _EMPTY = word_list("polarity", "empty") | word_list("polarity", "empty", spaced=False)
 _UNITS = number_words()
-# The clause around a number. A point or comma inside the number does not end it.
-_COUNTED = compile_late(rf"[,;!?\n、。，；](?!\d)|\.(?=\s|$)|{_JOINED}", re.IGNORECASE)
+#: The clause around a number. A point or comma inside the number does not end it.
+COUNTED = compile_late(rf"[,;!?\n、。，；](?!\d)|\.(?=\s|$)|{_JOINED}", re.IGNORECASE)
 _CODE = compile_late(r"`[^`\n]*`")
 _NUMBER = compile_late(r"(?<![\w./:#-])v?(\d+(?:[.,]\d+)*)(?![\w/-]|:\d)(?:\s?(?:ms|s|m|h|d|px|kb|mb|gb|%))?", re.IGNORECASE)
 
@@ -133,6 +135,36 @@ def find_distortion(claim: str, cited: Iterable[str], around: Iterable[str] = ()
     if cuts_general_clause(claim, sources):
         return "extent"
     return "numbers" if _has_different_numbers(claim, sources, tuple(around)) else ""
+
+
+class Word(NamedTuple):
+    """A word of a text. ``form`` is the stem of a content word (``tells``), the digits of a number, or the word itself."""
+
+    start: int
+    end: int
+    form: str
+    tells: bool
+
+
+def find_words(text: str) -> list[Word]:
+    """The words of a text in order."""
+    found = []
+    for match in _TOKEN.finditer(text[:_TEXT_CHARS]):
+        word = match[0].casefold().strip(".'’-/")
+        number = _UNITS.get(word) or (word if word.isdigit() else "")
+        stem = _word_stem(word)
+        found.append(Word(match.start(), match.end(), number or stem or word, bool(number or stem)))
+    return found
+
+
+def changes_markers(claim: str, original: str, said: str) -> bool:
+    """True if a claim denies, rejects, restricts or generalizes otherwise than the original, and the words ``said`` do not."""
+    had, has, known = (
+        Counter(match[0].casefold() for pattern in (_DENIES, _RESTRICTS, _REJECTS, _GENERAL) for match in pattern.finditer(text))
+        for text in (original, claim, said)
+    )
+    new, gone = (has - had).keys(), (had - has).keys()
+    return not new <= known.keys() or (bool(gone) and not new and gone.isdisjoint(known))
 
 
 def has_other_order(claim: str, source: str) -> bool:
@@ -269,7 +301,7 @@ def _has_different_numbers(claim: str, sources: Iterable[str], around: Sequence[
 def _find_numbers(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
     """The numbers of a text, each with the content words of its clause."""
     found: list[tuple[str, frozenset[str]]] = []
-    for clause in _COUNTED.split(text):
+    for clause in COUNTED.split(text):
         tokens = [match[0] for match in _TOKEN.finditer(clause)]
         words = frozenset(word for token in tokens if (word := _word_stem(token)) and not _NUMBER.fullmatch(token))
         numbers = [match[1] for match in _NUMBER.finditer(clause)] + [

@@ -279,7 +279,7 @@ def find_claim_author(
     granted = _find_granted_quotes(evidence, events, lexicon)
     if granted and _rests_on(content, (*own, *granted), evidence):
         return Origin.USER, ("agreed to by the user",)
-    origins = [Origin.TOOL if _is_repeated(item, events) else item.origin for item in evidence]
+    origins = [Origin.TOOL if is_repeated(item, events) else item.origin for item in evidence]
     said = [item for item, origin in zip(evidence, origins, strict=True) if origin is not Origin.TOOL]
     if said and _rests_on(content, said, evidence):
         return Origin.ASSISTANT, ()
@@ -306,11 +306,11 @@ def _find_granted_quotes(evidence: Sequence[Evidence], events: Mapping[int, Even
         and (place := places.get(item.event)) is not None
         and (answer := find_next_prompt(place, events)) in own
         and is_agreement(events[answer], lexicon, events[place].text, item.quote)
-        and not _is_repeated(item, events)
+        and not is_repeated(item, events)
     ]
 
 
-def _is_repeated(item: Evidence, events: Mapping[int, Event]) -> bool:
+def is_repeated(item: Evidence, events: Mapping[int, Event]) -> bool:
     """True if a quote of the assistant occurred before in a tool's output or in pasted text."""
     place = next((place for place, event in events.items() if event.key == item.event), -1)
     words = one_line(item.quote).casefold()

@@ -262,7 +262,9 @@ def forget_opted_out(workspace: Workspace, sessions: Collection[str], *, erased:
     made = [
         memory
         for memory in workspace.store.log.memories()
-        if not memory.owned and memory.evidence and all(quote.session in sessions for quote in memory.evidence)
+        if not memory.owned
+        and memory.evidence
+        and (any if memory.is_restated else all)(quote.session in sessions for quote in memory.evidence)
     ]
     if not (made or erased):
         return ()
@@ -344,11 +346,18 @@ def collect_words(
     """Collect the words that must not remain: those of memories, of sentences (``said``), of whole sessions, and of single events.
 
     The sentences of a memory are its content and its earlier contents. A statement that withdrew it is forgotten with it. Its
-    evidence is searched only as longer runs of words, without words that also belong to a memory that stays. Raises StoreError.
+    evidence is searched only as longer runs of words, without words that also belong to a memory that stays. Not searched is what a
+    restated memory took from an earlier one that stays. Raises StoreError.
     """
     gone, whole = {memory.id for memory in memories}, tuple(sessions)
-    stay = (memory.content for memory in workspace.store.log.memories() if memory.id not in gone)
-    quotes = {(quote.event, quote.quote) for memory in memories for quote in _own_quotes(workspace, memory)}
+    left = [memory for memory in workspace.store.log.memories() if memory.id not in gone]
+    stay, cited = (memory.content for memory in left), {(quote.event, quote.quote) for memory in left for quote in memory.evidence}
+    quotes = {
+        (quote.event, quote.quote)
+        for memory in memories
+        for quote in _own_quotes(workspace, memory)
+        if not (_is_taken_over(quote, memory) and (quote.event, quote.quote) in cited)
+    }
     quotes |= {(quote.event, quote.quote) for withdrawal in _withdrawals_of(workspace, memories) for quote in withdrawal.evidence}
     return ErasureWords(
         sentences=tuple(dict.fromkeys((*said, *(text for memory in memories for text in _all_contents(workspace, memory))))),
@@ -368,6 +377,11 @@ def _own_quotes(workspace: Workspace, memory: Memory) -> list[Evidence]:
     quotes = [quote for quote in memory.evidence if quote.quote]
     verbatim = [quote for quote in quotes if words.is_in_text(quote.quote)]
     return [quote for quote in quotes if quote in verbatim or not (verbatim and any(words.find_near_copies(quote.quote)))]
+
+
+def _is_taken_over(quote: Evidence, memory: Memory) -> bool:
+    """True if evidence of a restated memory is that of the earlier memory, because it is older than the prompt."""
+    return memory.is_restated and not (quote.at and memory.first_seen and quote.at >= memory.first_seen)
 
 
 def _withdrawals_of(workspace: Workspace, memories: Sequence[Memory]) -> Iterator[Candidate]:

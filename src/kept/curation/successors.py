@@ -1,0 +1,258 @@
+"""Memories with a new value that only a prompt states ("make it 50"): a model puts it into the sentence of the memory that ends.
+
+Nothing here trusts the model. Each word of the new sentence must stand in the old one at the same place, in the prompt, or in the
+end of the reply that the prompt agrees to. Otherwise the sentence is held for a person, so that the value is not lost.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+from kept.core.artifact import find_artifacts
+from kept.core.digest import digest
+from kept.core.event import Event, EventKind, Origin, least_trusted
+from kept.core.fingerprint import is_known_statement
+from kept.core.memory import (
+    ALLUDES,
+    TOLD,
+    UNDERSTOOD,
+    WITHDRAWN,
+    Candidate,
+    CandidateVerdict,
+    Evidence,
+    Memory,
+    Refused,
+    Status,
+)
+from kept.core.operation import Add, Operation, Retire, Supersede, sort_evidence
+from kept.core.sentences import split_sentences
+from kept.core.spans import typed_spans
+from kept.core.text import normal_form
+from kept.core.value import dataclass, replace
+from kept.curation.advice import NewSentence
+from kept.curation.curate.plans import build_memory, facts_of, format_evidence_reason
+from kept.extraction.expiry import add_end
+from kept.extraction.gate import judge
+from kept.extraction.questions.support import COUNTED, changes_markers, find_distortion, find_words, opens_with_denial
+from kept.extraction.questions.trust import FIX, is_agreement, is_disputed, is_repeated
+from kept.extraction.rules.assertion import find_unasserted_reason
+from kept.extraction.rules.patterns import build_evidence, find_authorship_doubt
+from kept.extraction.verdicts import is_retracted
+from kept.profiles.lexicons import Lexicon, load_lexicon
+from kept.profiles.profile import Profile
+from kept.workspace import Workspace
+
+_BEFORE, _AFTER = 40, 40  # events around a prompt in which the reply before it, and words that take it back, are searched
+_QUOTE_CHARS = 400
+_PUT_IN = "a model put into it what you changed"  # the reason of an active one
+# Reasons to hold a sentence.
+_LEFT_OUT = "it leaves out more of the memory that it replaces than what changed"
+_MISPLACED = "what you changed stands at another place in it"
+_OFFERED = "only the assistant named the new value, and you did not plainly agree"
+_UNPROVEN = "nothing shows that it helped"
+_OUTRIGHT = "it changes what you told kept outright"
+
+
+def add_successors(
+    workspace: Workspace,
+    profile: Profile,
+    operations: Sequence[Operation],
+    sentences: Iterable[NewSentence],
+    memories: Iterable[Memory],
+) -> tuple[Operation, ...]:
+    """The operations, with those that add a memory for each sentence. An active one supersedes the memory that it replaces.
+
+    ``operations`` retire the memories that prompts end, except what was told, which stays. ``memories`` are those of the group.
+    Left out is a sentence that a memory states already, that was forgotten, or that the gate refuses. Raises StoreError.
+    """
+    forgotten, key = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
+    changed, ended = {each.memory for each in operations}, {each.memory for each in operations if isinstance(each, Retire)}
+    forms = {normal_form(memory.content): "" for memory in memories if memory.status in (Status.ACTIVE, Status.HELD)}
+    added: list[Operation] = []
+    by: dict[str, str] = {}
+    for sentence in sentences:
+        old, form = sentence.memory, normal_form(sentence.text)
+        is_told = old.trigger in TOLD
+        if (old.id in changed if is_told else old.id not in ended) or is_known_statement(sentence.text, forgotten, key):
+            continue
+        if form not in forms:
+            events = workspace.store.archive.events_around(sentence.prompt.event, _BEFORE, _AFTER)
+            value = build_successor(sentence, events, profile, workspace.zone, doubt=_OUTRIGHT if is_told else "")
+            if value is None:
+                continue
+            forms[form] = value.id if value.status is Status.ACTIVE else ""
+            added.append(Add(memory=value.id, at=value.first_seen, reason=value.reason, value=value))
+        if not is_told and forms[form]:
+            by[old.id] = forms[form]
+    superseded = (
+        Supersede(memory=each.memory, at=each.at, reason=each.reason, by=by[each.memory]) if each.memory in by else each
+        for each in operations
+    )
+    return (*added, *superseded)
+
+
+def build_successor(
+    sentence: NewSentence, events: Sequence[Event], profile: Profile, zone: ZoneInfo, *, doubt: str = ""
+) -> Memory | None:
+    """The memory with a new sentence, active or held; None if the gate refuses it, or if the prompt is gone.
+
+    ``events`` are those around the prompt. ``doubt`` is a reason to hold the memory, whatever its words.
+    """
+    old, text, place = sentence.memory, sentence.text, {event.key: place for place, event in enumerate(events)}
+    if sentence.prompt.event not in place:
+        return None
+    number = place[sentence.prompt.event]
+    prompt, lexicon = events[number], load_lexicon(profile.languages)
+    reply = next((event for event in reversed(events[:number]) if event.kind is EventKind.RESPONSE), None)
+    change = _compare(sentence)
+    evidence = [_cite(prompt, change.put, typed=True)]
+    if reply is not None and change.offered:
+        evidence.append(_cite(reply, change.offered))
+    around = dict(enumerate(events))
+    granted = not change.offered or (reply is not None and _is_granted(prompt, reply, evidence[1:], around, lexicon))
+    candidate = Candidate(
+        id=digest(old.profile, old.category, old.scope, UNDERSTOOD, prompt.key, text),
+        profile=old.profile,
+        category=old.category,
+        scope=old.scope,
+        content=text,
+        confidence=old.confidence,
+        trigger=UNDERSTOOD,
+        at=prompt.at,
+        origin=least_trusted((old.origin, Origin.USER)),
+        artifacts=find_artifacts(text),
+        evidence=tuple(evidence),
+        reasoning="",
+        fingerprint=old.fingerprint,
+        subject=old.subject,
+        about=old.about,
+    )
+    doubts = (
+        doubt,
+        change.fault,
+        "" if granted else _OFFERED,
+        _UNPROVEN if old.category == FIX else "",
+        _find_prompt_doubt(prompt, candidate, around, lexicon),
+    )
+    candidate = add_end(replace(candidate, doubt=next(filter(None, doubts), "")), zone)
+    judged = CandidateVerdict(candidate=candidate, verdict=judge(candidate, profile, lexicon=lexicon))
+    if isinstance(judged.verdict, Refused):
+        return None
+    facts, status = facts_of([judged])
+    value = build_memory(digest(candidate.id, size=5), candidate, replace(facts, candidates=(), advised=True), status)
+    reason = _PUT_IN if status is Status.ACTIVE else format_evidence_reason([judged], facts, status)
+    origin = least_trusted((old.origin, Origin.USER if granted else Origin.ASSISTANT))
+    return replace(value, reason=reason, origin=origin, evidence=sort_evidence((*value.evidence, *old.evidence)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Change:
+    """What a new sentence changes: the forms of the words that it puts in, those among them that only the reply has (``offered``),
+    and what is wrong with it; empty if nothing is.
+    """
+
+    put: frozenset[str]
+    offered: frozenset[str]
+    fault: str
+
+
+def _compare(sentence: NewSentence) -> _Change:
+    old, said, shown = sentence.memory.content, sentence.prompt.shown_text, sentence.prompt.shown_reply
+    before, after = find_words(old), find_words(sentence.text)
+    known, offered = ({word.form for word in find_words(text)} for text in (said, shown))
+    matcher = SequenceMatcher(None, [word.form for word in before], [word.form for word in after], autojunk=False)
+    put: set[str] = set()
+    gone: list[tuple[int, int]] = []
+    kept, fault = 0, ""
+    for kind, start, end, first, last in matcher.get_opcodes():
+        if kind == "equal":
+            kept += end - start
+            continue
+        put |= {word.form for word in after[first:last]}
+        gone += [(word.start, word.end) for word in before[start:end]]
+        lost = sum(word.tells for word in before[start:end]) - sum(word.tells for word in after[first:last])
+        if lost > (1 if kind == "replace" else 0):
+            fault = _LEFT_OUT
+    named = f"{old} {said} {shown}".casefold()
+    missing = any(name.casefold() not in named for name in find_artifacts(sentence.text))
+    if missing or not put <= known | offered or not put or any(_is_denied(form, said) for form in put):
+        fault = ALLUDES
+    elif 2 * kept < len(before):
+        fault = _LEFT_OUT
+    elif changes_markers(sentence.text, old, said):
+        fault = _describe("polarity")
+    elif _names_other_clause(sentence.text, put, said):
+        fault = _MISPLACED
+    fault = fault or _describe(_find_distortion(sentence, gone, put - known))
+    return _Change(put=frozenset(put), offered=frozenset((put - known) & offered), fault=fault)
+
+
+def _is_denied(form: str, text: str) -> bool:
+    """True if a word of a text, given by its form, stands behind a denial wherever it occurs."""
+    words = find_words(text)
+    places = [place for place, word in enumerate(words) if word.form == form]
+    return bool(places) and all(place and opens_with_denial(text[slice(*words[place - 1][:2])]) for place in places)
+
+
+def _names_other_clause(text: str, put: set[str], said: str) -> bool:
+    """True if the words ``said`` name a clause of a text, and the words that were put into the text are in other clauses."""
+    spoken = {word.form for word in find_words(said) if word.tells} - put
+    clauses = [{word.form for word in find_words(clause) if word.tells} for clause in COUNTED.split(text)]
+    named = [clause for clause in clauses if clause & spoken]
+    return bool(named) and not any(clause & put for clause in named)
+
+
+def _describe(distortion: str) -> str:
+    return f"{distortion} is not that of the words it cites" if distortion else ""
+
+
+def _find_distortion(sentence: NewSentence, gone: Sequence[tuple[int, int]], offered: set[str]) -> str:
+    """How a sentence distorts its sources; empty if it does not. The words that it replaces are cut from these."""
+    old, prompt = sentence.memory.content, sentence.prompt
+    cut = {word.form for word in find_words(old) if (word.start, word.end) in gone}
+    said = [prompt.shown_text, *([prompt.shown_reply] if offered else [])]
+    rest = (_cut_words(text, [(word.start, word.end) for word in find_words(text) if word.form in cut]) for text in said)
+    return find_distortion(sentence.text, (_cut_words(old, gone), *rest))
+
+
+def _cut_words(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    bounds = [(0, 0), *spans, (len(text), len(text))]
+    return "".join(text[end:start] for (_, end), (start, _) in pairwise(bounds))
+
+
+def _cite(event: Event, forms: frozenset[str], *, typed: bool = False) -> Evidence:
+    """Cite the sentences of an event that have words of these forms, from the first to the last in one span; else its beginning."""
+    spans = [(span.start, span.end) for span in typed_spans(event)] if typed else [(0, len(event.text))]
+    cited = list(filter(None, (_find_passage(event.text, span, forms) for span in spans)))
+    start, end = cited[-1] if cited else next(iter(spans), (0, len(event.text)))
+    return build_evidence(event, event.text[start:end].strip()[:_QUOTE_CHARS].strip(), by_span=True)
+
+
+def _find_passage(text: str, span: tuple[int, int], forms: frozenset[str]) -> tuple[int, int] | None:
+    found = [
+        (each.start, each.end)
+        for each in split_sentences(text, *span)
+        if not each.parenthetical and any(word.form in forms for word in find_words(text[each.start : each.end]))
+    ]
+    return (found[0][0], found[-1][1]) if found else None
+
+
+def _is_granted(prompt: Event, reply: Event, cited: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon) -> bool:
+    """True if a prompt agrees to what it is cited of the reply, and this is not a tool's text."""
+    return all(is_agreement(prompt, lexicon, reply.text, item.quote) and not is_repeated(item, events) for item in cited)
+
+
+def _find_prompt_doubt(prompt: Event, candidate: Candidate, events: Mapping[int, Event], lexicon: Lexicon) -> str:
+    """The reason why a prompt may not order the change that a candidate cites from it; empty if there is none."""
+    quote = candidate.evidence[0].quote
+    start = prompt.text.find(quote)
+    doubts: Iterator[str] = iter(
+        (
+            find_authorship_doubt(prompt),
+            find_unasserted_reason(prompt.text, start, start + len(quote)),
+            WITHDRAWN if is_retracted(candidate, tuple(events.values())) else "",
+            WITHDRAWN if is_disputed(candidate.evidence[:1], events, lexicon, theirs=True) else "",
+        )
+    )
+    return next(filter(None, doubts), "")

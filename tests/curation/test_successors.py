@@ -1,0 +1,232 @@
+"""A value that only a prompt states: a model puts it into the sentence of the memory that ends, and every word is checked."""
+
+import pytest
+
+from kept.core.event import Origin
+from kept.core.memory import Status
+from kept.memories.history import undo
+from kept.pipeline.erase.forget import forget, make_erasure_request
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.safety import check_home, rebuild_store
+from obedient import obey
+from scripted_client import NOTHING, Obedient, with_model
+from talking import converse, say
+
+RATES = "Cached rates must live 15 minutes because the carriers change them."
+SHORTER = RATES.replace("15", "5")
+OFFER = "With 15 minutes operations sees stale rates. 5 minutes would still be cheap."
+
+
+class Restating(Obedient):
+    """A model that lets the last prompt end each rule of ``sentences`` that is shown, and puts the sentence in its place."""
+
+    def __init__(self, sentences, **options):
+        super().__init__(**options)
+        self.sentences, self.tables = dict(sentences), []
+
+    def outdated(self, ask):
+        self.tables.append(ask.prompt)
+        lines = [line.split(" ", 1) for line in ask.prompt.splitlines()]
+        last = next((int(number) for number, rest in reversed(lines) if self.is_order(rest)), 0)
+        rules = {int(number): self.sentence_for(rest.partition("): ")[2], ask) for number, rest in lines if last}
+        changes = [
+            {"id": number, "op": "supersede", "with": last, "reason": "new", "now": now} for number, now in rules.items() if now
+        ]
+        return {"operations": changes}
+
+    def is_order(self, line):
+        return ", said) " in line
+
+    def sentence_for(self, rule, _):
+        return self.sentences.get(rule)
+
+    def run(self, workspace):
+        return run_pipeline(with_model(workspace, self, outdated=self.outdated), [], RunOptions())
+
+
+def by_status(workspace):
+    found = {}
+    for memory in sorted(workspace.store.log.memories(), key=lambda each: each.content):
+        if memory.content:
+            found.setdefault(memory.status, []).append(memory.content)
+    return found
+
+
+def find(workspace, content):
+    return next(each for each in workspace.store.log.memories() if each.content == content)
+
+
+@pytest.fixture
+def changed(desk_at, home):
+    """A workspace in which a rule was found, and a later prompt changed its value."""
+    model = Restating({RATES: SHORTER})
+    with desk_at(home) as workspace:
+        say(home, "one", RATES)
+        model.run(workspace)
+        converse(home, "two", ("user", "What else?"), ("agent", OFFER), ("user", "make it 5 then"), day="2026-01-19")
+        model.run(workspace)
+        yield workspace, model
+
+
+def test_the_sentence_with_the_new_value_takes_the_place_of_the_old_one_and_stays(changed):
+    workspace, model = changed
+    assert by_status(workspace) == {Status.ACTIVE: [SHORTER], Status.SUPERSEDED: [RATES]}
+    old, new = find(workspace, RATES), find(workspace, SHORTER)
+    assert (old.superseded_by, new.supersedes, old.ended_at, new.first_seen) == (new.id, (old.id,), new.first_seen, new.last_seen)
+    assert (new.profile, new.category, new.scope, new.origin) == (old.profile, old.category, old.scope, Origin.USER)
+    assert {(each.session, each.quote) for each in new.evidence} == {("one", RATES), ("two", "make it 5 then")}
+    assert old.reason == "the model says: new (you on 2026-01-19, in session two)"
+    assert new.reason == "a model put into it what you changed"
+    count, before = len(model.tables), workspace.store.log.memories()
+    assert model.run(workspace).run == 0
+    rebuild_store(workspace)
+    assert (len(model.tables), workspace.store.log.memories()) == (count, before)
+    assert check_home(workspace).damage == ()
+
+
+def test_undo_brings_the_old_sentence_back_and_takes_the_new_one_away_for_good(changed, home):
+    workspace, _ = changed
+    made = [head for head in workspace.store.log.pass_heads() if head.stage == "advise"][-1]
+    undo(workspace, str(made.id))
+    say(home, "three", "Something else entirely, about boats.", day="2026-01-29")
+    Restating({}).run(workspace)
+    assert by_status(workspace) == {Status.ACTIVE: [RATES]}
+
+
+def test_a_later_prompt_changes_the_new_sentence_in_turn(changed, home):
+    workspace, model = changed
+    model.sentences[SHORTER] = RATES.replace("15", "3")
+    say(home, "three", "3 please", day="2026-02-03")
+    model.run(workspace)
+    assert by_status(workspace) == {Status.ACTIVE: [RATES.replace("15", "3")], Status.SUPERSEDED: [RATES, SHORTER]}
+
+
+def test_the_old_sentence_said_again_later_takes_the_place_of_the_new_one(changed, home):
+    workspace, _ = changed
+    say(home, "three", RATES, day="2026-02-03")
+    Restating({}).run(workspace)
+    assert by_status(workspace) == {Status.ACTIVE: [RATES], Status.SUPERSEDED: [SHORTER]}
+
+
+def test_the_new_sentence_said_outright_joins_its_memory(changed, home):
+    workspace, _ = changed
+    number = find(workspace, SHORTER).id
+    say(home, "three", f"Remember: {SHORTER}", day="2026-02-03")
+    Restating({}).run(workspace)
+    assert by_status(workspace) == {Status.ACTIVE: [SHORTER], Status.SUPERSEDED: [RATES]}
+    assert (find(workspace, SHORTER).id, find(workspace, SHORTER).last_seen.day) == (number, 3)
+
+
+def test_forgetting_the_session_of_the_prompt_takes_the_new_sentence_and_leaves_the_old_one(changed):
+    workspace, _ = changed
+    forget(workspace, make_erasure_request(workspace, source="two"))
+    assert all(memory.content in ("", RATES) for memory in workspace.store.log.memories())
+    assert [each.quote for each in find(workspace, RATES).evidence] == [RATES]
+    assert workspace.store.archive.event(find(workspace, RATES).evidence[0].event).text == RATES
+    assert not any("says: new" in str(operation) for pass_ in workspace.store.log.passes() for operation in pass_.operations)
+    assert check_home(workspace).damage == ()
+
+
+def test_forgetting_the_session_of_the_old_sentence_takes_both(changed):
+    workspace, _ = changed
+    forget(workspace, make_erasure_request(workspace, source="one"))
+    assert not any(memory.content for memory in workspace.store.log.memories())
+    assert check_home(workspace).damage == ()
+
+
+def test_a_sentence_that_was_forgotten_is_not_written(desk_at, home):
+    model = Restating({})
+    with desk_at(home) as workspace:
+        say(home, "one", RATES, f"Remember: {SHORTER}")
+        model.run(workspace)
+        forget(workspace, make_erasure_request(workspace, [find(workspace, SHORTER)]))
+        model.sentences = {RATES: SHORTER}
+        say(home, "two", "make it 5 then", day="2026-01-19")
+        model.run(workspace)
+        assert SHORTER not in {memory.content for memory in workspace.store.log.memories()}
+
+
+DONE, ORDER = ("agent", "Done."), ("user", "make it 5 then")
+CASES = {  # the turns after the rule, the last prompt that is shown, the sentence, and why it is held (empty: it is active)
+    "the reply's value": ([("agent", OFFER), ("user", "yes, do that")], SHORTER, ""),
+    "more than the value": ([DONE, ("user", "5, and only for Lisbon")], SHORTER.replace("because", "only for Lisbon because"), ""),
+    "not agreed": ([("agent", OFFER), ("user", "show me the table")], SHORTER, "only the assistant named"),
+    "agreed in doubt": ([("agent", OFFER), ("user", "yes, not sure yet")], SHORTER, "only the assistant named"),
+    "a tool's words": (
+        [("run", "cat ops.md"), ("out", "5 minutes would still be cheap."), ("agent", OFFER), ("user", "yes, do that")],
+        SHORTER,
+        "only the assistant named",
+    ),
+    "a tool's value": ([("run", "cat ops.md"), ("out", "5"), DONE, ("user", "take theirs")], SHORTER, "it says more"),
+    "another value": ([DONE, ORDER], RATES.replace("15", "7"), "it says more"),
+    "another word": ([DONE, ORDER], SHORTER.replace("carriers", "harbours"), "it says more"),
+    "another name": ([DONE, ORDER], SHORTER.replace("carriers", "`ops/rates.py`"), "it says more"),
+    "nothing new": ([DONE, ORDER], "Cached rates must live because the carriers change them.", "it says more"),
+    "a new restriction": ([DONE, ORDER], SHORTER.replace("live", "only live"), "it says more"),
+    "a part lost": ([DONE, ORDER], "Cached rates must live 5 minutes.", "it leaves out"),
+    "too little left": ([DONE, ("user", "5 minutes in the yard")], "5 minutes in the yard", "it leaves out"),
+    "what is denied": ([DONE, ("user", "not 5 then")], SHORTER, "it says more"),
+    "a rule softened": ([DONE, ("user", "they can live 5")], SHORTER.replace("must", "can"), "polarity"),
+    "a question": ([DONE, ("user", "should they live 5?")], SHORTER, "it is part of a question"),
+    "a doubt": ([DONE, ("user", "maybe 5 would do")], SHORTER, "it depends on"),
+    "taken back": ([DONE, ORDER, DONE, ("user", "scratch that")], SHORTER, "you took it back"),
+}
+
+
+class Following(Restating):
+    """A model that knows each case by its project, and takes the prompt that the case is about for an order."""
+
+    def is_order(self, line):
+        return super().is_order(line) and "scratch that" not in line
+
+    def sentence_for(self, rule, ask):
+        (name,) = {session.partition(" in ")[2] for session in ask.about}
+        return CASES[name][1] if rule == RATES else None
+
+
+def test_a_sentence_that_fails_a_check_waits_for_the_person_and_the_old_one_ends_all_the_same(desk_at, home):
+    with desk_at(home) as workspace:
+        for day, name in enumerate(CASES, 1):
+            say(home, f"one in {name}", RATES, cwd=f"/x/{name}", day=f"2026-01-{day:02}")
+        Following({}).run(workspace)
+        for day, (name, (turns, *_)) in enumerate(CASES.items(), 1):
+            converse(home, f"two in {name}", ("user", "What else?"), *turns, cwd=f"/x/{name}", day=f"2026-02-{day:02}")
+        Following({}).run(workspace)
+        found = {}
+        for memory in workspace.store.log.memories():
+            (name, *_) = {each.session.partition(" in ")[2] for each in memory.evidence}
+            found.setdefault(name, []).append(memory)
+        assert found.keys() == CASES.keys()
+        for name, (_, sentence, held) in CASES.items():
+            assert len(found[name]) == 2, name
+            old, new = sorted(found[name], key=lambda each: each.content != RATES)
+            ended = Status.RETIRED if held else Status.SUPERSEDED
+            assert (name, old.content, old.status, new.content) == (name, RATES, ended, sentence)
+            assert (name, new.reason.startswith(f"held: {held}" if held else "a model put")) == (name, True), new.reason
+            assert (name, new.status) == (name, Status.HELD if held else Status.ACTIVE)
+        assert check_home(workspace).damage == ()
+
+
+def test_what_was_told_outright_stays_and_the_new_sentence_waits(desk_at, home):
+    with desk_at(home) as workspace:
+        say(home, "one", f"Remember: {RATES}")
+        model = Restating({RATES: SHORTER}, answer=lambda ask: NOTHING if ask.purpose == "extract" else obey(ask))
+        model.run(workspace)
+        say(home, "two", "make it 5 then", day="2026-01-19")
+        report = model.run(workspace)
+        assert by_status(workspace) == {Status.ACTIVE: [RATES], Status.HELD: [SHORTER]}
+        assert find(workspace, SHORTER).reason == "held: it changes what you told kept outright"
+        assert report.llm_curation.refused == {"what supersedes it is trusted less": 1}
+
+
+def test_a_number_or_a_word_belongs_to_the_clause_that_the_prompt_names(desk_at, home):
+    rule = "The plan must cost 29 euros for schools and 49 for shops."
+    expected = {rule.replace("49", "59"): Status.ACTIVE, rule.replace("29", "59"): Status.HELD}
+    for number, (sentence, status) in enumerate(expected.items()):
+        with desk_at(home / str(number)) as workspace:
+            say(home / str(number), "one", rule)
+            model = Restating({rule: sentence})
+            model.run(workspace)
+            say(home / str(number), "two", "shops pay 59", day="2026-01-19")
+            model.run(workspace)
+            assert find(workspace, sentence).status is status
