@@ -1,15 +1,24 @@
 """A value that only a prompt states: a model puts it into the sentence of the memory that ends, and every word is checked."""
 
+from dataclasses import replace
+from zoneinfo import ZoneInfo
+
 import pytest
 
-from kept.core.event import Origin
+from cases import each_case
+from kept.core.event import Author, EventKind, Origin
 from kept.core.memory import Status
+from kept.curation.advice import NewSentence, SaidPrompt
+from kept.curation.successors import build_successor
 from kept.memories.history import undo
 from kept.pipeline.erase.forget import forget, make_erasure_request
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.safety import check_home, rebuild_store
+from kept.profiles import load_profile
 from obedient import obey
 from scripted_client import NOTHING, Obedient, with_model
+from store_world import event
+from store_world import memory as build_memory
 from talking import converse, say
 
 RATES = "Cached rates must live 15 minutes because the carriers change them."
@@ -123,7 +132,20 @@ def test_forgetting_the_session_of_the_prompt_takes_the_new_sentence_and_leaves_
     assert all(memory.content in ("", RATES) for memory in workspace.store.log.memories())
     assert [each.quote for each in find(workspace, RATES).evidence] == [RATES]
     assert workspace.store.archive.event(find(workspace, RATES).evidence[0].event).text == RATES
+    assert by_status(workspace) == {Status.SUPERSEDED: [RATES]}
     assert not any("says: new" in str(operation) for pass_ in workspace.store.log.passes() for operation in pass_.operations)
+    assert check_home(workspace).damage == ()
+
+
+def test_going_off_the_record_in_the_session_of_the_prompt_takes_the_new_sentence_and_the_old_one_holds_again(changed, home):
+    workspace, _ = changed
+    say(home, "two", "kept: off the record", day="2026-01-20", start=40)
+    say(home, "three", "Something else entirely, about boats.", day="2026-01-29")
+    Restating({}).run(workspace)
+    assert all(each.content in ("", RATES) for each in workspace.store.log.memories())
+    say(home, "four", "Something else entirely, about harbours, must be told.", day="2026-01-30")
+    Restating({}).run(workspace)
+    assert find(workspace, RATES).status is Status.ACTIVE
     assert check_home(workspace).damage == ()
 
 
@@ -219,14 +241,53 @@ def test_what_was_told_outright_stays_and_the_new_sentence_waits(desk_at, home):
         assert report.llm_curation.refused == {"what supersedes it is trusted less": 1}
 
 
-def test_a_number_or_a_word_belongs_to_the_clause_that_the_prompt_names(desk_at, home):
-    rule = "The plan must cost 29 euros for schools and 49 for shops."
-    expected = {rule.replace("49", "59"): Status.ACTIVE, rule.replace("29", "59"): Status.HELD}
-    for number, (sentence, status) in enumerate(expected.items()):
-        with desk_at(home / str(number)) as workspace:
-            say(home / str(number), "one", rule)
-            model = Restating({rule: sentence})
-            model.run(workspace)
-            say(home / str(number), "two", "shops pay 59", day="2026-01-19")
-            model.run(workspace)
-            assert find(workspace, sentence).status is status
+PRICES = "The plan must cost 29 euros for schools and 49 for shops."
+SHOPS, SCHOOLS = PRICES.replace("49", "59"), PRICES.replace("29", "59")
+
+
+@each_case(
+    "reply, prompt, sentence, status",
+    [
+        ("Done.", "shops pay 59", SHOPS, Status.ACTIVE),
+        ("Done.", "shops pay 59", SCHOOLS, Status.HELD),
+        ("Done.", "59 instead of 49", SHOPS, Status.ACTIVE),
+        ("Done.", "no, 59", SHOPS, Status.HELD),
+        ("Are 49 euros enough?", "no, 59", SHOPS, Status.ACTIVE),
+        ("Do shops get a discount?", "no, 59", SHOPS, Status.ACTIVE),
+        ("Do shops get a discount?", "no, 59", SCHOOLS, Status.HELD),
+    ],
+)
+def test_a_number_among_others_belongs_where_the_prompt_or_the_reply_before_it_says(reply, prompt, sentence, status):
+    found = restate(PRICES, prompt, sentence, reply=reply)
+    assert found.status is status
+    assert found.reason == (
+        "held: what you changed may belong to another place in it"
+        if status is Status.HELD
+        else "a model put into it what you changed"
+    )
+
+
+@each_case(
+    "rule, prompt, sentence, status",
+    [
+        ("Deploys go to Hetzner.", "let's move to Fly", "Deploys go to Fly.", Status.ACTIVE),
+        ("Secrets live in the `.env` file.", "put them in the keychain", "Secrets live in the keychain.", Status.ACTIVE),
+        ("Orders above 200 euros are checked.", "make it 300", "Orders 300 euros are checked.", Status.HELD),
+        ("Sync runs before the backup at 4.", "tape at 5", "Sync runs tape at 5.", Status.HELD),
+        ("Tables go to `out/a.csv`.", "force it", "Tables go to `--force`.", Status.HELD),
+        ("Sessions end after five minutes.", "ten please", "Sessions end after ten minutes.", Status.ACTIVE),
+        ("一覧は1ページに20行を表示する", "50行にして", "一覧は1ページに50行を表示する", Status.ACTIVE),
+        ("Always squash before merging.", "never squash again", "Never squash before merging.", Status.ACTIVE),
+        ("Never squash before merging.", "squash is fine now", "Squash is fine before merging.", Status.HELD),
+    ],
+)
+def test_a_sentence_is_active_if_only_what_was_said_takes_the_place_of_what_it_changes(rule, prompt, sentence, status):
+    assert restate(rule, prompt, sentence).status is status
+
+
+def restate(rule, prompt, sentence, *, reply="Done."):
+    """The memory that a model's sentence becomes for a rule, after a session of a reply and a prompt."""
+    said = [replace(event("r", text=reply), kind=EventKind.RESPONSE, author=Author.ASSISTANT), event("p", text=prompt)]
+    shown = SaidPrompt(text=prompt, reply=reply, event="p", session="s", at=said[1].at)
+    sentence = NewSentence(memory=build_memory("old", rule), prompt=shown, text=sentence)
+    return build_successor(sentence, said, load_profile("coding"), ZoneInfo("UTC"))

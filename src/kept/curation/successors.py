@@ -26,6 +26,7 @@ from kept.core.memory import (
     Status,
 )
 from kept.core.operation import Add, Operation, Retire, Supersede, sort_evidence
+from kept.core.pattern import Pattern
 from kept.core.sentences import split_sentences
 from kept.core.spans import typed_spans
 from kept.core.text import normal_form
@@ -34,7 +35,7 @@ from kept.curation.advice import NewSentence
 from kept.curation.curate.plans import build_memory, facts_of, format_evidence_reason
 from kept.extraction.expiry import add_end
 from kept.extraction.gate import judge
-from kept.extraction.questions.support import COUNTED, changes_markers, find_distortion, find_words, opens_with_denial
+from kept.extraction.questions.support import COUNTED, Word, changes_markers, find_distortion, find_words, opens_with_denial
 from kept.extraction.questions.trust import FIX, is_agreement, is_disputed, is_repeated
 from kept.extraction.rules.assertion import find_unasserted_reason
 from kept.extraction.rules.patterns import build_evidence, find_authorship_doubt
@@ -45,10 +46,11 @@ from kept.workspace import Workspace
 
 _BEFORE, _AFTER = 40, 40  # events around a prompt in which the reply before it, and words that take it back, are searched
 _QUOTE_CHARS = 400
+_MARK = Pattern(r"[^\w\s’'-]")  # a comma or another mark after which a denial is over
 _PUT_IN = "a model put into it what you changed"  # the reason of an active one
 # Reasons to hold a sentence.
 _LEFT_OUT = "it leaves out more of the memory that it replaces than what changed"
-_MISPLACED = "what you changed stands at another place in it"
+_MISPLACED = "what you changed may belong to another place in it"
 _OFFERED = "only the assistant named the new value, and you did not plainly agree"
 _UNPROVEN = "nothing shows that it helped"
 _OUTRIGHT = "it changes what you told kept outright"
@@ -163,61 +165,90 @@ def _compare(sentence: NewSentence) -> _Change:
     known, offered = ({word.form for word in find_words(text)} for text in (said, shown))
     matcher = SequenceMatcher(None, [word.form for word in before], [word.form for word in after], autojunk=False)
     put: set[str] = set()
-    gone: list[tuple[int, int]] = []
+    gone: list[Word] = []
     kept, fault = 0, ""
     for kind, start, end, first, last in matcher.get_opcodes():
         if kind == "equal":
             kept += end - start
             continue
         put |= {word.form for word in after[first:last]}
-        gone += [(word.start, word.end) for word in before[start:end]]
-        lost = sum(word.tells for word in before[start:end]) - sum(word.tells for word in after[first:last])
-        if lost > (1 if kind == "replace" else 0):
+        gone += before[start:end]
+        if _drops_words(before[start:end], after[first:last]):
             fault = _LEFT_OUT
     named = f"{old} {said} {shown}".casefold()
-    missing = any(name.casefold() not in named for name in find_artifacts(sentence.text))
+    missing = any(name.casefold() not in named for name in find_artifacts(sentence.text) if any(map(str.isalpha, name)))
     if missing or not put <= known | offered or not put or any(_is_denied(form, said) for form in put):
         fault = ALLUDES
     elif 2 * kept < len(before):
         fault = _LEFT_OUT
     elif changes_markers(sentence.text, old, said):
         fault = _describe("polarity")
-    elif _names_other_clause(sentence.text, put, said):
+    elif _may_be_misplaced(sentence.text, put, {word.form for word in gone if word.tells}, said, shown):
         fault = _MISPLACED
     fault = fault or _describe(_find_distortion(sentence, gone, put - known))
     return _Change(put=frozenset(put), offered=frozenset((put - known) & offered), fault=fault)
 
 
+def _drops_words(gone: Sequence[Word], put: Sequence[Word]) -> bool:
+    """True if words that were replaced say more than those put in their place. A name may be a word longer than the next one."""
+    said, other = ([word for word in words if word.tells] for words in (gone, put))
+    spare = 1 if other and not any(word.form.isdigit() for word in other) else 0
+    return len(said) > len(other) + spare or len(gone) - len(said) > len(put) - len(other)
+
+
 def _is_denied(form: str, text: str) -> bool:
     """True if a word of a text, given by its form, stands behind a denial wherever it occurs."""
     words = find_words(text)
-    places = [place for place, word in enumerate(words) if word.form == form]
-    return bool(places) and all(place and opens_with_denial(text[slice(*words[place - 1][:2])]) for place in places)
+    before = [text[words[place - 1].start : word.start] if place else "" for place, word in enumerate(words) if word.form == form]
+    return bool(before) and all(opens_with_denial(each) and not _MARK.search(each) for each in before)
 
 
-def _names_other_clause(text: str, put: set[str], said: str) -> bool:
-    """True if the words ``said`` name a clause of a text, and the words that were put into the text are in other clauses."""
-    spoken = {word.form for word in find_words(said) if word.tells} - put
-    clauses = [{word.form for word in find_words(clause) if word.tells} for clause in COUNTED.split(text)]
-    named = [clause for clause in clauses if clause & spoken]
-    return bool(named) and not any(clause & put for clause in named)
+def _may_be_misplaced(text: str, put: set[str], gone: set[str], said: str, shown: str) -> bool:
+    """True if what was put into a text may belong to another place in it.
+
+    The prompt (``said``) names the replaced words (``gone``), or words of the clause. A number in a text with other numbers is the
+    nearest to such words, which may also be those of the reply (``shown``).
+    """
+    clauses = [find_words(clause) for clause in COUNTED.split(text)]
+    numbers = {word.form for word in find_words(text) if text[word.start : word.end].isdigit()}
+    is_ambiguous = any(map(str.isdigit, put)) and not numbers <= put
+    for source in (said, shown) if is_ambiguous else (said,):
+        spoken = {word.form for word in find_words(source) if word.tells}
+        if spoken & gone:
+            return False
+        named = [clause for clause in clauses if any(word.tells and word.form in spoken - put for word in clause)]
+        if named:
+            return not any(_is_nearest(clause, put, spoken - put, numbers if is_ambiguous else put) for clause in named)
+    return is_ambiguous
+
+
+def _is_nearest(clause: Sequence[Word], put: set[str], spoken: set[str], rivals: set[str]) -> bool:
+    """True if of ``rivals`` in a clause one of ``put`` is the nearest to a word that was spoken."""
+    places = [place for place, word in enumerate(clause) if word.form in rivals | put]
+    nearest = (
+        min(places, key=lambda other: (abs(other - place), clause[other].form not in put))
+        for place, word in enumerate(clause)
+        if places and word.tells and word.form in spoken
+    )
+    return any(clause[place].form in put for place in nearest)
 
 
 def _describe(distortion: str) -> str:
     return f"{distortion} is not that of the words it cites" if distortion else ""
 
 
-def _find_distortion(sentence: NewSentence, gone: Sequence[tuple[int, int]], offered: set[str]) -> str:
+def _find_distortion(sentence: NewSentence, gone: Sequence[Word], offered: set[str]) -> str:
     """How a sentence distorts its sources; empty if it does not. The words that it replaces are cut from these."""
     old, prompt = sentence.memory.content, sentence.prompt
-    cut = {word.form for word in find_words(old) if (word.start, word.end) in gone}
+    cut = {word.form for word in gone}
     said = [prompt.shown_text, *([prompt.shown_reply] if offered else [])]
-    rest = (_cut_words(text, [(word.start, word.end) for word in find_words(text) if word.form in cut]) for text in said)
-    return find_distortion(sentence.text, (_cut_words(old, gone), *rest))
+    rest = (_cut_words(text, [word for word in find_words(text) if word.form in cut]) for text in said)
+    kind = find_distortion(sentence.text, (_cut_words(old, gone), *rest))
+    return "" if kind == "numbers" else kind  # each number stands at its place in the old sentence, or is checked elsewhere
 
 
-def _cut_words(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    bounds = [(0, 0), *spans, (len(text), len(text))]
+def _cut_words(text: str, words: Iterable[Word]) -> str:
+    bounds = [(0, 0), *((word.start, word.end) for word in words), (len(text), len(text))]
     return "".join(text[end:start] for (_, end), (start, _) in pairwise(bounds))
 
 
