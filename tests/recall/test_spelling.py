@@ -3,8 +3,9 @@
 import pytest
 
 from kept.memories import person
+from kept.recall.embed import MANY_PACK
 from kept.recall.index import Index
-from kept.recall.spelling import correct_spelling, excerpt
+from kept.recall.spelling import correct_spelling, excerpt, has_meaning
 
 
 @pytest.fixture
@@ -36,6 +37,44 @@ def test_a_common_word_that_nothing_has_stays_as_it_was_typed(desk, word):
     person.create_memory(desk, "None of the buttons separe the spaces and the lines.", "constraint")
     person.create_memory(desk, "The spores lie in the mine.", "constraint")
     assert correct_spelling(desk, f"stop the {word} key") == f"stop the {word} key"
+
+
+@pytest.mark.skipif(not MANY_PACK.exists(), reason="the multilingual model is not installed")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "wie viele Leute singen im Chor",
+        "¿desde qué hora puedo usar cierzo?",
+        "qué cambios hicimos",
+        "warum darf man freitags nicht ausliefern",
+        "a qué horas se puede",
+        "quels états",
+    ],
+)
+def test_a_word_of_another_language_is_no_typing_mistake(desk, asked):
+    person.create_memory(
+        desk, "The singer says holas to his user when it is dark; chorister, cambias, viene, lefte, horns, éats.", "project_fact"
+    )
+    assert correct_spelling(desk, asked) == asked
+
+
+@pytest.mark.parametrize("words", [("the walnnut", "the walnut"), ("dokumentaion", "dokumentation")])
+def test_a_typing_mistake_is_corrected_whatever_the_language(desk, words):
+    person.create_memory(desk, "Siege of the walnut; Dokumentation.", "project_fact")
+    assert correct_spelling(desk, words[0]) == words[1]
+
+
+@pytest.mark.skipif(not MANY_PACK.exists(), reason="the multilingual model is not installed")
+def test_keys_pressed_at_random_mean_nothing():
+    assert not has_meaning("asdfghjkl")
+    assert all(map(has_meaning, ["asdfghjkl in the log", "kubernetes", "btrfs", "jwt", "数据库", "42", ""]))
+
+
+def test_without_the_multilingual_model_only_english_is_corrected(desk, monkeypatch, tmp_path):
+    for module in ("kept.recall.embed", "kept.recall.spelling"):
+        monkeypatch.setattr(f"{module}.MANY_PACK", tmp_path / "none")
+    assert correct_spelling(desk, "wo sind die chekpoints") == "wo sind die chekpoints"
+    assert correct_spelling(desk, "where are the chekpoints") == "where are the checkpoints"
 
 
 def test_a_word_that_only_a_day_summary_has_stays_as_it_was_typed(desk, monkeypatch):

@@ -20,7 +20,7 @@ from kept.recall.index import UnitKind
 from kept.recall.question import telling_words
 from kept.recall.search import Filters, Hit, search_sessions
 from kept.recall.search import search as search_store
-from kept.recall.spelling import correct_spelling, excerpt
+from kept.recall.spelling import correct_spelling, excerpt, has_meaning
 from kept.workspace import Workspace
 
 _SHOWN = 240  # maximum characters of a turn
@@ -71,7 +71,7 @@ def search(
             hits = search_sessions(workspace, asked, limit=limit, filters=filters)
         else:
             kinds = [kind for kind in layers if kind is UnitKind.MEMORY or not category]  # only memories have a category
-            hits = search_store(workspace, asked, where=kinds, limit=limit, filters=filters)
+            hits = search_store(workspace, asked, where=kinds, limit=limit, filters=filters, meaning=has_meaning(asked))
         if as_json:
             write_json({"query": words, "searched_for": asked, "hits": [dump(hit) for hit in hits]})
             return

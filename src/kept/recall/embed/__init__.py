@@ -3,7 +3,7 @@
 An embedder is imported when it is first used, because a hook that needs no embedder must not spend time on imports.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -114,3 +114,18 @@ def known_words() -> frozenset[str]:
     if not PACK.exists():
         return frozenset()
     return frozenset(Pack(PACK).tensor("vocabulary").tobytes().decode("utf-8").split("\n"))
+
+
+def rate_word(word: str) -> float | None:
+    """How likely a word is in one of the languages of the multilingual model, as a logarithm. None if the model is not installed.
+
+    A common word has about -10, and a mistyped one of eight letters about -25.
+    """
+    return _load_word_rater()(word) if MANY_PACK.exists() else None
+
+
+@lru_cache(maxsize=1)
+def _load_word_rater() -> Callable[[str], float]:
+    from kept.recall.embed.universal import UniversalEncoder  # noqa: PLC0415 - numpy is heavy
+
+    return UniversalEncoder(MANY_PACK).rate_word

@@ -72,6 +72,12 @@ class Unigram:
                 break
         return [_BEGIN, *found[: most - 2], _END]
 
+    def rate_word(self, word: str) -> float:
+        """The log-likelihood of a word, as it is or with a capital letter: that of its pieces together."""
+        scores, unlikely = self._vocabulary.scores, self._unlikely
+        splits = (self._pieces(_MARK + each) for each in (word, word.capitalize()))
+        return max(sum(scores[number] if number else unlikely for number in pieces) for pieces in splits)
+
     def _split_word(self, word: str) -> tuple[int, ...]:
         """The numbers of the pieces in the likeliest split of a word, by the Viterbi algorithm."""
         scores = self._vocabulary.scores
@@ -127,6 +133,10 @@ class UniversalEncoder:
     def _tokens(self) -> Unigram:
         text, starts, scores, slots = (self._pack.tensor(f"vocabulary{part}") for part in ("", ".starts", ".scores", ".slots"))
         return Unigram(Vocabulary(text.tobytes(), starts.data, scores.data, float(scores.min()), slots.data))
+
+    def rate_word(self, word: str) -> float:
+        """See :meth:`Unigram.rate_word`."""
+        return self._tokens.rate_word(word)
 
     @single_thread()
     def embed(self, texts: Sequence[str], *, question: bool = False) -> Floats:  # noqa: ARG002 - the same for a question
