@@ -68,7 +68,7 @@ class TellingPatterns:
     ends a habit of the agent), ``withdraws`` (a statement of an earlier session no longer holds; the inner group or the following
     words name that statement), ``taken_back`` (a statement was not meant, or is somebody else's), ``preference``, ``goal``,
     ``kin`` (people in the speaker's life), ``rule``, ``convention``, ``wish`` (a standing wish), ``failure`` (what does not work,
-    which is no wish), ``outside`` (a reference to another sentence).
+    neither a wish nor surely a rule), ``outside`` (a reference to another sentence).
 
     ``measured`` means that the quality of this language's patterns was measured. ``words`` matches any word of a telling.
     ``spaced`` means that the language separates words with spaces.

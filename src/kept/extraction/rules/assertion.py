@@ -24,6 +24,9 @@ _REQUEST = match_words("assertion", "request")
 _ASKS = Pattern(
     rf"(?i)^{NO_LETTER}*(?:(?:{_spaced_words('opener')})\W+)?(?:{_spaced_words('asks')}){_SHUT}|{_unspaced_words('asks')}"
 )
+_ASKS_LAST = Pattern(
+    rf"(?i)(?:[,;–—-]\s*(?:(?:{_spaced_words('opener')})\s+)?(?:{_spaced_words('asks_last')})|{_unspaced_words('asks_last')})[\s.!?…]*$"
+)
 _BEFORE = Pattern(
     rf"(?i){_OPEN}(?:{_CONDITION}|{_DOUBT}){_SHUT}|(?:^|[,;:]\s*)(?:{_spaced_words('condition_opening')})\s"
     rf"|{_unspaced_words('condition')}|{_unspaced_words('doubt')}"
@@ -159,6 +162,11 @@ def is_question(sentence: str) -> bool:
     """True if a sentence asks for an answer. A request in the form of a question does not count."""
     asks = sentence.rstrip(_CLOSING).endswith(QUESTION_MARKS) or _ASKS.search(sentence) is not None
     return asks and _REQUEST.search(sentence) is None
+
+
+def asks_last(sentence: str) -> bool:
+    """True if a sentence ends with a question that may lack its question mark ("…, why")."""
+    return _ASKS_LAST.search(sentence) is not None
 
 
 def _is_text_to_write(text: str, start: int, whole: Sequence[SentenceSpan]) -> bool:

@@ -27,7 +27,7 @@ from kept.core.sentences import SentenceSpan
 from kept.core.text import QUESTION_MARKS
 from kept.core.value import dataclass, replace
 from kept.core.words import opens_with
-from kept.extraction.rules.assertion import find_unasserted_reason, is_limit, is_question
+from kept.extraction.rules.assertion import asks_last, find_unasserted_reason, is_limit, is_question
 from kept.extraction.rules.framing import TellingPosition, find_frame
 from kept.extraction.rules.patterns import (
     SPACE,
@@ -64,6 +64,8 @@ _COMMAND = Pattern(
 _OTHER_COMMAND = Pattern(r"^\s*/[A-Za-z][\w:-]*(?:\s|$)", needs=("/",))
 # A statement with a condition is mostly about a product's behaviour, or for the current task.
 _CONDITIONS = (match_words("change", "depends"), match_words("expiry", "until"))
+# Behind these words, a clause tells of a case and does not report.
+_CASES = (match_words("polarity", "depends"), match_words("assertion", "relative"))
 _SEMICOLON = Pattern(r"[;；]\s*")  # the text after a semicolon may refer to the text before it
 _NUMBER = Pattern(r"\d[.)]\s*$")
 _STOPS = ".!?…。！？"
@@ -343,7 +345,8 @@ def _find_rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, s
     request = compile_pattern(patterns.request).match(rest) if patterns.request else None
     ordered = rest[request.end(1) :].lstrip(SPACE) if request else rest
     here = has_match(patterns.here, rest)
-    if asks and request is None:
+    trails, fails = asks_last(rest), _reports_failure(rest, patterns)
+    if (asks and request is None) or (trails and fails):
         return "", ""
     describes = has_match(patterns.describes, rest)
     ban = has_match(patterns.never, ordered) and not has_match(patterns.no_ban, ordered)
@@ -367,8 +370,19 @@ def _find_rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, s
     )
     for holds, trigger, doubt in checks:
         if holds:
-            return trigger, doubt or (UNSURE if asks else "")
+            unsure = asks or trails or (fails and trigger in (FROM_NOW_ON, RULE, BAN))
+            return trigger, doubt or (UNSURE if unsure else "")
     return "", ""
+
+
+def _reports_failure(rest: str, patterns: TellingPatterns) -> bool:
+    """True if the first clause of a sentence reports that something fails, and does not begin with an order."""
+    rest = compile_pattern(patterns.from_now_on).sub(" ", rest) if patterns.from_now_on else rest
+    clause = _CLAUSE.split(rest.lstrip(SPACE), 1)[0]
+    for case in _CASES:
+        clause = case.split(clause, 1)[0]
+    ordered = compile_pattern(patterns.never).sub(" ", clause) if patterns.never else clause
+    return has_match(patterns.failure, clause) and not opens_with("orders", ordered.lstrip(SPACE))
 
 
 def _is_decided_in_clause(words: str, head: int, patterns: TellingPatterns) -> bool:
