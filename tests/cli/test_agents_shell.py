@@ -15,6 +15,26 @@ def test_what_an_agent_adds_in_its_shell_waits_and_the_line_says_so(capsys, home
     assert not memory_file(home).exists()
 
 
+def test_what_an_agent_added_becomes_active_when_the_person_adds_it(capsys, home, monkeypatch):
+    monkeypatch.setenv("CLAUDECODE", "1")
+    held = told(capsys, "add", RULE, "--type", "project_fact")["id"]
+    assert kept(capsys, "add", RULE, "--type", "constraint")[0] == 2
+    monkeypatch.delenv("CLAUDECODE")
+    assert kept(capsys, "add", RULE, "--type", "constraint")[1].startswith("Remembered:")
+    assert [(each["id"], each["category"]) for each in told(capsys, "list")] == [(held, "constraint")]
+    assert RULE in memory_file(home).read_text()
+    assert kept(capsys, "undo")[0] == 0
+    assert [each["id"] for each in told(capsys, "review")] == [held]
+
+
+def test_a_pinned_proposal_is_not_called_shown(capsys, home, monkeypatch):
+    monkeypatch.setenv("CLAUDECODE", "1")
+    held = told(capsys, "add", RULE, "--type", "constraint")["id"]
+    monkeypatch.delenv("CLAUDECODE")
+    assert kept(capsys, "pin", held)[1].startswith("Pinned, but shown nowhere before you approve it")
+    assert not memory_file(home).exists()
+
+
 def test_a_script_of_the_person_without_a_terminal_is_heard_as_before(capsys, home):
     assert kept(capsys, "add", RULE, "--type", "constraint")[1].startswith("Remembered:")
     assert RULE in memory_file(home).read_text()

@@ -304,10 +304,12 @@ def test_an_added_sentence_is_remembered_at_once_and_written(capsys, home):
 
 def test_an_added_sentence_can_belong_to_a_project_and_end(capsys, home):
     (home / "code/harbor").mkdir(parents=True)
-    until = ("--until", "2026-01-31", "--tz", "UTC")
+    until = ("--until", "2126-01-31", "--tz", "UTC")
     memory = told(capsys, "add", RULE, "--type", "decision", "--project", home / "code/harbor", *until)
     assert memory["scope"].startswith("project:harbor-")
-    assert (memory["valid_until"], memory["status"]) == ("2026-02-01T00:00:00.000Z", "expired")
+    assert (memory["valid_until"], memory["status"]) == ("2126-02-01T00:00:00.000Z", "active")
+    code, _, err = kept(capsys, "add", OTHER, "--type", "decision", "--until", "2026-01-31")
+    assert (code, "over already" in err) == (2, True)
     code, _, err = kept(capsys, "add", OTHER, "--type", "decision", "--project", home / "nowhere")
     assert code == 2
     assert "there is no project" in err

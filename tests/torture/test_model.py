@@ -112,9 +112,13 @@ class Remembering(RuleBasedStateMachine):
         number = self.among(pick, "active", "held")
         if number:
             memory = self.workspace.store.log.memory(number)
-            if memory.scope == "user":
+            words = memory.content.upper()
+            if memory.scope == "user" and memory.status == "held":
+                told = {"status": "active", "content": words, "category": "constraint"}
+                self.do(lambda: person.create_memory(self.workspace, words, "constraint"), (number, told))
+            elif memory.scope == "user":
                 with pytest.raises(UsageError, match="already"):
-                    person.create_memory(self.workspace, memory.content.upper(), "constraint")
+                    person.create_memory(self.workspace, words, "constraint")
 
     @rule()
     def be_cut_short_inside_a_change(self) -> None:

@@ -40,6 +40,7 @@ from kept.memories.waiting import accepted_memory_id, find_refused, record_judge
 from kept.workspace import RunNumber, Workspace
 
 _SHARED_RUN: ContextVar[RunNumber | None] = ContextVar("shared_run", default=None)
+_STANDING = (Status.ACTIVE, Status.HELD)  # the stored statuses of memories that have not ended
 _LISTED, _SHORT = 8, 40  # for an ambiguous id: maximum number of memories listed, and characters shown of each
 MEMORY_CHARS = 2_000  # maximum length of a memory, which is a single line
 
@@ -84,18 +85,26 @@ def create_memory(
 ) -> Memory:
     """Add a memory with the person's sentence. It is active, or held if an ``agent`` suggests it.
 
-    Its scope is that of the directory ``project`` if given, else ``scope`` if given, else the user's scope. Raises UsageError if
-    the category is unknown, the text is unusable, or an active or held memory already says it.
+    Its scope is that of the directory ``project`` if given, else ``scope`` if given, else the user's scope. A held or expired
+    memory that says it becomes active, with this category and end. Raises UsageError if the category is unknown, the text is
+    unusable, or an active memory (for an agent, also a held one) already says it.
     """
+    now = workspace.clock()
     content = clean_memory_text(workspace, text)
     profile, kind = workspace.kind(category)
     if project:
         record_directory(workspace, project)
     scope = workspace.scope(project) if project else scope or USER_SCOPE
-    for memory in workspace.store.log.memories(group=(profile.id, scope)):
-        if memory.status in (Status.ACTIVE, Status.HELD) and normal_form(memory.content) == normal_form(content):
+    stored = (memory for memory in workspace.store.log.memories(group=(profile.id, scope)) if memory.status in _STANDING)
+    same = [memory for memory in stored if normal_form(memory.content) == normal_form(content)]
+    for memory in sorted(same, key=lambda memory: memory.status_at(now) is not Status.ACTIVE)[:1]:
+        if agent or memory.status_at(now) is Status.ACTIVE:
             raise UsageError("that is remembered already", where=memory.id, hint=f"see `kept show {memory.id}`")
-    now = workspace.clock()
+        facts = replace(to_facts(memory), content=content, category=kind.id, last_seen=now, valid_until=until)
+        told = Revise(memory=memory.id, at=now, reason=f"told by {told_by}", facts=facts)
+        approved = [Approve(memory=memory.id, at=now, reason=APPROVED)] if memory.status is Status.HELD else []
+        _commit_operations(workspace, "add", told, *approved)
+        return find_memory(workspace, memory.id)
     memory_id = digest(profile.id, scope, kind.id, content, now.isoformat(), size=5)
     trigger = SUGGESTED if agent else "told"
     value = make_memory(
@@ -186,7 +195,7 @@ def move(workspace: Workspace, memory_id: str, project: str, *, if_match: str = 
     Raises UsageError, StaleError.
     """
     with _locked_memory(workspace, memory_id, if_match) as memory:
-        _require_status(memory, Status.ACTIVE, Status.HELD)
+        _require_status(memory, *_STANDING)
         names = workspace.scope_names() | {USER_SCOPE: "everywhere"}
         scopes = [*matching_scopes(names, project if project in {*names, *names.values()} else find_project(workspace, project))]
         if len(scopes) != 1:
@@ -216,7 +225,7 @@ def _give_way(workspace: Workspace, command: str, memory: Memory, parts: Sequenc
 def retire(workspace: Workspace, memory_id: str, reason: str = "", *, if_match: str = "", agent: bool = False) -> Memory:
     """Retire a memory that is no longer true. The same candidate does not bring it back. Raises UsageError, StaleError."""
     with _locked_memory(workspace, memory_id, if_match) as memory:
-        _require_status(memory, Status.ACTIVE, Status.HELD)
+        _require_status(memory, *_STANDING)
         operation = Retire(memory=memory.id, at=workspace.clock(), reason=reason or f"retired by {_who(agent=agent)}")
         if reason and not agent:
             record_judgement(workspace, memory, reason)
@@ -229,7 +238,7 @@ def split(workspace: Workspace, memory_id: str, first: str, second: str, *, if_m
     Each part gets the evidence whose quotes contain its words. If there is none, it gets all evidence of the memory.
     """
     with _locked_memory(workspace, memory_id, if_match) as memory:
-        _require_status(memory, Status.ACTIVE, Status.HELD)
+        _require_status(memory, *_STANDING)
         contents, parts = [clean_memory_text(workspace, text) for text in (first, second)], []
         if normal_form(contents[0]) == normal_form(contents[1]):
             raise UsageError("both parts say the same", where=memory.id, hint="give each its own words")
@@ -307,7 +316,7 @@ def pin(workspace: Workspace, memory_id: str, *, on: bool = True, if_match: str 
     Raises UsageError, StaleError.
     """
     with _locked_memory(workspace, memory_id, if_match) as memory:
-        _require_status(memory, Status.ACTIVE, Status.HELD)
+        _require_status(memory, *_STANDING)
         if memory.pinned == on:
             return memory
         return _commit_one(
@@ -327,7 +336,7 @@ def resolve(
 
 
 def _resolve_memory(workspace: Workspace, memory: Memory, category: str, text: str, *, agent: bool) -> tuple[Memory, Memory]:
-    _require_status(memory, Status.ACTIVE, Status.HELD)
+    _require_status(memory, *_STANDING)
     category = _own_category(workspace, memory, category)
     now = workspace.clock()
     content = clean_memory_text(workspace, text or memory.content)
@@ -433,7 +442,7 @@ def _memory_of_refused(workspace: Workspace, candidate: str, status: Status) -> 
     content = clean_memory_text(workspace, found.content)
     for memory in workspace.store.log.memories(group=(found.profile, found.scope)):
         same = normal_form(memory.content) == normal_form(content)
-        if found.id in memory.candidates or (same and memory.status in (Status.ACTIVE, Status.HELD)):
+        if found.id in memory.candidates or (same and memory.status in _STANDING):
             raise UsageError("that is remembered already", where=memory.id, hint=f"see `kept show {memory.id}`")
     return replace(to_held_memory(found), id=accepted_memory_id(found.id), status=status, content=content, owned=True, reason="")
 

@@ -49,6 +49,8 @@ def add(
 
     def apply(workspace: Workspace) -> list[Memory]:
         ends = workspace.parse_moment(until) if until else None
+        if ends and ends <= workspace.clock():
+            raise UsageError("this would be over already", where=f"--until {until}", hint="name a later day, or none")
         agent = bool(sign) and not workspace.settings.trust_agents
         folder = browse.find_directory(workspace, project) if project else ""
         likely = None if kind else category_of(text, "", workspace.profile_for("", folder))
@@ -213,9 +215,9 @@ def pin(
     def apply(workspace: Workspace) -> list[Memory]:
         return [person.pin(workspace, item, on=not off, if_match=if_match) for item in _resolve_ids(workspace, ids, if_match)]
 
-    return _apply_change(
-        context, "No longer pinned:" if off else "Pinned; always shown, and no machine changes it:", apply, as_json=as_json
-    )
+    title = "No longer pinned:" if off else "Pinned; always shown, and no machine changes it:"
+    held_title = "" if off else "Pinned, but shown nowhere before you approve it (`kept review`):"
+    return _apply_change(context, title, apply, held_title=held_title, as_json=as_json)
 
 
 def _apply_change(
