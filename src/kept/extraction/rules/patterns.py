@@ -88,7 +88,10 @@ def skip_filler(words: str, patterns: TellingPatterns) -> int:
 def count_mass(words: str) -> int:
     """The number of words in a text. Two characters of a script without spaces count as one word."""
     dense = 0 if words.isascii() else sum(map(is_cjk, words))
-    return len(words.split()) + dense // 2 - (1 if dense else 0)
+    if not dense:
+        return len(words.split())
+    others = "".join(" " if is_cjk(char) else char for char in words).split()
+    return dense // 2 + sum(any(map(str.isalnum, word)) for word in others)
 
 
 LOOKBACK = 300  # events before a prompt that the rules read

@@ -48,6 +48,7 @@ GOES_ON = "may go on in the next line"
 # Reasons to refuse a telling.
 ERRAND = "it asks for a note but says nothing to remember"
 _LEAST_WISH, _MOST_WISH = 4, 40  # minimum and maximum content words of a standing wish
+_NEAR = 3  # words behind a memory verb, of which one may say that a convention follows ("remember to use …")
 LEAST, MOST = 3, 400  # minimum words and maximum characters of a passage that can stand alone
 _CLAUSE = Pattern(r"\n\s*|[,;:.–—-]\s+|\s(?i:and|so|but|und|aber|et|mais|y|pero|e|mas)\s+|[，；、。：،؛]\s*")
 _DENSE_CLAUSE = Pattern(r"\n\s*|[,;:.，；、。：]\s*")  # for languages without spaces between words
@@ -66,6 +67,7 @@ _OTHER_COMMAND = Pattern(r"^\s*/[A-Za-z][\w:-]*(?:\s|$)", needs=("/",))
 _CONDITIONS = (match_words("change", "depends"), match_words("expiry", "until"))
 # Behind these words, a clause tells of a case and does not report.
 _CASES = (match_words("polarity", "depends"), match_words("assertion", "relative"))
+_GENERAL = match_words("polarity", "general")
 _SEMICOLON = Pattern(r"[;；]\s*")  # the text after a semicolon may refer to the text before it
 _NUMBER = Pattern(r"\d[.)]\s*$")
 _STOPS = ".!?…。！？"
@@ -253,7 +255,9 @@ def _find_passage_behind(words: str, verb_at: int, behind: int, patterns: Tellin
         at = skip_space(words, at + link.end(1))
     if link or mark or not patterns.spaced or not rest.strip(SPACE):
         return at, ""
-    return (verb_at, "") if has_match(patterns.goes_on, rest.lstrip()) else (verb_at, UNSURE)
+    near = " ".join(rest.split()[:_NEAR])
+    stands = has_match(patterns.goes_on, rest.lstrip()) or _GENERAL.search(rest) or has_match(patterns.convention, near)
+    return verb_at, "" if stands else UNSURE  # "remember to run the tests" is for the moment, "… before every commit" is not
 
 
 def _find_passage_after(
@@ -345,19 +349,19 @@ def _find_rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, s
     request = compile_pattern(patterns.request).match(rest) if patterns.request else None
     ordered = rest[request.end(1) :].lstrip(SPACE) if request else rest
     here = has_match(patterns.here, rest)
-    trails, fails = asks_last(rest), _reports_failure(rest, patterns)
-    if (asks and request is None) or (trails and fails):
+    trails, report = asks_last(rest), UNSURE if _reports_failure(rest, patterns) else ""
+    if (asks and request is None) or (trails and report):
         return "", ""
     describes = has_match(patterns.describes, rest)
     ban = has_match(patterns.never, ordered) and not has_match(patterns.no_ban, ordered)
     always = has_match(patterns.always, ordered)
     decided = has_match(patterns.decided, rest) or _is_decided_in_clause(words, head, patterns)
     checks = (
-        (has_match(patterns.from_now_on, rest), FROM_NOW_ON, ""),
-        (here and (ban or always or has_match(patterns.must, rest) or has_match(patterns.ours, rest)), RULE, ""),
+        (has_match(patterns.from_now_on, rest), FROM_NOW_ON, report),
+        (here and (ban or always or has_match(patterns.must, rest) or has_match(patterns.ours, rest)), RULE, report),
         (has_match(patterns.quits, ordered) and not any(each.search(ordered) for each in _CONDITIONS), BAN, ""),
-        (ban, BAN, ""),
-        (always, RULE, "" if has_match(patterns.practice, rest) else UNSURE),
+        (ban, BAN, report),
+        (always, RULE, report if has_match(patterns.practice, rest) else UNSURE),
         (_has_contrast(rest, patterns) and not describes, BAN, ""),
         (has_match(patterns.ours, rest), RULE, UNSURE),
         (decided, DECIDED, "" if has_match(patterns.reason, rest) or _is_lasting(rest, patterns) else UNSURE),
@@ -370,8 +374,7 @@ def _find_rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, s
     )
     for holds, trigger, doubt in checks:
         if holds:
-            unsure = asks or trails or (fails and trigger in (FROM_NOW_ON, RULE, BAN))
-            return trigger, doubt or (UNSURE if unsure else "")
+            return trigger, doubt or (UNSURE if asks or trails else "")
     return "", ""
 
 
