@@ -6,10 +6,11 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from cases import each_case
-from kept.core.event import Author, EventKind, Origin
-from kept.core.memory import Status
+from kept.core.event import CHOICE, Author, EventKind, Origin
+from kept.core.memory import CHOSEN, REMEMBER, Status
+from kept.core.operation import Retire
 from kept.curation.advice import NewSentence, SaidPrompt
-from kept.curation.successors import build_successor
+from kept.curation.successors import add_successors, build_successor
 from kept.memories.history import undo
 from kept.pipeline.erase.forget import forget, make_erasure_request
 from kept.pipeline.run import RunOptions, run_pipeline
@@ -110,6 +111,15 @@ def test_a_later_prompt_changes_the_new_sentence_in_turn(changed, home):
     assert by_status(workspace) == {Status.ACTIVE: [RATES.replace("15", "3")], Status.SUPERSEDED: [RATES, SHORTER]}
 
 
+def test_the_old_sentence_stays_past_when_a_later_prompt_ends_the_new_one(changed, home):
+    workspace, model = changed
+    model.sentences[SHORTER] = RATES.replace("15", "7")
+    say(home, "three", RATES.replace("Cached rates", "Boats"), "take 3", day="2026-02-03")
+    model.run(workspace)
+    assert find(workspace, SHORTER).status is not Status.ACTIVE
+    assert find(workspace, RATES).status is Status.SUPERSEDED
+
+
 def test_the_old_sentence_said_again_later_takes_the_place_of_the_new_one(changed, home):
     workspace, _ = changed
     say(home, "three", RATES, day="2026-02-03")
@@ -156,16 +166,34 @@ def test_forgetting_the_session_of_the_old_sentence_takes_both(changed):
     assert check_home(workspace).damage == ()
 
 
-def test_a_sentence_that_was_forgotten_is_not_written(desk_at, home):
-    model = Restating({})
-    with desk_at(home) as workspace:
-        say(home, "one", RATES, f"Remember: {SHORTER}")
-        model.run(workspace)
-        forget(workspace, make_erasure_request(workspace, [find(workspace, SHORTER)]))
-        model.sentences = {RATES: SHORTER}
-        say(home, "two", "make it 5 then", day="2026-01-19")
-        model.run(workspace)
-        assert SHORTER not in {memory.content for memory in workspace.store.log.memories()}
+def test_a_sentence_that_a_memory_says_already_is_not_written_again(changed, home):
+    workspace, model = changed
+    say(home, "three", "Remember: Rates must never be rounded.", day="2026-02-02")
+    model.run(workspace)
+    model.sentences[SHORTER] = "Rates must never be rounded."
+    say(home, "four", "3 please", day="2026-02-03")
+    model.run(workspace)
+    assert sum(each.content == "Rates must never be rounded." for each in workspace.store.log.memories()) == 1
+    assert find(workspace, SHORTER).status is Status.RETIRED
+
+
+def test_a_sentence_is_not_written_if_its_memory_does_not_end_by_the_prompt(changed):
+    workspace, _ = changed
+    old = find(workspace, RATES)
+    prompt = SaidPrompt(text="make it 5", reply="", event=old.evidence[0].event, session="two", at=old.last_seen)
+    for memory in (old, replace(old, trigger=REMEMBER)):
+        sentence, ended = NewSentence(memory=memory, prompt=prompt, text="Rates live 5."), Retire(memory=old.id, at=None, reason="")
+        operations = (ended,) if memory.trigger == REMEMBER else ()
+        assert add_successors(workspace, workspace.profile, operations, [sentence], []) == operations
+
+
+def test_a_sentence_that_was_forgotten_is_not_written(changed, home):
+    workspace, model = changed
+    forget(workspace, make_erasure_request(workspace, said=[RATES.replace("15", "3")]))
+    model.sentences[SHORTER] = RATES.replace("15", "3")
+    say(home, "three", "3 please", day="2026-02-03")
+    model.run(workspace)
+    assert by_status(workspace) == {Status.RETIRED: [SHORTER], Status.SUPERSEDED: [RATES]}
 
 
 DONE, ORDER = ("agent", "Done."), ("user", "make it 5 then")
@@ -279,15 +307,44 @@ def test_a_number_among_others_belongs_where_the_prompt_or_the_reply_before_it_s
         ("一覧は1ページに20行を表示する", "50行にして", "一覧は1ページに50行を表示する", Status.ACTIVE),
         ("Always squash before merging.", "never squash again", "Never squash before merging.", Status.ACTIVE),
         ("Never squash before merging.", "squash is fine now", "Squash is fine before merging.", Status.HELD),
+        ("Sessions end after five minutes.", "make it ten", "Sessions end after 10 minutes.", Status.ACTIVE),
+        ("Reports go out by mail on Mondays.", "tuesdays", "Reports go out by mail Tuesdays.", Status.HELD),
+        ('Cells with fewer than 5 show "<5".', "now 10", 'Cells with fewer than 10 show "<10".', Status.ACTIVE),
+        ("The cache is Memcached.", "please don't take Redis, take Valkey", "The cache is Valkey.", Status.ACTIVE),
+        ("The cache is Memcached.", "please don't take Redis, take Valkey", "The cache is Redis.", Status.HELD),
+        ("29 euros a year for choirs.", "yes 39, the apple fee is 99 a year", "39 euros a year for choirs.", Status.ACTIVE),
+        ("Retry 3 times within 20 seconds.", "30 seconds", "Retry 3 times within 30 seconds.", Status.ACTIVE),
+        ("Retry 3 times within 20 seconds.", "30 seconds", "Retry 30 times within 20 seconds.", Status.HELD),
+        ("Retry 3 times or 20.", "times 30", "Retry 30 times or 20.", Status.ACTIVE),
+        ("Retry 3 or 20 times.", "or 30", "Retry 30 or 20 times.", Status.HELD),
+        ("Use 3 retries 20 apart.", "retries 30", "Use 30 retries 20 apart.", Status.HELD),
     ],
 )
 def test_a_sentence_is_active_if_only_what_was_said_takes_the_place_of_what_it_changes(rule, prompt, sentence, status):
     assert restate(rule, prompt, sentence).status is status
 
 
-def restate(rule, prompt, sentence, *, reply="Done."):
-    """The memory that a model's sentence becomes for a rule, after a session of a reply and a prompt."""
-    said = [replace(event("r", text=reply), kind=EventKind.RESPONSE, author=Author.ASSISTANT), event("p", text=prompt)]
+def test_a_new_sentence_is_trusted_no_more_than_the_old_one_and_the_words_it_rests_on():
+    given = ("Exports take 20 rows of `a.csv`.", "30 please", "Exports take 30 rows of `a.csv`.")
+    found = restate(*given)
+    assert (found.origin, found.observations, found.confidence) == (Origin.USER, 1, 0.8)
+    assert restate(*given, origin=Origin.ASSISTANT).origin is Origin.ASSISTANT
+    offered = restate(*given[:1], "hmm", *given[2:], reply="30 would be fine.")
+    assert (offered.status, offered.origin) == (Status.HELD, Origin.ASSISTANT)
+    assert {each.quote for each in offered.evidence} == {"hmm", "30 would be fine."}
+    assert [each.quote for each in restate(*given[:2], given[0].replace("20", "40")).evidence] == ["30 please"]
+    assert restate("The cache is Memcached.", "yes", "The cache is Valkey.", reply="Shall I take Valkey?").status is Status.ACTIVE
+    assert restate(*given, category="known_fix").reason == "held: nothing shows that it helped"
+    assert restate(*given, label_reason=CHOICE).reason == f"held: {CHOSEN}"
+    assert restate(*given, category="nothing of the profile") is None
+    until = restate(given[0], "30 until 2026-12-24", given[2].replace(".csv`", ".csv` until 2026-12-24"))
+    assert until.valid_until.year == 2026
+
+
+def restate(rule, prompt, sentence, *, reply="Done.", label_reason="typed", **changes):
+    """The memory that a model's sentence becomes for a rule, after a session of a reply and a prompt; None if there is none."""
+    answer = replace(event("r", text=reply), kind=EventKind.RESPONSE, author=Author.ASSISTANT)
+    said = [answer, replace(event("p", text=prompt), label_reason=label_reason)]
     shown = SaidPrompt(text=prompt, reply=reply, event="p", session="s", at=said[1].at)
-    sentence = NewSentence(memory=build_memory("old", rule), prompt=shown, text=sentence)
+    sentence = NewSentence(memory=replace(build_memory("old", rule), **changes), prompt=shown, text=sentence)
     return build_successor(sentence, said, load_profile("coding"), ZoneInfo("UTC"))

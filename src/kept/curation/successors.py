@@ -4,9 +4,8 @@ Nothing here trusts the model. Each word of the new sentence must stand in the o
 end of the reply that the prompt agrees to. Otherwise the sentence is held for a person, so that the value is not lost.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
-from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from kept.core.artifact import find_artifacts
@@ -36,7 +35,7 @@ from kept.curation.curate.plans import build_memory, facts_of, format_evidence_r
 from kept.extraction.expiry import add_end
 from kept.extraction.gate import judge
 from kept.extraction.questions.support import COUNTED, Word, changes_markers, find_distortion, find_words, opens_with_denial
-from kept.extraction.questions.trust import FIX, is_agreement, is_disputed, is_repeated
+from kept.extraction.questions.trust import FIX, is_agreement, is_repeated
 from kept.extraction.rules.assertion import find_unasserted_reason
 from kept.extraction.rules.patterns import build_evidence, find_authorship_doubt
 from kept.extraction.verdicts import is_retracted
@@ -85,7 +84,7 @@ def add_successors(
                 continue
             forms[form] = value.id if value.status is Status.ACTIVE else ""
             added.append(Add(memory=value.id, at=value.first_seen, reason=value.reason, value=value))
-        if not is_told and forms[form]:
+        if forms[form]:
             by[old.id] = forms[form]
     superseded = (
         Supersede(memory=each.memory, at=each.at, reason=each.reason, by=by[each.memory]) if each.memory in by else each
@@ -122,7 +121,7 @@ def build_successor(
         confidence=old.confidence,
         trigger=UNDERSTOOD,
         at=prompt.at,
-        origin=least_trusted((old.origin, Origin.USER)),
+        origin=Origin.USER,
         artifacts=find_artifacts(text),
         evidence=tuple(evidence),
         reasoning="",
@@ -130,12 +129,15 @@ def build_successor(
         subject=old.subject,
         about=old.about,
     )
+    start = prompt.text.find(evidence[0].quote)
     doubts = (
         doubt,
         change.fault,
         "" if granted else _OFFERED,
         _UNPROVEN if old.category == FIX else "",
-        _find_prompt_doubt(prompt, candidate, around, lexicon),
+        find_authorship_doubt(prompt),
+        find_unasserted_reason(prompt.text, start, start + len(evidence[0].quote)),
+        WITHDRAWN if is_retracted(candidate, events) else "",
     )
     candidate = add_end(replace(candidate, doubt=next(filter(None, doubts), "")), zone)
     judged = CandidateVerdict(candidate=candidate, verdict=judge(candidate, profile, lexicon=lexicon))
@@ -185,7 +187,7 @@ def _compare(sentence: NewSentence) -> _Change:
         fault = _describe("polarity")
     elif _may_be_misplaced(sentence.text, put, {word.form for word in gone if word.tells}, said, shown):
         fault = _MISPLACED
-    fault = fault or _describe(_find_distortion(sentence, gone, put - known))
+    fault = fault or _describe(_find_distortion(sentence, with_reply=not put <= known))
     return _Change(put=frozenset(put), offered=frozenset((put - known) & offered), fault=fault)
 
 
@@ -223,10 +225,10 @@ def _may_be_misplaced(text: str, put: set[str], gone: set[str], said: str, shown
 
 
 def _is_nearest(clause: Sequence[Word], put: set[str], spoken: set[str], rivals: set[str]) -> bool:
-    """True if of ``rivals`` in a clause one of ``put`` is the nearest to a word that was spoken."""
+    """True if one of ``put`` is nearer to a word of a clause that was spoken than all ``rivals`` are."""
     places = [place for place, word in enumerate(clause) if word.form in rivals | put]
     nearest = (
-        min(places, key=lambda other: (abs(other - place), clause[other].form not in put))
+        min(places, key=lambda other: (abs(other - place), clause[other].form in put))
         for place, word in enumerate(clause)
         if places and word.tells and word.form in spoken
     )
@@ -237,26 +239,18 @@ def _describe(distortion: str) -> str:
     return f"{distortion} is not that of the words it cites" if distortion else ""
 
 
-def _find_distortion(sentence: NewSentence, gone: Sequence[Word], offered: set[str]) -> str:
-    """How a sentence distorts its sources; empty if it does not. The words that it replaces are cut from these."""
-    old, prompt = sentence.memory.content, sentence.prompt
-    cut = {word.form for word in gone}
-    said = [prompt.shown_text, *([prompt.shown_reply] if offered else [])]
-    rest = (_cut_words(text, [word for word in find_words(text) if word.form in cut]) for text in said)
-    kind = find_distortion(sentence.text, (_cut_words(old, gone), *rest))
-    return "" if kind == "numbers" else kind  # each number stands at its place in the old sentence, or is checked elsewhere
-
-
-def _cut_words(text: str, words: Iterable[Word]) -> str:
-    bounds = [(0, 0), *((word.start, word.end) for word in words), (len(text), len(text))]
-    return "".join(text[end:start] for (_, end), (start, _) in pairwise(bounds))
+def _find_distortion(sentence: NewSentence, *, with_reply: bool) -> str:
+    """How a sentence distorts its sources; empty if it does not. Its numbers are not compared, because their places are checked."""
+    prompt = sentence.prompt
+    kind = find_distortion(sentence.text, (sentence.memory.content, prompt.shown_text, prompt.shown_reply if with_reply else ""))
+    return kind if kind != "numbers" else ""
 
 
 def _cite(event: Event, forms: frozenset[str], *, typed: bool = False) -> Evidence:
     """Cite the sentences of an event that have words of these forms, from the first to the last in one span; else its beginning."""
     spans = [(span.start, span.end) for span in typed_spans(event)] if typed else [(0, len(event.text))]
     cited = list(filter(None, (_find_passage(event.text, span, forms) for span in spans)))
-    start, end = cited[-1] if cited else next(iter(spans), (0, len(event.text)))
+    start, end = next(iter(cited or spans), (0, len(event.text)))
     return build_evidence(event, event.text[start:end].strip()[:_QUOTE_CHARS].strip(), by_span=True)
 
 
@@ -264,7 +258,7 @@ def _find_passage(text: str, span: tuple[int, int], forms: frozenset[str]) -> tu
     found = [
         (each.start, each.end)
         for each in split_sentences(text, *span)
-        if not each.parenthetical and any(word.form in forms for word in find_words(text[each.start : each.end]))
+        if any(word.form in forms for word in find_words(text[each.start : each.end]))
     ]
     return (found[0][0], found[-1][1]) if found else None
 
@@ -272,18 +266,3 @@ def _find_passage(text: str, span: tuple[int, int], forms: frozenset[str]) -> tu
 def _is_granted(prompt: Event, reply: Event, cited: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon) -> bool:
     """True if a prompt agrees to what it is cited of the reply, and this is not a tool's text."""
     return all(is_agreement(prompt, lexicon, reply.text, item.quote) and not is_repeated(item, events) for item in cited)
-
-
-def _find_prompt_doubt(prompt: Event, candidate: Candidate, events: Mapping[int, Event], lexicon: Lexicon) -> str:
-    """The reason why a prompt may not order the change that a candidate cites from it; empty if there is none."""
-    quote = candidate.evidence[0].quote
-    start = prompt.text.find(quote)
-    doubts: Iterator[str] = iter(
-        (
-            find_authorship_doubt(prompt),
-            find_unasserted_reason(prompt.text, start, start + len(quote)),
-            WITHDRAWN if is_retracted(candidate, tuple(events.values())) else "",
-            WITHDRAWN if is_disputed(candidate.evidence[:1], events, lexicon, theirs=True) else "",
-        )
-    )
-    return next(filter(None, doubts), "")

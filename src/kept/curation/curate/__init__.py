@@ -23,6 +23,7 @@ from kept.core.memory import (
     Verdict,
 )
 from kept.core.operation import (
+    ADVISED,
     ANSWERED,
     BOTH_HOLD,
     GAVE_WAY,
@@ -110,7 +111,7 @@ def curate(
     linked += find_similar_wishes(proposals)
     same_meaning = _pair_by_meaning(proposals, statements, memories, rules, meaning=meaning, compared=compared)
     linked += same_meaning
-    gone = frozenset(memory.id for memory in memories if memory.status in (Status.RETIRED, Status.REJECTED))
+    gone = frozenset(memory.id for memory in memories if _is_gone(memory))
     groups = tuple(
         group
         for group in leave_out_untried(find_clusters(statements, linked), proposals)
@@ -166,6 +167,11 @@ def curate(
         if item.id not in kept and item.status in (Status.ACTIVE, Status.HELD) and item.candidates and not is_person_owned(item)
     ]
     return tuple(operations)
+
+
+def _is_gone(memory: Memory) -> bool:
+    """True if what a memory replaced may hold again: it was retired or rejected, and not because a later prompt made it untrue."""
+    return memory.status in (Status.RETIRED, Status.REJECTED) and not memory.reason.startswith(ADVISED)
 
 
 def _is_taken_back(plan: Plan) -> bool:

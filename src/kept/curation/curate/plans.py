@@ -313,7 +313,7 @@ def build_plan(
     """Build the plan for a cluster. ``members`` are its candidates, ``found`` its existing memories.
 
     ``taken`` has the memory ids in use, to which a new id is added. ``known`` has parsed statements by content and artifacts.
-    ``gone`` has the ids of retired and rejected memories, which no longer supersede or resolve others.
+    ``gone`` has the ids of memories that no longer supersede or resolve others.
     """
     facts, status = facts_of(members) if members else (None, Status.ACTIVE)
     ids = {memory.id for memory in found}
