@@ -158,3 +158,36 @@ def withdraw(workspace, number):
     draft = Draft(run=run_number, stage="curate", subject="x", actor=Actor.MACHINE, recorded_at=now, operations=(gone,))
     workspace.store.log.commit(draft)
     workspace.store.log.end_run(run_number, now, {})
+
+
+def move_line(text, words, heading):
+    """The text with the line of some words below the first such heading."""
+    line = next(each for each in text.splitlines(keepends=True) if words in each)
+    return text.replace(line, "").replace(heading, f"{heading}\n{line.rstrip()}", 1)
+
+
+@pytest.mark.parametrize("heading", ["### Preferences", "## Of mine"])
+def test_a_line_moved_below_another_heading_is_put_back_and_the_run_says_so(workspace, memory, heading):
+    before = memory.read_text()
+    text = before.replace("## Everywhere", "## Of mine\n\n## Everywhere", 1)
+    memory.write_text(move_line(text, "uv, never pip", heading))
+    (problem,) = run_pipeline(workspace, [], RunOptions()).written.problems
+    assert "a moved line is back where it was; a heading alone moves no memory → kept edit " in problem
+    assert memory.read_text().replace("## Of mine\n\n", "") == before
+    assert run_pipeline(workspace, [], RunOptions()).written.problems == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("### Conventions\n", ""),
+        ("### Conventions\n", "### How we work\n"),
+        ("- Use uv, never pip.", "#### Tools\n- Use uv, never pip."),
+        ("- Use uv, never pip.", "- Use uv, not pip."),
+        ("- Use uv, never pip.", "- Commits are small.\n- Use uv, never pip."),
+    ],
+)
+def test_no_other_edit_is_called_a_move(workspace, memory, old, new):
+    assert old in memory.read_text()
+    memory.write_text(memory.read_text().replace(old, new))
+    assert run_pipeline(workspace, [], RunOptions()).written.problems == []

@@ -50,14 +50,11 @@ def find_memory(workspace: Workspace, memory_id: str) -> Memory:
 
     The id of a refused candidate that a person has decided on gives the memory that it became.
     """
-    exact = workspace.store.log.memory(memory_id)
-    if exact is not None:
+    if (exact := workspace.store.log.memory(memory_id)) is not None:
         return exact
     ids = workspace.store.log.memory_ids_with_prefix(memory_id) if memory_id.isalnum() else ()
-    if len(ids) == 1:
-        found = workspace.store.log.memory(ids[0])
-        if found is not None:
-            return found
+    if len(ids) == 1 and (found := workspace.store.log.memory(ids[0])) is not None:
+        return found
     if not ids:
         missing = MissingError(f"no memory {memory_id!r}", hint="see `kept list` for ids")
         try:  # it may be the id of a proposal that a person has decided on
@@ -111,9 +108,8 @@ def create_memory(
         memory_id, content, now, profile=profile.id, category=kind.id, scope=scope, trusted=not agent, trigger=trigger, until=until
     )
     actor, reason = (Actor.AGENT, "held: suggested by an agent") if agent else (Actor.PERSON, f"told by {told_by}")
-    _commit_operations(
-        workspace, "suggest" if agent else "add", Add(memory=memory_id, at=now, reason=reason, value=value), actor=actor
-    )
+    added = Add(memory=memory_id, at=now, reason=reason, value=value)
+    _commit_operations(workspace, "suggest" if agent else "add", added, actor=actor)
     return find_memory(workspace, memory_id)
 
 
@@ -319,9 +315,8 @@ def pin(workspace: Workspace, memory_id: str, *, on: bool = True, if_match: str 
         _require_status(memory, *_STANDING)
         if memory.pinned == on:
             return memory
-        return _commit_one(
-            workspace, "pin" if on else "unpin", Pin(memory=memory.id, at=workspace.clock(), reason="pinned by the user", on=on)
-        )
+        operation = Pin(memory=memory.id, at=workspace.clock(), reason="pinned by the user", on=on)
+        return _commit_one(workspace, "pin" if on else "unpin", operation)
 
 
 def resolve(

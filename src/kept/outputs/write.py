@@ -37,6 +37,7 @@ from kept.outputs.hand_edits import (
     release_quarantined,
 )
 from kept.outputs.merge_edits import find_edits, is_fact, restore_user_lines, unchanged_edits
+from kept.outputs.moved_lines import find_moved_back
 from kept.outputs.render import render_file, render_section
 from kept.outputs.targets import (
     OutputContent,
@@ -364,6 +365,11 @@ class _OutputWriter:
                 )
                 self.workspace.store.save_output(path, after) if lines else self.workspace.store.drop_output(path)
             return
+        base = load_base(self.workspace, target.path, read.inside)
+        if base and read.inside and (moved := find_moved_back(base.lines, read.inside, lines)):
+            what = "a moved line is back where it was" if len(moved) == 1 else f"{len(moved)} moved lines are back where they were"
+            how = f"kept edit {moved[0]} --type CATEGORY, or --project NAME"
+            self.report.problems.append(f"{path}: {what}; a heading alone moves no memory → {how}")
         if self.report.dry:
             self.report.would[target.path] = whole
         else:

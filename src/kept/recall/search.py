@@ -126,11 +126,8 @@ class Hit:
 
     @property
     def is_far(self) -> bool:
-        """True if the hit was found only by meaning or as a neighbour of another turn, and its cosine is too low to be useful, as
-        is any cosine with a text without words ("👍").
-        """
-        near = (self.similarity or 0.0) >= NEAR and any(map(str.isalnum, self.text))
-        return not near and all(reason.startswith((_BY_MEANING, _BESIDE_IT)) for reason in self.reasons)
+        """True if the hit was found only by meaning or as a neighbour of another turn, and its cosine is too low to be useful."""
+        return all(reason.startswith((_BY_MEANING, _BESIDE_IT)) for reason in self.reasons) and (self.similarity or 0.0) < NEAR
 
 
 def search(
