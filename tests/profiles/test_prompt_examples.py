@@ -3,6 +3,7 @@
 import json
 import re
 
+from kept.curation.advice import OUTDATED_SCHEMA
 from kept.curation.advice import SCHEMA as CHANGES
 from kept.llm.reply import parse_reply
 from kept.profiles.prompts import question_text
@@ -20,6 +21,16 @@ def test_the_example_of_curation_does_one_thing_to_each_number_it_names():
     done = [each["id"] for each in body["operations"]]
     assert len(done) == len(set(done))
     assert set(done) | {each["with"] for each in body["operations"]} <= numbers | {0}
+
+
+def test_the_example_of_what_is_outdated_puts_into_a_sentence_what_a_prompt_changed():
+    before, body = example(question_text("outdated")[0])
+    assert parse_reply(json.dumps(body), OUTDATED_SCHEMA) == body
+    lines = {int(number): rest for number, rest in re.findall(r"(?m)^(\d) (\(.*)$", before)}
+    for each in body["operations"]:
+        assert ("said)" in lines[each["with"]]) == bool(each["now"])
+    (last,) = (each for each in body["operations"] if each["now"])
+    assert last["now"] == lines[last["id"]].partition("): ")[2].replace("20", "50")
 
 
 def test_the_example_of_a_days_outcome_names_points_that_were_given():
