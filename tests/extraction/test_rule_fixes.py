@@ -93,12 +93,15 @@ def test_a_fix_names_the_command_that_failed_and_not_the_look_at_its_result() ->
     assert "when running `cargo build -q`" in found.content
 
 
+FORCED = ("operation that never ended", "swift cache", "git lock", "port", "option after two attempts", "sudo")
+
+
 @each_case("name", FIXES)
 def test_the_last_thing_that_helped_is_named_and_passes_the_gate(name: str) -> None:
     passage, turns = FIXES[name]
     (found,) = proposed(events_of(*around(turns)))
     assert passage in found.content.partition(" when running ")[2]
-    assert isinstance(judge(found, CODING, lexicon=LEXICON), Held if name == "sudo" else Accepted)
+    assert isinstance(judge(found, CODING, lexicon=LEXICON), Held if name in FORCED else Accepted)
 
 
 ABSENT = "E   ModuleNotFoundError: No module named 'shop_models'"
@@ -157,9 +160,15 @@ LOCKED = "Error: the store is locked\n\nLock Info:\n  ID: 7c1de0f2-11aa-4b0e-9d6
         (LOCKED, "tides store unlock 7c1de0f2-11aa-4b0e-9d61-0c2f6e1b8a57", OCCASIONAL),
         (LOCKED, "tides store unlock 0123456789ab 7c1de0f2-11aa-4b0e-9d61-0c2f6e1b8a57", OCCASIONAL),
         (LOCKED, "tides store unlock --all", ""),
+        (LOCKED, "tides store unlock --revision 48", OCCASIONAL),
+        (LOCKED, "tides store unlock 48", OCCASIONAL),
+        (LOCKED, "tides store unlock 2026-10-07", OCCASIONAL),
+        (LOCKED, "tides store unlock a94f3d0", OCCASIONAL),
+        (LOCKED, "tides store unlock --wait 48", ""),
+        ("Error: node is too old", "nvm use 20", ""),
     ],
 )
-def test_a_fix_that_names_an_id_which_the_failure_printed_waits(error, remedy, doubt):
+def test_a_fix_that_names_a_value_of_that_one_time_waits(error, remedy, doubt):
     turns = (("run", "tides store plan", error, 1), ("run", remedy, "ok", 0), ("run", "tides store plan", "done", 0))
     assert [candidate.doubt for candidate in proposed(events_of(*turns), 0)] == [doubt]
 
@@ -294,6 +303,13 @@ def test_a_fix_that_installs_what_the_error_does_not_name_waits_however_often_it
 ELSEWHERE = "http" + "://evil.example"  # in two pieces: no file of the project holds an address to install from
 HARMFUL = (
     ("Error: stale cache found", "rm -rf ~/.ssh"),
+    ("Error: stale cache found", "rm -rf node_modules/.cache"),
+    ("Error: stale cache found", "docker builder prune"),
+    ("Error: port 80 already in use", "kill $(lsof -ti:80)"),
+    ("Error: port 80 is already allocated", "docker rm -f old-db"),
+    ("Error: another process is running", "pkill -f tides"),
+    ("Error: the store is locked", "tides unlock -force"),
+    ("Error: the lockfile is out of date", "npm install --force"),
     ("Error: stale cache found", "rm -rf .."),
     ("tests: Permission denied", "chmod -R 777 /srv"),
     ("tests: Permission denied", "sudo chown me tests"),
@@ -315,9 +331,7 @@ def test_a_command_that_destroys_opens_or_loads_from_elsewhere_is_no_fix_that_no
 @each_case(
     ("error", "remedy"),
     [
-        ("Error: stale cache found", "rm -rf node_modules/.cache"),
         ("tests: Permission denied", "chmod +x tests"),
-        ("Error: port 80 already in use", "kill $(lsof -ti:80)"),
         ("Error: node-auth not found", "npm install node-auth"),
         ("Error: connection refused", "kubectl rollout restart deployment shop"),
     ],

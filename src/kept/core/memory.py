@@ -42,7 +42,7 @@ UNSURE = "may not be meant as a rule"  # held, unless it gives an earlier rule a
 CHOSEN = "you chose it from options that the agent worded"
 DANGEROUS = "what helped is a command that could do harm"
 UNNAMED = "what helped installs a package that the error does not name"
-OCCASIONAL = "what helped names an id that only this failure printed"
+OCCASIONAL = "what helped names a value that only this time had"
 UNCONFIRMED = "it is not certain that you typed it: it may come from a program, an agent or somebody else"
 TEMPLATE = "the text around it is the same each time, so it may come from a template"
 

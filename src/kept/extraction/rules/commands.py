@@ -38,7 +38,7 @@ MAKERS = _exact("makers")
 REPORTS, LESSENS, REHEARSES, MUFFLES = map(_any_case, ("reports", "lessens", "rehearses", "muffles"))
 TRANSIENT, ASSERTS, LACKING, MISUSED = map(_any_case, ("transient", "asserts", "lacking", "misused"))
 PRESCRIBES, TAKES_AWAY, UNTELLING = map(_any_case, ("prescribes", "takes_away", "untelling"))
-CONFIG, MANIFEST, WEAKENS, DESTROYS, RUNS = map(_any_case, ("config", "manifest", "weakens", "destroys", "runs"))
+CONFIG, MANIFEST, WEAKENS, DESTROYS, FORCES, RUNS = map(_any_case, ("config", "manifest", "weakens", "destroys", "forces", "runs"))
 # Words with which a person rejects an action, or says that it did not help.
 TAKEN_BACK = Pattern(
     rf"(?i)\b(?:{join_alternatives('assertion', 'undone', spaced=True)})\b|{join_alternatives('assertion', 'undone', spaced=False)}"

@@ -15,6 +15,7 @@ from kept.core.pattern import Pattern
 from kept.core.value import dataclass
 from kept.extraction.rules.commands import (
     ASSERTS,
+    FORCES,
     KINDS,
     LACKING,
     TAKEN_BACK,
@@ -46,7 +47,7 @@ from kept.extraction.rules.remedies import (
     format_code,
     has_side_effects,
     is_same_step,
-    names_printed_id,
+    names_passing_value,
     strip_redirections,
 )
 from kept.extraction.rules.variants import find_exported_variant, find_replacement, find_variant_remedy, is_muffled, is_variant
@@ -260,9 +261,11 @@ def _build_candidate(fix: Fix, profile: Profile, category: str, scope: str) -> C
 
 def _find_doubt(fix: Fix, done: Sequence[str]) -> str:
     """The reason to hold a fix; empty if there is none."""
-    if any(map(is_harmful_command, done)):
+    edit = fix.remedy.edit
+    ran = [passage for event, passage in fix.remedy.proof if edit is None or event is not edit.call]
+    if any(map(is_harmful_command, done)) or any(map(FORCES.search, ran)):
         return DANGEROUS
-    return UNNAMED if _installs_unnamed(fix, done) else OCCASIONAL if names_printed_id(fix.failure, fix.remedy) else ""
+    return UNNAMED if _installs_unnamed(fix, done) else OCCASIONAL if names_passing_value(fix.failure, fix.remedy) else ""
 
 
 def _installs_unnamed(fix: Fix, done: Sequence[str]) -> bool:

@@ -6,6 +6,7 @@ version control, formatting, and actions that share no name with the error and a
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from kept.core.error_fingerprint import error_location, error_message
 from kept.core.event import Event
@@ -26,6 +27,7 @@ from kept.extraction.rules.commands import (
     Edit,
     Step,
     is_setting,
+    parse_steps,
     unquote_word,
 )
 
@@ -38,8 +40,12 @@ _WRITES = Pattern(r"(?:^|[^0-9&>=-])>{1,2}\s*[\w.~/$]")
 _IN_PLACE = Pattern(r"-i\S*|--in-place\S*")
 _NAME = Pattern(r"[\d_./@-]")  # a name contains such a character, a word of prose does not
 TEMPORARY_PATH = Pattern(r"/tmp/|/var/folders/|mktemp|\$TMP|\\Temp\\")  # noqa: S108 - temporary folders, which are soon gone
-# A UUID, or at least 12 hexadecimal digits, with or without a prefix of letters ("i-0abc…").
-_ID = Pattern(r"(?i)(?:[a-z]{1,8}[-_])?(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{12,64})")
+# A UUID, a hash, the number of a run, or a date, with or without a prefix of letters ("i-0abc…").
+_ID = Pattern(
+    r"(?i)(?:[a-z]{1,8}[-_])?(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{12,64}|20\d\d-?[01]\d-?[0-3]\d(?:[T_-].*)?)"
+    r"|[0-9a-f]{7,11}"
+)
+_COUNTER = Pattern(r"(?i)--?(?:pid|id|(?:\w+-)?rev(?:ision)?|run(?:-id)?|build|job|generation|serial|since|until|date)")
 _LOOP = Pattern(r"(?:for|while|until|if|case|do|then)\b")
 _CODED = Pattern(
     r"\b[A-Z]{1,5}-?\d{3,5}\b|\[[a-z]+-[\w-]+\]$|site-packages|dist-packages|/lib/python|node_modules|module '\w+' has no attribute"
@@ -110,13 +116,35 @@ def strip_redirections(command: str) -> str:
     return str(_SILENCED.sub("", command))
 
 
-def names_printed_id(failure: Failure, remedy: Remedy) -> bool:
-    """True if the remedy names an id (of a lock, container or the like) that the failed command printed. The next failure will
-    print another one.
+def names_passing_value(failure: Failure, remedy: Remedy) -> bool:
+    """True if the remedy names a value that only this time had: an id, a revision, a process or a date that is not in the failed
+    command. The next failure will need another one.
     """
-    failed = failure.command
-    ids = (word for _, passage in remedy.proof for word in _SPLIT.split(passage.replace("/", " ")) if _ID.fullmatch(word))
-    return remedy.edit is None and any(item in failed.output.text and item not in failed.text for item in ids)
+    steps = [step for _, passage in remedy.proof for step in parse_steps(passage)] if remedy.edit is None else []
+    return any(
+        item not in failure.command.text and (_is_id(item) or (_is_number(word, before) and not _chooses_version(step)))
+        for step in steps
+        for before, word in pairwise(("", *map(unquote_word, step.words)))
+        for item in _SPLIT.split(word.replace("/", " "))
+    )
+
+
+def _is_id(word: str) -> bool:
+    """True if a word is an id. A short one must have a letter and a digit, as a number or a word is none."""
+    return _ID.fullmatch(word) is not None and (len(word) > 11 or not (word.isdigit() or word.isalpha()))
+
+
+def _is_number(word: str, before: str) -> bool:
+    """True if a word is a number by itself, or the value of an option that counts. That of another option is a setting."""
+    name, _, value = word.rpartition("=")
+    option = name or before
+    return value.isdigit() and (_COUNTER.fullmatch(option) is not None if option.startswith("-") else not name)
+
+
+def _chooses_version(step: Step) -> bool:
+    """True if the numbers of a step are versions or modes."""
+    bump = next(verb for _, verb in KINDS if verb.fullmatch("bump"))
+    return step.program == "chmod" or any(map(bump.fullmatch, _find_verbs(step)))
 
 
 # --- Actions between failure and success
