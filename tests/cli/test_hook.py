@@ -327,6 +327,21 @@ def test_the_context_command_looks_by_meaning_and_follows_the_settings(meaning, 
     assert LUNCH not in shown()
 
 
+def test_the_context_command_says_what_a_hook_finds_only_where_it_compares_meanings(meaning, capsys):
+    def noted(words):
+        return (
+            "Found by meaning: 1; hooks find these only"
+            in kept(capsys, "context", words, "--project", harbor(), "--client", "codex")[1]
+        )
+
+    assert LUNCH not in injected("user-prompt", prompt(NEAR, session_id="cold"), "--client", "codex")
+    assert noted(NEAR)
+    assert not noted("Where does InvoiceWriter write the invoices of the export?")
+    assert kept(capsys, "config", "set", "context_meaning", "true")[0] == 0
+    assert LUNCH in injected("user-prompt", prompt(NEAR, session_id="meant"), "--client", "codex")
+    assert not noted(NEAR)
+
+
 def test_the_context_command_asks_for_the_directory_where_it_is_called(meaning, capsys, monkeypatch):
     monkeypatch.chdir(harbor())
     assert LUNCH in [each["text"] for each in told(capsys, "context", NEAR, "--client", "codex")["lines"]]

@@ -33,6 +33,7 @@ def preview_context(
     client: str = "claude",
     others: bool = True,
     fill: bool = False,
+    meaning: bool = True,
 ) -> Context:
     """The context that a hook would add to a message in a directory. Without a message, it is that of a session that starts there.
 
@@ -45,6 +46,7 @@ def preview_context(
         client: one of ``CLIENTS``; what it loads by itself is left out. ``none`` loads nothing and also gets the project's rules.
         others: whether fixes from other projects are included.
         fill: whether the best search results fill the rest of the budget.
+        meaning: whether meanings are compared. A hook does so only if an embedding server runs, or if the settings say so.
 
     Raises StoreError.
     """
@@ -74,8 +76,8 @@ def preview_context(
         now=workspace.clock(),
         scope=scope,
         missed=missed,
-        nearest=memories_in_process(workspace, message),
-        said=turns_in_process(workspace, message),
+        nearest=memories_in_process(workspace, message) if meaning else None,
+        said=turns_in_process(workspace, message) if meaning else None,
         ranked=partial(_rank_by_search, workspace, message) if fill else None,
     )
     shown = {piece.key for piece in context.pieces}

@@ -15,7 +15,9 @@ from kept.core.times import format_day
 from kept.memories.browse import find_directory
 from kept.outputs.routing import preview_start
 from kept.recall.context_budget import SHOWN
+from kept.recall.embed_server import NAME as SOCKET
 from kept.recall.preview import CLIENTS, preview_context
+from kept.workspace import Workspace
 
 # No session has been shown anything here, so a SHOWN memory can only be in this file.
 _IN_FILE = "in the memory file that the agent reads"
@@ -55,6 +57,11 @@ def context(
         directory = find_directory(workspace, project or ".")
         assembled = preview_context(workspace, words, directory=directory, budget=budget, client=client, fill=bool(budget))
         start = preview_start(workspace, directory, client=client)
+        hooked = {piece.key for piece in assembled.pieces}
+        if words and not budget and hooked and not _compares_meanings(workspace):
+            hooked &= {
+                piece.key for piece in preview_context(workspace, words, directory=directory, client=client, meaning=False).pieces
+            }
         read = () if words else tuple((memory.content, format_day(memory.last_seen, workspace.zone)) for memory in start.read)
     if as_json:
         write_json(
@@ -71,8 +78,16 @@ def context(
         write_lines([line(item) for item in render_block(assembled.pieces).splitlines()])
         return
     write_lines(_context_lines(assembled, read, why=why))
+    if missed := sum(piece.key not in hooked for piece in assembled.pieces):
+        text = f"Found by meaning: {missed}; hooks find these only while `kept mcp` or `kept web` runs, or with"
+        write_lines([line((text, "yellow"), (" → kept config set context_meaning true", "dim"))])
     if assembled.pieces and not start.hooked:
         write_lines([line(("No hook is installed yet, so sessions do not get this", "yellow"), (" → kept setup", "dim"))])
+
+
+def _compares_meanings(workspace: Workspace) -> bool:
+    """True if a hook before a prompt compares meanings now, in an embedding server or by itself."""
+    return workspace.settings.context_meaning or (workspace.paths.state / SOCKET).exists()
 
 
 def _context_lines(assembled: Context, read: Sequence[tuple[str, str]], *, why: bool) -> Iterator[Line]:
