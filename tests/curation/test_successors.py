@@ -24,7 +24,8 @@ from talking import converse, say
 
 RATES = "Cached rates must live 15 minutes because the carriers change them."
 SHORTER = RATES.replace("15", "5")
-OFFER = "With 15 minutes operations sees stale rates. 5 minutes would still be cheap."
+CHEAP = "5 minutes would still be cheap."
+OFFER = f"With 15 minutes operations sees stale rates. {CHEAP}"
 
 
 class Restating(Obedient):
@@ -203,7 +204,7 @@ CASES = {  # the turns after the rule, the last prompt that is shown, the senten
     "not agreed": ([("agent", OFFER), ("user", "show me the table")], SHORTER, "only the assistant named"),
     "agreed in doubt": ([("agent", OFFER), ("user", "yes, not sure yet")], SHORTER, "only the assistant named"),
     "a tool's words": (
-        [("run", "cat ops.md"), ("out", "5 minutes would still be cheap."), ("agent", OFFER), ("user", "yes, do that")],
+        [("run", "cat ops.md"), ("out", CHEAP), ("agent", f"I looked for 5 minutes. {CHEAP}"), ("user", "yes, do that")],
         SHORTER,
         "only the assistant named",
     ),
@@ -334,6 +335,11 @@ def test_a_new_sentence_is_trusted_no_more_than_the_old_one_and_the_words_it_res
     assert {each.quote for each in offered.evidence} == {"hmm", "30 would be fine."}
     assert [each.quote for each in restate(*given[:2], given[0].replace("20", "40")).evidence] == ["30 please"]
     assert restate("The cache is Memcached.", "yes", "The cache is Valkey.", reply="Shall I take Valkey?").status is Status.ACTIVE
+    apart = {"prompt": "yes", "sentence": "Exports take 30 files of `a.csv`."}
+    assert restate(given[0], **apart, reply="Shall I take 30 files?").status is Status.ACTIVE
+    assert restate(given[0], **apart, reply="Shall I take files? There are 30.").status is Status.HELD
+    two = restate(given[0], "Good. Take 30. And for Lisbon. Thanks.", given[2].replace("rows", "rows for Lisbon"))
+    assert two.evidence[0].quote == "Take 30. And for Lisbon."
     assert restate(*given, category="known_fix").reason == "held: nothing shows that it helped"
     assert restate(*given, label_reason=CHOICE).reason == f"held: {CHOSEN}"
     assert restate(*given, category="nothing of the profile") is None

@@ -4,7 +4,7 @@ Nothing here trusts the model. Each word of the new sentence must stand in the o
 end of the reply that the prompt agrees to. Otherwise the sentence is held for a person, so that the value is not lost.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from zoneinfo import ZoneInfo
 
@@ -107,11 +107,10 @@ def build_successor(
     prompt, lexicon = events[number], load_lexicon(profile.languages)
     reply = next((event for event in reversed(events[:number]) if event.kind is EventKind.RESPONSE), None)
     change = _compare(sentence)
-    evidence = [_cite(prompt, change.put, typed=True)]
+    evidence = [_cite(prompt, change.put)]
     if reply is not None and change.offered:
         evidence.append(_cite(reply, change.offered))
-    around = dict(enumerate(events))
-    granted = not change.offered or (reply is not None and _is_granted(prompt, reply, evidence[1:], around, lexicon))
+    granted = not change.offered or (len(evidence) > 1 and _is_granted(prompt, evidence[1], change.offered, events, lexicon))
     candidate = Candidate(
         id=digest(old.profile, old.category, old.scope, UNDERSTOOD, prompt.key, text),
         profile=old.profile,
@@ -164,7 +163,7 @@ class _Change:
 def _compare(sentence: NewSentence) -> _Change:
     old, said, shown = sentence.memory.content, sentence.prompt.shown_text, sentence.prompt.shown_reply
     before, after = find_words(old), find_words(sentence.text)
-    known, offered = ({word.form for word in find_words(text)} for text in (said, shown))
+    known, offered = _forms_of(said), _forms_of(shown)
     matcher = SequenceMatcher(None, [word.form for word in before], [word.form for word in after], autojunk=False)
     put: set[str] = set()
     gone: list[Word] = []
@@ -246,23 +245,25 @@ def _find_distortion(sentence: NewSentence, *, with_reply: bool) -> str:
     return kind if kind != "numbers" else ""
 
 
-def _cite(event: Event, forms: frozenset[str], *, typed: bool = False) -> Evidence:
-    """Cite the sentences of an event that have words of these forms, from the first to the last in one span; else its beginning."""
-    spans = [(span.start, span.end) for span in typed_spans(event)] if typed else [(0, len(event.text))]
-    cited = list(filter(None, (_find_passage(event.text, span, forms) for span in spans)))
-    start, end = next(iter(cited or spans), (0, len(event.text)))
-    return build_evidence(event, event.text[start:end].strip()[:_QUOTE_CHARS].strip(), by_span=True)
+def _cite(event: Event, forms: frozenset[str]) -> Evidence:
+    """Cite the sentences of an event that have words of these forms: of a reply the last one, of a prompt all in one typed span. If
+    there is none, cite the first sentence.
+    """
+    is_typed = event.kind is EventKind.PROMPT
+    spans = [(span.start, span.end) for span in typed_spans(event)] if is_typed else [(0, len(event.text))]
+    sentences = [[(each.start, each.end) for each in split_sentences(event.text, *span)] for span in spans]
+    cited = [[each for each in span if not forms.isdisjoint(_forms_of(event.text[slice(*each)]))] for span in sentences]
+    found = next(filter(None, cited), next(filter(None, sentences), [(0, len(event.text))])[:1])
+    start, end = found[0 if is_typed else -1][0], found[-1][1]
+    return build_evidence(event, event.text[start:end][:_QUOTE_CHARS].strip(), by_span=True)
 
 
-def _find_passage(text: str, span: tuple[int, int], forms: frozenset[str]) -> tuple[int, int] | None:
-    found = [
-        (each.start, each.end)
-        for each in split_sentences(text, *span)
-        if any(word.form in forms for word in find_words(text[each.start : each.end]))
-    ]
-    return (found[0][0], found[-1][1]) if found else None
+def _forms_of(text: str) -> frozenset[str]:
+    return frozenset(word.form for word in find_words(text))
 
 
-def _is_granted(prompt: Event, reply: Event, cited: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon) -> bool:
-    """True if a prompt agrees to what it is cited of the reply, and this is not a tool's text."""
-    return all(is_agreement(prompt, lexicon, reply.text, item.quote) and not is_repeated(item, events) for item in cited)
+def _is_granted(prompt: Event, cited: Evidence, forms: frozenset[str], events: Sequence[Event], lexicon: Lexicon) -> bool:
+    """True if a prompt agrees to a sentence of a reply that has all words of these forms, and this is not a tool's text."""
+    reply = next(event.text for event in events if event.key == cited.event)
+    is_whole = forms <= _forms_of(cited.quote)
+    return is_whole and is_agreement(prompt, lexicon, reply, cited.quote) and not is_repeated(cited, dict(enumerate(events)))
