@@ -313,8 +313,36 @@ def test_what_a_product_or_a_state_ends_is_not_active(language, text):
 
 
 def test_a_standing_wish_said_once_is_refused_and_says_why():
-    candidates = found(user("Tests should not depend on the network."))
-    assert [judge(each, PROFILE, lexicon=load_lexicon(("en",))) for each in candidates] == [Refused(reason=SAID_ONCE)]
+    assert wished("Tests should not depend on the network.") == ["Tests should not depend on the network."]
+
+
+def wished(text):
+    """The passages of a prompt that an English session counts as standing wishes."""
+    verdicts = ((judge(each, PROFILE, lexicon=load_lexicon(("en",))), each.content) for each in found(user(text)))
+    return [content for verdict, content in verdicts if verdict == Refused(reason=SAID_ONCE)]
+
+
+@each_case(
+    "text",
+    [
+        "dont use lodash",
+        "stop writing docstrings",
+        "please use named exports",
+        "I want double quotes in the shell scripts",
+        "no emojis in the log please",
+        "bitte keine abkürzungen in spaltennamen",
+        "prefiero clases pequeñas",
+    ],
+)
+def test_a_short_or_foreign_wish_in_a_session_of_another_language_counts_once_too(text):
+    assert wished(text) == [text]
+
+
+@each_case(
+    "text", ["never seen that crash before", "don't do that", "no worries, thanks", "i want to see the logs", "it only flickers"]
+)
+def test_what_only_tells_or_refers_to_something_else_is_no_wish(text):
+    assert wished(text) == []
 
 
 @each_case(

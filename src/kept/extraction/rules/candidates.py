@@ -46,7 +46,8 @@ from kept.extraction.rules.patterns import (
     has_match,
     refers_outside,
 )
-from kept.extraction.rules.tellings import Telling, find_tellings, find_wishes, is_command, parse_memory_command
+from kept.extraction.rules.tellings import Telling, find_tellings, is_command, parse_memory_command
+from kept.extraction.rules.wishes import find_wishes
 from kept.profiles.language import detect_spoken
 from kept.profiles.lexicons import LANGUAGES, Lexicon, TellingPatterns, find_local_patterns, join_alternatives, word_list
 from kept.profiles.profile import Category, Profile, Shape

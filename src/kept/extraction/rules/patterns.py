@@ -10,7 +10,7 @@ from kept.core.pattern import LARGE, Pattern, PatternSet, compile_late
 from kept.core.sentences import SentenceSpan, sentence_texts, split_sentences
 from kept.core.spans import quote_origin
 from kept.core.text import NEGATIONS, is_cjk, tokenize
-from kept.profiles.lexicons import TellingPatterns, join_alternatives, load_telling_patterns
+from kept.profiles.lexicons import LANGUAGES, TellingPatterns, detect_languages, join_alternatives, load_telling_patterns
 from kept.profiles.profile import Category
 
 SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」¡，、：；。！،؛।"
@@ -20,6 +20,7 @@ NO_LETTER = r"[^\w\pL]"
 # Languages whose telling words each need such a letter. Their patterns are large, and most texts have none.
 NOT_LATIN = ("ja", "ru", "zh")
 _NOT_LATIN_LETTER = compile_late(r"[\u0400-\u04ff\u3005-\ufaff]")
+_CUE = 5  # letters of a word that show its language ("prefiero", "immer"); shorter words exist in several
 _LEADING_WORDS = 5  # if one of this many first words refers outside a passage, the passage depends on the text before it
 _LEADS = 6  # maximum filler words at the beginning of a sentence
 
@@ -67,6 +68,20 @@ def find_languages(name: str, text: str) -> tuple[TellingPatterns, ...]:
     if not text.isascii() and _NOT_LATIN_LETTER.search(text):
         places = sorted((*places, *_compile_set(name, latin=False).find(text)))
     return tuple(load_telling_patterns()[place] for place in places)
+
+
+def is_in_language(words: str, patterns: TellingPatterns, others: Sequence[TellingPatterns]) -> bool:
+    """True if the common words of a sentence are in the language of ``patterns``. If it has none, a long word of a telling or wish
+    decides that none of the ``others`` has.
+    """
+    rest, longest = words, 0
+    for source in filter(None, (patterns.words, patterns.wish)):
+        longest = max(longest, *(len(cue[1]) for cue in compile_pattern(source).finditer(words)), 0)
+        rest = compile_pattern(source).sub(" ", rest)
+    languages = detect_languages(rest, LANGUAGES)
+    if languages or longest < _CUE:
+        return patterns.language in languages
+    return not any(has_match(each.words, words) or has_match(each.wish, words) for each in others if each is not patterns)
 
 
 def skip_space(words: str, start: int) -> int:

@@ -18,7 +18,6 @@ from kept.core.memory import (
     RULE,
     SHORT,
     UNSURE,
-    WISH,
     WITHDRAWAL,
     Frame,
 )
@@ -35,11 +34,12 @@ from kept.extraction.rules.patterns import (
     count_mass,
     find_languages,
     has_match,
+    is_in_language,
     match_words,
     skip_filler,
     skip_space,
 )
-from kept.profiles.lexicons import LANGUAGES, Lexicon, TellingPatterns, word_list
+from kept.profiles.lexicons import LANGUAGES, TellingPatterns, word_list
 
 # Reasons to hold a telling for review.
 UNMEASURED = "kept's rules for this language are not tested yet"
@@ -47,7 +47,6 @@ LONG = "longer than a line of the memory file"
 GOES_ON = "may go on in the next line"
 # Reasons to refuse a telling.
 ERRAND = "it asks for a note but says nothing to remember"
-_LEAST_WISH, _MOST_WISH = 4, 40  # minimum and maximum content words of a standing wish
 _NEAR = 3  # words behind a memory verb, of which one may say that a convention follows ("remember to use …")
 LEAST, MOST = 3, 400  # minimum words and maximum characters of a passage that can stand alone
 _CLAUSE = Pattern(r"\n\s*|[,;:.–—-]\s+|\s(?i:and|so|but|und|aber|et|mais|y|pero|e|mas)\s+|[，；、。：،؛]\s*")
@@ -109,7 +108,10 @@ def find_tellings(
         for number, telling in _find_sentence_tellings(text, spans, place, patterns, around):
             if number not in taken:
                 taken.add(number)
-                foreign = telling.language not in spoken
+                words = text[spans[place].start : spans[place].end]
+                foreign = telling.language not in spoken and not any(
+                    pattern.language == telling.language and is_in_language(words, pattern, patterns) for pattern in patterns
+                )
                 # "nie" means "never" in German, but only "not" in Polish
                 if (foreign and telling.trigger in (BAN, RULE)) or (telling.doubt == UNSURE and _is_unmeant(text, telling)):
                     continue
@@ -470,26 +472,3 @@ def _can_continue(text: str, end: int, patterns: TellingPatterns) -> bool:
     following = text[end:].lstrip(" \t\u3000")
     begins = following[1:2].isalnum() and not following[1:2].isdigit()
     return not patterns.spaced and text[end - 1] not in _STOPS and following.startswith("\n") and begins
-
-
-def find_wishes(
-    text: str, spans: Sequence[tuple[int, SentenceSpan]], patterns: Sequence[TellingPatterns], lexicon: Lexicon
-) -> Iterator[tuple[int, Telling]]:
-    """Yield standing wishes: sentences that want something always, never, or in general, each with its number.
-
-    A wish counts once three sessions contain it, because a single one says nothing about later sessions. A sentence that the person
-    may not mean does not count. ``patterns`` are those with a word of a wish in the prompt.
-    """
-    for place, span in spans:
-        words = text[span.start : span.end]
-        wished = [pattern for pattern in patterns if has_match(pattern.wish, words, without=pattern.failure)]
-        if not wished or not _LEAST_WISH <= count_mass(words) <= _MOST_WISH or words.rstrip().endswith((":", "：")):
-            continue
-        if is_question(words):
-            continue
-        wished = [pattern for pattern in wished if not any(has_match(each, words) for each in (pattern.occasion, pattern.reported))]
-        if not wished or find_unasserted_reason(text, span.start, span.end) or find_frame(text, span.start, span.end):
-            continue
-        language = next((pattern.language for pattern in wished if pattern.language in lexicon.languages), "")
-        if language:
-            yield place, Telling(start=span.start, end=span.end, trigger=WISH, language=language)
