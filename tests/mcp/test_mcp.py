@@ -100,6 +100,36 @@ def refusal(home, tool, arguments):
     return run_apart(asked())
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"query": "dates", "categry": "decision"}, "search_memory: categry: there is no such argument"),
+        ({}, "search_memory: query: it is missing"),
+        ({"query": "dates", "limit": 99}, "search_memory: limit: Input should be less than or equal to 50"),
+        (
+            {"query": "dates", "since": "never"},
+            "'never' is not a date → write YYYY-MM-DD, yesterday, monday, last week or 3 days ago",
+        ),
+    ],
+)
+def test_a_wrong_argument_is_named_in_one_line_without_a_link(remembering, arguments, told):
+    text = refusal(remembering, "search_memory", arguments)
+    assert told in text
+    assert "\n" not in text
+    assert "http" not in text
+
+
+def test_a_day_may_be_asked_for_in_words(remembering):
+    (day,) = ask(remembering, ("get_day_history", {"date": "last tuesday"}))
+    assert day.startswith("Nothing is archived for 20")
+
+
+def test_the_memory_resource_says_where_the_memories_of_projects_are(remembering):
+    (remembering / ".claude/rules/memory.md").unlink()
+    (text,) = ask(remembering, "kept://memory")
+    assert text.startswith("There is no memory file now. What applies to a project: get_task_context")
+
+
 def id_of(capsys, words):
     return next(each["id"] for each in told(capsys, "list", "--all") if words in each["content"])
 

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from kept.pipeline.tools import SearchMatch
-
-_DAY = r"^(|today|yesterday|\d{4}-\d{2}-\d{2})$"
 
 Query = Annotated[str, Field(max_length=10_000, description="Words or a question, for example: package manager of this repo")]
 Layers = Annotated[
@@ -55,9 +55,9 @@ Alone = Annotated[
     Literal["yes", "no"],
     Field(description="Whether a stranger to this conversation knows from the words alone what they are about and what holds"),
 ]
-Since = Annotated[str, Field(pattern=_DAY, description="First day: YYYY-MM-DD, today or yesterday; empty for no bound")]
-Until = Annotated[str, Field(pattern=_DAY, description="Last day: YYYY-MM-DD, today or yesterday; empty for no bound")]
-Day = Annotated[str, Field(min_length=1, pattern=_DAY, description="The day: YYYY-MM-DD, today or yesterday")]
+Since = Annotated[str, Field(max_length=100, description="First day: YYYY-MM-DD or last tuesday; empty for no bound")]
+Until = Annotated[str, Field(max_length=100, description="Last day: YYYY-MM-DD or last tuesday; empty for no bound")]
+Day = Annotated[str, Field(min_length=1, max_length=100, description="The day: YYYY-MM-DD, yesterday or last tuesday")]
 Limit = Annotated[int, Field(ge=1, le=50, description="How many results at most")]
 MemoryId = Annotated[str, Field(min_length=1, max_length=64, description="Id of a memory, as search_memory shows it in brackets")]
 Message = Annotated[str, Field(max_length=100_000, description="The user's latest message; empty for memories that always apply")]
@@ -90,9 +90,27 @@ class ProposalResult(BaseModel):
     message: str
 
 
+class StrictTool(Tool):
+    """A tool that says in one line which of its arguments are wrong, in words that a person can read too."""
+
+    async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:  # noqa: FBT001, FBT002
+        """Run the tool as the base class does. Raises ToolError."""
+        try:
+            return await super().run(arguments, context, convert_result)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            wrong = [(".".join(map(str, each["loc"])) or "arguments", each) for each in error.__cause__.errors()]
+            told = "; ".join(f"{name}: {_PROBLEMS.get(each['type'], each['msg'])}" for name, each in wrong)
+            raise ToolError(f"{self.name}: {told}") from error.__cause__
+
+
+_PROBLEMS = {"extra_forbidden": "there is no such argument", "missing": "it is missing"}
+
+
 def make_tool(function: Callable[..., Any], title: str, annotations: ToolAnnotations) -> Tool:
     """Create a tool that rejects unknown arguments, because otherwise a misspelt argument would be ignored silently."""
-    tool = Tool.from_function(function, title=title, annotations=annotations)
+    tool = StrictTool.from_function(function, title=title, annotations=annotations)
     arguments = tool.fn_metadata.arg_model
     arguments.model_config["extra"] = "forbid"
     arguments.model_rebuild(force=True)

@@ -148,7 +148,7 @@ def get_memory(workspace: Workspace, memory_id: str) -> str:
 
 
 def get_day_history(workspace: Workspace, when: str) -> str:
-    """Format a day: its sessions, and what the person worked on, learnt and confirmed. ``when`` is YYYY-MM-DD, today or yesterday.
+    """Format a day: its sessions, and what the person worked on, learnt and confirmed. ``when`` is a day as a person writes it.
     Raises UsageError.
     """
     which = workspace.day(when)
@@ -230,13 +230,15 @@ def _approve(workspace: Workspace, memory: Memory) -> None:
 
 
 def format_memories(workspace: Workspace) -> str:
-    """The memory file's lines, as remembered data."""
+    """The memory file's lines, as remembered data. If there is no file, says where the memories are."""
     path = memory_path(workspace)
     workspace.refuse_links(path)
     try:
         return frame_lines(path.read_text(encoding="utf-8", errors="replace").splitlines())
     except OSError:
-        return NOTHING
+        if not any(memory.status_at(workspace.clock()) is Status.ACTIVE for memory in workspace.store.log.memories()):
+            return "Nothing is remembered yet."
+        return "There is no memory file now. What applies to a project: get_task_context with its path, or search_memory."
 
 
 def memory_path(workspace: Workspace) -> Path:
