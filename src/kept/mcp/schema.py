@@ -90,22 +90,25 @@ class ProposalResult(BaseModel):
     message: str
 
 
-class StrictTool(Tool):
-    """A tool that says in one line which of its arguments are wrong, in words that a person can read too."""
-
-    async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:  # noqa: FBT001, FBT002
-        """Run the tool as the base class does. Raises ToolError."""
-        try:
-            return await super().run(arguments, context, convert_result)
-        except ToolError as error:
-            if not isinstance(error.__cause__, ValidationError):
-                raise
-            wrong = [(".".join(map(str, each["loc"])) or "arguments", each) for each in error.__cause__.errors()]
-            told = "; ".join(f"{name}: {_PROBLEMS.get(each['type'], each['msg'])}" for name, each in wrong)
-            raise ToolError(f"{self.name}: {told}") from error.__cause__
+async def _call_strictly(tool: Tool, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:  # noqa: FBT001, FBT002
+    """Run a tool. Raises ToolError, for wrong arguments with one line that names them."""
+    try:
+        return await Tool.run(tool, arguments, context, convert_result)
+    except ToolError as error:
+        if not isinstance(error.__cause__, ValidationError):
+            raise
+        wrong = [(".".join(map(str, each["loc"])) or "arguments", each) for each in error.__cause__.errors()]
+        told = "; ".join(f"{name}: {_PROBLEMS.get(each['type'], each['msg'])}" for name, each in wrong)
+        raise ToolError(f"{tool.name}: {told}") from error.__cause__
 
 
 _PROBLEMS = {"extra_forbidden": "there is no such argument", "missing": "it is missing"}
+
+
+class StrictTool(Tool):
+    """A tool that says in one line which of its arguments are wrong, in words that a person can read too."""
+
+    run = _call_strictly
 
 
 def make_tool(function: Callable[..., Any], title: str, annotations: ToolAnnotations) -> Tool:
