@@ -364,6 +364,63 @@ def test_a_password_or_a_code_of_a_door_that_a_sentence_tells_is_gone(words: str
 
 
 @each_case(
+    ("words", "secret"),
+    [
+        ("remember the root password is {}", "correct-" + "horse-battery"),
+        ("the passphrase for the backup disk is {}", "river.copper" + ".lantern.oak"),
+        ("admin password for grafana changed to {}", "morning_" + "walk_77"),
+        ("dont forget, root's password = {}", "moon-over" + "-harbor"),
+        ("das root-passwort heißt jetzt {}", "Birne.Wolke" + ".Stern.Tal"),
+        ("recuerda que la contraseña del router es {}", "lluvia-" + "verde-tren"),
+        ("le mdp du nas c'est {}", "soleil-" + "vert-pont"),
+        ("пароль от сервера это {}", "лампа-" + "река-конь"),
+        ("记住密码是{}", "red-" + "panda-river"),
+        ("user admin pass {} on the printer", "s3c" + "r3t"),
+        ("the wifi pass is {}", "Gr33n" + "House"),
+        ("запомни пароль от базы {}", "qwe" + "rty789"),
+        ("lembra a senha do wifi {}", "casa" + "2020"),
+        ("dont forget the deploy token {}", "dt9x4k" + "q72mzp1"),
+        ("The API key is {}", "sk-li" + "ve-51Habcdefghijklmnopqrstuvwx"),
+        ("pay with {}", "sk.te" + "st.8Hq2LmZ0pWv4TnXy6Rb1Kd"),
+        ("der api-schlüssel heißt {}", "ak-pr" + "od-77Zxcvbnmasdfg"),
+        ("токен для деплоя {}", "ab12cd" + "34ef56gh"),
+        ("le code pin c'est {}", "44" + "17"),
+        ("пин-код {} от сигнализации", "77" + "19"),
+        ("merk dir pin {} für die alarmanlage", "44" + "82"),
+    ],
+)
+def test_a_secret_in_plain_words_is_gone_where_it_is_called_one(words: str, secret: str) -> None:
+    assert secret not in redact(words.format(secret), key=KEY).text
+
+
+@each_case(
+    "text",
+    [
+        "remember the password is stored in 1password",
+        "remember the token refresh uses oauth2client",
+        "keep in mind the api key lives in config/prod.env2",
+        "the password for the demo is demo-user-password",
+        "password: form-control-password",
+        "password is settings.auth.default.value",
+        "the password reset is out-of-date",
+        "the token is short-lived and refreshed every hour",
+        "the primary key is order-line-id",
+        "the login pass is step2",
+        "pass it to the parser",
+        "passed 3 of 4",
+        "pin number 2 is ground",
+        "recuerda que la clave primaria es pedido_id_2024",
+        "la clave es probar-medir-mejorar",
+        "le mot de passe est peut-être-vide",
+        "запомни пароль хранится в vault2",
+        "la parola chiave è test-driven-development",
+    ],
+)
+def test_words_beside_a_password_are_not_taken_for_one(text: str) -> None:
+    assert redact(text, key=KEY).text == text
+
+
+@each_case(
     "text",
     [
         "the exit code is 4711",

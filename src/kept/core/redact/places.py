@@ -21,7 +21,7 @@ from kept.core.redact.values import (
 )
 from kept.core.value import dataclass
 
-_IN_SENTENCES = frozenset((Setting.PROSE, Setting.NEAR, Setting.TOLD, Setting.CHOSEN))
+_IN_SENTENCES = frozenset((Setting.PROSE, Setting.NEAR, Setting.TOLD, Setting.SPOKEN, Setting.REMEMBERED, Setting.CHOSEN))
 _KINDS = {3: "password", 2: "secret", 1: "token"}
 
 

@@ -23,6 +23,9 @@ class Setting(StrEnum):
     PROSE = "prose"  # like BARE, in a sentence
     NEAR = "near"  # a few words from "password" or "key"; looks random or like CHOSEN, and not like code
     TOLD = "told"  # after "password for ..." or a user name; letters and two digits, or a digit and a special character
+    SPOKEN = "spoken"  # like PROSE or TOLD
+    JOINED = "joined"  # a passphrase of plain words joined by one sign
+    REMEMBERED = "remembered"  # like SPOKEN or JOINED
     CHOSEN = "chosen"  # a password that a person chose: letters, digits and a special character
     WORDS = "words"  # a passphrase of several words, without a function word that would make it a sentence
     TOKEN = "token"  # noqa: S105 - some words after "key" or "token": a long random part, whatever comes before it
@@ -38,6 +41,9 @@ _TELLING_ABOUT = list_words("telling_about")
 _NOT_SECRET, _STAGES = map(list_words, ("not_secret", "stages"))
 _PASSWORDS, _PASS_OWNERS, _KEY_KINDS, _TOKEN_KINDS = map(list_words, ("passwords", "pass_owners", "key_kinds", "token_kinds"))
 _SECRETS, _TOKENS, _PAIRS = map(list_words, ("secrets", "tokens", "pairs"))
+_STOCK = list_words("stock")
+_NOT_JOINED = _TELLING_ABOUT | _NOT_SECRET | _PASSWORDS | _SECRETS | _TOKENS
+_PARTICIPLES = (b"ed", b"able", b"ible", b"only", b"based")
 _LOOKED_AT = 128
 _SIGNS = frozenset(b"!@#$%^&*+=?~")
 _CODE_NAME = compile_late(rb"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|-)[A-Za-z_$][\w$]*)*$")
@@ -48,6 +54,12 @@ _CHOSEN = compile_late(rb"^(?=(?:.*[A-Za-z]){3})(?=(?:.*\d){2})[A-Za-z0-9]+(?:[!
 _NOT_CHOSEN = compile_late(rb"^[\w-]+#(?:\d+|[a-z]+\d{0,2})$|%[0-9A-Fa-f]{2}")  # an issue number, a URL fragment, a URL escape
 _KNOWN = compile_late(rb"(?i)^(?:pbkdf2|argon2|bcrypt|scrypt|sha\d|md5|hmac|base64|utf-?8|oauth|http|https|[a-z]+_[a-z_]+\d*$)")
 _NAMED = compile_late(rb"^-{0,2}[A-Za-z_][A-Za-z_-]{2,}[=:]")
+_KEY_HEAD = compile_late(rb"(?i)^(?:[spra]k|key|api|tok|token|secret)(?:[-_.](?:live|test|prod|proj|api|key))?[-_.]\w+$")
+_DIGIT_INSIDE = compile_late(rb"[A-Za-z][0-9]{1,2}[A-Za-z]")
+_MEASURE = compile_late(
+    rb"^(?:v[0-9.]+|[0-9]{1,5}(?:[.-][0-9]{1,5})*(?:-?[a-z]+)?)$"
+)  # a version, a date, or a number with its unit
+_JOINED = compile_late(rb"[a-z\x80-\xff]+")
 _WORD_AND_NUMBER = compile_late(rb"^(?:[a-z]{4,}[0-9]+|[A-Z][a-z]{3,}[0-9]{4,})$")
 
 
@@ -82,7 +94,11 @@ def names_no_secret(words: bytes) -> bool:
 
 def is_secret_value(setting: Setting, rank: int, value: bytes) -> bool:
     """True if a value with a name of this rank (:func:`rank_name`) is a secret in this setting."""
-    if len(value) < (4 if rank == 3 else 8) or looks_placeholder(value, password=rank == 3) or looks_path(value):
+    if (
+        len(value) < (4 if rank == 3 else 8)
+        or looks_placeholder(value, password=rank == 3 or setting is Setting.PROSE)
+        or looks_path(value)
+    ):
         return False
     if value.startswith((b"pk_", b"arn:", b"sha256:", b"sha512-", b"ssh-")):
         return False
@@ -101,6 +117,8 @@ def is_secret_value(setting: Setting, rank: int, value: bytes) -> bool:
             return looks_random(value, least=8 if rank == 2 else 16)
         case Setting.BARE | Setting.PROSE if rank == 3:
             return len(value) >= 6 and letters and not _is_code(value) and (telling or looks_random(value))
+        case Setting.PROSE if digits and len(value) >= 20 and _KEY_HEAD.search(value):
+            return True
         case Setting.BARE | Setting.PROSE:
             return not _is_code(value) and (digits > 0 or len(value) >= 24) and looks_random(value, least=12 if rank == 2 else 16)
         case Setting.NEAR:
@@ -111,7 +129,13 @@ def is_secret_value(setting: Setting, rank: int, value: bytes) -> bool:
         case Setting.TOLD:
             signs = sum(byte in _TOLD_SIGNS for byte in value)
             named = _NAMED.search(value) or _CALL.search(value) or _DOTTED.search(value) or _KNOWN.search(value)
-            return letters and (digits >= 2 or (digits > 0 and signs > 0)) and not named
+            odd = digits >= 2 or (digits > 0 and (signs > 0 or bool(_DIGIT_INSIDE.search(value))))
+            return letters and odd and not named and not _MEASURE.search(value)
+        case Setting.SPOKEN | Setting.REMEMBERED:
+            parts = (Setting.PROSE, Setting.TOLD, *((Setting.JOINED,) if setting is Setting.REMEMBERED else ()))
+            return any(is_secret_value(part, rank, value) for part in parts)
+        case Setting.JOINED:
+            return _is_joined(value)
         case Setting.WORDS:
             return _TELLING_ABOUT.isdisjoint(value.lower().split())
         case Setting.CHOSEN:
@@ -123,6 +147,16 @@ def is_secret_value(setting: Setting, rank: int, value: bytes) -> bool:
 def _is_chosen(value: bytes) -> bool:
     """True if a bare word has the form of passwords that people choose: letters, digits and a special character."""
     return len(value) >= 8 and bool(_CHOSEN.search(value)) and not _NOT_CHOSEN.search(value)
+
+
+def _is_joined(value: bytes) -> bool:
+    """True if a value is a passphrase: three plain words or more, none of which makes it a name in code or a part of a sentence."""
+    lower = value.lower()
+    words = _JOINED.findall(lower)
+    if value.isupper() or sum(map(len, words)) < 10 or len(set(words)) < len(words):
+        return False
+    told = not _NOT_JOINED.isdisjoint(words) or len(_STOCK.intersection(words)) > 1
+    return not told and not (len(words[-1]) > 4 and words[-1].endswith(_PARTICIPLES))
 
 
 def _is_code(value: bytes) -> bool:
