@@ -12,7 +12,7 @@ from cases import each_case
 from failing_sessions import DECOYS, FIXES, R, Turn
 from kept.core.error_fingerprint import fingerprint_error
 from kept.core.event import Author, Cursor, Event, EventKind, Origin, Pointer, Precision, ToolUse
-from kept.core.memory import LASTING, OCCASIONAL, Accepted, Candidate, Held
+from kept.core.memory import LASTING, OCCASIONAL, UNPROVEN, Accepted, Candidate, Held
 from kept.extraction.gate import is_grounded, judge
 from kept.extraction.rules.commands import find_actions, parse_steps
 from kept.extraction.rules.fixes import AHEAD, REACH, find_failures, propose_fixes, propose_fixes_across
@@ -331,6 +331,7 @@ def test_a_command_that_destroys_opens_or_loads_from_elsewhere_is_no_fix_that_no
 @each_case(
     ("error", "remedy"),
     [
+        ("Error: disk quota exceeded", "pip cache purge"),
         ("tests: Permission denied", "chmod +x tests"),
         ("Error: node-auth not found", "npm install node-auth"),
         ("Error: connection refused", "kubectl rollout restart deployment shop"),
@@ -494,3 +495,62 @@ def test_a_failed_test_of_the_code_is_no_failure_that_a_command_fixes():
         ("run", "pnpm vitest run", "ok", 0),
     )
     assert propose_fixes(events, find_actions(events), profile=PROFILE, scope="p") == ()
+
+
+@each_case(
+    ("command", "error", "remedy", "shown"),
+    [
+        (
+            "npm start",
+            'Error: the client is stale. Please run "tides generate" and try again.',
+            "npx tides generate",
+            "npx tides generate",
+        ),
+        ("npm start", "CommandError: Install tides-tunnel and try again", "npm i -D tides-tunnel", "npm i -D tides-tunnel"),
+        (
+            "kubectl apply -f a.yaml",
+            'Error from server (NotFound): namespaces "tides" not found',
+            "make tides-setup",
+            "make tides-setup",
+        ),
+        ("cargo check", "error: package `tides v4.5.41` requires rustc 1.76", "cargo update -p tides", "cargo update -p tides"),
+    ],
+)
+def test_a_remedy_that_the_error_asks_for_is_a_fix(command: str, error: str, remedy: str, shown: str) -> None:
+    (found,) = mended(error, remedy, command)
+    assert (found.doubt, found.content.rpartition(": ")[2]) == ("", f"run `{shown}` first.")
+
+
+def test_a_step_before_the_same_command_under_a_time_limit_is_a_fix() -> None:
+    turns = (("run", "npm start", "Error: Cannot find module 'tides'", 1), ("run", "npm i tides && timeout 20 npm start", "ok", 0))
+    (found,) = proposed(events_of(*turns))
+    assert found.content.endswith("run `npm i tides` first.")
+
+
+HALTED = "error: failed to run custom step for tides-sys"
+MOVED = ("run", "make moons", "", 0)
+SETS = ("edit", "/s/tides.toml", "", 'moons = "two"\nlinker = "lld"')
+
+
+@each_case(
+    ("turns", "count"),
+    [
+        ((MOVED,), 1),
+        ((SETS,), 1),
+        ((("edit", "/s/tides.c", "moons = 1;", "moons = 2;"),), 1),
+        ((MOVED, ("run", "make suns", "", 0)), 0),
+        ((MOVED, SETS), 0),
+        ((MOVED, ("user", "I have started the server now.")), 0),
+        ((("edit", "/s/tides-sys", "moons = 1;", "moons = 2;"),), 0),
+        ((("edit", "/s/ci.yml", "", "allow_failure: true"),), 0),
+        ((("edit", "/s/tides.toml", "", "a = 1\nb = 2\nc = 3\nd = 4"),), 0),
+    ],
+)
+def test_the_only_action_between_a_failure_and_its_success_waits_for_a_decision(turns: tuple[Turn, ...], count: int) -> None:
+    found = proposed(events_of(("run", "make dist", HALTED, 2), *turns, ("run", "make dist", "built", 0)))
+    assert [each.doubt for each in found] == [UNPROVEN] * count
+
+
+def test_an_edit_of_code_that_a_check_needed_is_no_fix() -> None:
+    turns = (("edit", "/s/tides.c", "moons = 1;", "moons = 2;"), ("run", "make check", "ok", 0))
+    assert proposed(events_of(("run", "make check", HALTED, 2), *turns)) == []

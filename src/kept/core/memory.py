@@ -38,6 +38,7 @@ SAID_ONCE = "said once"
 SHORT = "too short to stand by itself"  # held
 TAKES_BACK = "it takes back something you said before, and it is unclear what"  # held: a withdrawal that matches no single memory
 UNSURE = "may not be meant as a rule"  # held, unless it gives an earlier rule a new value
+UNPROVEN = "nothing but the order shows that this helped"  # held, until three sessions contain it
 # A candidate with one of the reasons below stays held, however often its words are said again (see LASTING).
 CHOSEN = "you chose it from options that the agent worded"
 DANGEROUS = "what helped is a command that could do harm"

@@ -63,7 +63,7 @@ _MAY_WRITE = compile_late(
 _KEYWORDS = frozenset(
     {"do", "done", "then", "else", "elif", "fi", "if", "while", "until", "for", "!", "{", "}", "(", ")", "case", "esac"}
 )
-_WRAPPERS = frozenset({"sudo", "time", "nohup", "command", "exec", "env", "builtin"})
+_WRAPPERS = frozenset({"sudo", "time", "timeout", "nohup", "command", "exec", "env", "builtin"})
 _RUNNERS = frozenset({"run", "exec", "run-script"})
 _IDLE = _RUNNERS | {"--"}
 
@@ -185,6 +185,8 @@ def _append_step(found: list[Step], raw: str, joint: str) -> None:
         word = words.pop(0)
         if is_setting(word) or word == "sudo":
             settings.append(word)
+        while word == "timeout" and words and (words[0].startswith("-") or words[0][:1].isdigit()):
+            words.pop(0)  # its options and its duration
     if words and words[0] == "export":
         settings.extend(word for word in words[1:] if is_setting(word))
     if words or settings:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from kept.core.digest import digest
 from kept.core.error_fingerprint import error_message, fingerprint_error, fingerprint_errors, linter_rule, score_error_line
 from kept.core.event import Event, is_prompt, least_trusted
-from kept.core.memory import DANGEROUS, OCCASIONAL, UNNAMED, Candidate, Evidence
+from kept.core.memory import DANGEROUS, OCCASIONAL, UNNAMED, UNPROVEN, Candidate, Evidence
 from kept.core.pattern import Pattern
 from kept.core.value import dataclass
 from kept.extraction.rules.commands import (
@@ -44,6 +44,7 @@ from kept.extraction.rules.remedies import (
     changed_lines,
     file_name,
     find_remedy,
+    find_sole_remedy,
     format_code,
     has_side_effects,
     is_same_step,
@@ -129,6 +130,9 @@ def _find_fixes(events: Sequence[Event], done: Actions, *, border: int | None = 
         fix = _find_fix(failure, later, done, apart=border is not None)
         if fix is None or (border is not None and fix.success.place < border):
             continue
+        talked = any(map(is_prompt, events[command.place : fix.success.place]))
+        if talked and not (fix.remedy.rank or fix.remedy.edit):
+            continue  # the person may have changed something meanwhile
         keys = {(fix.success.place, fingerprint_error(fix.failure.error)), (fix.success.place, fix.remedy.clause)}
         after = [command for command in commands if fix.success.place < command.place <= fix.success.place + AHEAD]
         undone = _is_reversed_later(fix.remedy, after, [edit for edit in edits if edit.place <= fix.success.place + AHEAD])
@@ -154,7 +158,8 @@ def _find_failure(command: Command) -> Failure | None:
         return None
     # If something is missing, failed tests do not show that the code is wrong.
     if any(
-        TRANSIENT.search(line) or (ASSERTS.search(line) and not (_COUNTS.match(line) and _lacks(error))) for line in command.errors
+        TRANSIENT.search(line) or (ASSERTS.search(line) and not (_COUNTS.match(line) and _lacks(error)))
+        for line in (error, *command.errors)
     ):
         return None
     return Failure(command=command, error=error, step=step)
@@ -165,9 +170,10 @@ def _lacks(error: str) -> bool:
 
 
 def _find_own_error_line(command: Command, step: Step) -> str:
-    """The first line in which a failed program reports an error under its own name (``go: …``); empty if there is none."""
+    """The first line that begins with the name of the failed program (``go: …``) or the word "error"; empty if there is none."""
     lines = command.output.text[: _LINE_CHARS * 10].splitlines() if command.stated else []
-    return next((line.strip()[:_LINE_CHARS] for line in lines if step.program and line.startswith(f"{step.program}: ")), "")
+    heads = (f"{step.program}: " if step.program else "error ", "error ", "Error ", "ERROR ")
+    return next((line.strip()[:_LINE_CHARS] for line in lines if line.startswith(heads)), "")
 
 
 def _has_same_step(later: Command, failed: Step) -> bool:
@@ -198,6 +204,8 @@ def _find_fix(failure: Failure, later: Sequence[Command], done: Actions, *, apar
                 found = find_exported_variant(failure, command)
             if found is not None and apart and found.rank < 2:
                 found = None  # the transcripts do not show what happened between two sessions
+            if found is None and other is None and not apart:
+                found = find_sole_remedy(failure, between, edits, command)
             return Fix(failure=failure, remedy=found, success=command) if found else other
         step = alike[0] if alike else None
         if step is not None and not passed:
@@ -265,7 +273,9 @@ def _find_doubt(fix: Fix, done: Sequence[str]) -> str:
     ran = [passage for event, passage in fix.remedy.proof if edit is None or event is not edit.call]
     if any(map(is_harmful_command, done)) or any(map(FORCES.search, ran)):
         return DANGEROUS
-    return UNNAMED if _installs_unnamed(fix, done) else OCCASIONAL if names_passing_value(fix.failure, fix.remedy) else ""
+    if _installs_unnamed(fix, done):
+        return UNNAMED
+    return OCCASIONAL if names_passing_value(fix.failure, fix.remedy) else "" if fix.remedy.rank else UNPROVEN
 
 
 def _installs_unnamed(fix: Fix, done: Sequence[str]) -> bool:

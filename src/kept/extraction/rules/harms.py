@@ -30,9 +30,11 @@ from kept.extraction.rules.commands import (
 )
 from kept.profiles.lexicons import word_list
 
-# An opening quotation mark. A group matches if a single token and the closing mark follow, so that the quotation is a name.
+# An opening quotation mark. A group matches if a single token and the closing mark follow, so that the quotation is a name. Cargo
+# quotes a name with its version.
 _QUOTED = Pattern(
-    r"(?:^|[\s(\[{=:,])(?:'([^\s'\"`<>*]*['’])?|\"([^\s\"`<>*]*\")?|`([^\s'\"`<>*]*[`'])?|“([^\s”<>*]*”)?|‘([^\s’<>*]*’)?|«([^»<>*]*»)?)"
+    r"(?:^|[\s(\[{=:,])(?:'([^\s'\"`<>*]*['’])?|\"([^\s\"`<>*]*\")?|`([^\s'\"`<>*]*(?: v\d[\w.+-]*)?[`'])?"
+    r"|“([^\s”<>*]*”)?|‘([^\s’<>*]*’)?|«([^»<>*]*»)?)"
 )
 _MARKUP = Pattern(r"<[/!A-Za-z]|\*\*|\]\(|&[a-z]+;")
 _LABEL = Pattern(r"^\S+ ERR! ")  # a prefix of npm; its "!" does not end a sentence

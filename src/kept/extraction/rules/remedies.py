@@ -18,6 +18,7 @@ from kept.extraction.rules.commands import (
     GENERAL,
     KEEPS,
     KINDS,
+    LESSENS,
     LOOKERS,
     PRESCRIBES,
     REHEARSES,
@@ -33,6 +34,7 @@ from kept.extraction.rules.commands import (
 
 CHANGE_CHARS = 120
 _LINE_CHARS = 70
+_LINES = 3
 _SPLIT = Pattern(r"[\s'\"`:,;=()<>\[\]{}|!?]+")
 _PIECES = Pattern(r"[^A-Za-z0-9_.-]+")
 _SILENCED = Pattern(r"(?:\s+(?:\d?>&\d|&?\d?>{1,2}\s*/dev/null|&))+$")
@@ -46,6 +48,8 @@ _ID = Pattern(
     r"|[0-9a-f]{7,11}"
 )
 _COUNTER = Pattern(r"(?i)--?(?:pid|id|(?:\w+-)?rev(?:ision)?|run(?:-id)?|build|job|generation|serial|since|until|date)")
+# Programs that only run the program after them. An error that advises that program leaves them out.
+_RUNNER = Pattern(r"^(?:npx|pnpx|bunx|uvx|(?:npm|pnpm|yarn|uv|poetry|pipenv|pdm|bundle) (?:run|exec)|python3? -m) (?:-y |--yes )?")
 _LOOP = Pattern(r"(?:for|while|until|if|case|do|then)\b")
 _CODED = Pattern(
     r"\b[A-Z]{1,5}-?\d{3,5}\b|\[[a-z]+-[\w-]+\]$|site-packages|dist-packages|/lib/python|node_modules|module '\w+' has no attribute"
@@ -53,6 +57,7 @@ _CODED = Pattern(
 _VERSION = Pattern(r"\d+(?:\.\d+)*")
 _TELLING = 4  # letters from which a name is also searched within words
 _SHORTEST = 3  # minimum letters of a name
+_ADVICE = 8  # minimum characters of a command that an output advises
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -178,21 +183,52 @@ def _find_command_remedy(failure: Failure, command: Command, own: set[str], *, l
     """
     if command.passed is False:
         return None
-    steps = [step for step in command.steps if step.text not in own]
-    if last:
-        check = next((place for place, step in enumerate(command.steps) if is_same_step(step, failure.step)), 0)
-        steps = [step for step in command.steps[:check] if step.text not in own]
-    changing = [step for step in steps if has_side_effects(step) and not is_dry_run(step)]
+    changing = _find_changing_steps(failure, command, own, last=last)
     rank = max((_rate_relevance(failure, step) for step in changing), default=0)
     if not rank:
         return None
+    best = next(step for step in reversed(changing) if _rate_relevance(failure, step) == rank)
+    return _build_step_remedy(command, changing, best, rank)
+
+
+def _find_changing_steps(failure: Failure, command: Command, own: set[str], *, last: bool) -> list[Step]:
+    """The steps of a command that have side effects and are no step of the failure. In the success, only those before the check."""
+    check = next((place for place, step in enumerate(command.steps) if is_same_step(step, failure.step)), 0) if last else None
+    return [step for step in command.steps[:check] if step.text not in own and has_side_effects(step) and not is_dry_run(step)]
+
+
+def _build_step_remedy(command: Command, changing: Sequence[Step], best: Step | None, rank: int) -> Remedy | None:
+    """The remedy that runs the changing steps of a command, or the ``best`` one if they are long. None if that is long, too."""
     text = _find_passage(command, changing)
-    if not text or len(text) > CHANGE_CHARS or "\n" in text:
-        best = next(step for step in reversed(changing) if _rate_relevance(failure, step) == rank)
+    if best is not None and (not text or len(text) > CHANGE_CHARS or "\n" in text):
         text = strip_redirections(best.text)
-    if len(text) > CHANGE_CHARS or "\n" in text or text.endswith("\\") or TEMPORARY_PATH.search(text):
+    if not text or len(text) > CHANGE_CHARS or "\n" in text or text.endswith("\\") or TEMPORARY_PATH.search(text):
         return None
     return Remedy(clause=f"run {format_code(text)} first", proof=((command.call, text),), rank=rank, action=command)
+
+
+def find_sole_remedy(failure: Failure, between: Sequence[Command], edits: Sequence[Edit], success: Command) -> Remedy | None:
+    """The only action between a failure and its success, although nothing relates it to the failure, with rank 0.
+
+    None if there are several actions, or if other steps than this one repair such errors. An edit of code counts only if the failed
+    command is no check and does not name the file, because all others mend work in progress.
+    """
+    own = {step.text for step in failure.command.steps}
+    ran = [
+        (each, _find_changing_steps(failure, each, own, last=each is success))
+        for each in (*between, success)
+        if each.passed is not False
+    ]
+    acts = [(each, steps) for each, steps in ran if steps]
+    if len(acts) + len(edits) != 1:
+        return None
+    if edits:
+        name, clause = file_name(edits[0].path), _describe_edit(edits[0])
+        configures = CONFIG.fullmatch(name) or (has_side_effects(failure.step) and name not in failure.command.output.text)
+        return _build_edit_remedy(edits[0], clause, 0) if clause and configures else None
+    lines = "\n".join((failure.error, *failure.command.errors))
+    ((command, steps),) = acts
+    return None if any(symptom.search(lines) for symptom, _ in KINDS) else _build_step_remedy(command, steps, None, 0)
 
 
 def is_dry_run(step: Step) -> bool:
@@ -246,7 +282,7 @@ def _rate_relevance(failure: Failure, step: Step) -> int:
     """
     text = strip_redirections(step.text)
     output = failure.command.output.text
-    if len(text) >= 8 and text in output:
+    if any(len(advice) >= _ADVICE and advice in output for advice in (text, _RUNNER.sub("", text))):
         return _ADVISED
     lines = "\n".join(failure.command.errors) or failure.error
     verbs = _find_verbs(step)
@@ -331,9 +367,13 @@ def _is_edit_named(failure: Failure, edit: Edit) -> bool:
 
 
 def _describe_edit(edit: Edit) -> tuple[str, tuple[str, ...]] | None:
-    """A one-line edit as a clause, with the passages it quotes; None if the edit changed more."""
+    """An edit of one line, or that adds up to three, as a clause, with the passages it quotes; None if it changed more."""
     gone, come = changed_lines(edit)
     name = file_name(edit.path)
+    if any(LESSENS.fullmatch(word) for line in come for word in line.split()):
+        return None  # a weaker check mends nothing
+    if name and not gone and 1 < len(come) <= _LINES and sum(map(len, come)) <= CHANGE_CHARS:
+        return f"add {' and '.join(map(format_code, come))} to `{name}`", tuple(come)
     if not name or len(come) > 1 or len(gone) > 1 or not (come or gone):
         return None
     before, after = (lines[0] if lines else "" for lines in (gone, come))
