@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cases import each_case
 from kept.core.event import Origin
-from kept.core.memory import SAID_ONCE, Accepted, Candidate, Evidence, Held, Refused
+from kept.core.memory import ACCOUNT, REDACTED, REMEMBER, SAID_ONCE, UNSAID, Accepted, Candidate, Evidence, Held, Refused
 from kept.extraction.gate import LONGEST, is_grounded, judge
 from kept.extraction.rules.passages import LONGEST_PASSAGE
 from kept.extraction.rules.tellings import ERRAND
@@ -359,3 +359,69 @@ def test_a_name_is_found_in_any_case_and_where_the_content_abbreviates_it():
     said = {"k1": f"{QUOTE.quote}, run npm run lint:fix", "k0": "edit src/QUEUE.py"}
     assert is_grounded(replace(GOOD, content="Never write to `Orders.SQL` with `npm run lint …` in `queue.py`."), said)
     assert not is_grounded(replace(GOOD, content="Never write to `orders.sql` with `npm run build …`."), said)
+
+
+MARK = "[redacted:token:0123abcd]"
+
+
+@each_case("content", [f"the token is {MARK}", f"remember the slack token {MARK}", f"never commit {MARK} to git"])
+def test_what_is_left_of_a_secret_waits(content):
+    assert verdict(content=content) == Held(reason=REDACTED)
+
+
+def test_a_fix_helps_without_the_secret_in_its_command():
+    assert verdict(content=f"run `login {MARK}` again", fingerprint="abc") == Accepted()
+
+
+@each_case(
+    "content",
+    [
+        "remember my openai key",
+        "the password for the router",
+        "merk dir meinen api-schlüssel",
+        "recuerda mi contraseña",
+        "记住我的密码",
+    ],
+)
+def test_a_secret_that_is_named_and_not_said_is_refused(content):
+    assert verdict(content=content, trigger=REMEMBER) == Refused(reason=UNSAID)
+
+
+@each_case(
+    "content",
+    [
+        "remember never print the key",
+        "remember to always rotate the token",
+        "remember the key is the user id",
+        "remember the db password lives in 1password",
+        "remember that tokens expire after an hour",
+    ],
+)
+def test_a_rule_about_a_secret_is_accepted(content):
+    assert verdict(content=content, trigger=REMEMBER) == Accepted()
+
+
+@each_case(
+    "content",
+    [
+        "our iban is DE89 3704 0044 0532 0130 00",
+        "pay to gb29nwbk60161331926819",
+        "test with 4539 5787 6362 1486",
+        "371449635398431",
+    ],
+)
+def test_the_number_of_an_account_or_a_card_waits(content):
+    assert verdict(content=content) == Held(reason=ACCOUNT)
+
+
+@each_case(
+    "content",
+    [
+        "our iban is DE88 3704 0044 0532 0130 00",
+        "order 4539 5787 6362 1487",
+        "commit de89370400440532013001ab",
+        "build 2026112912345678",
+    ],
+)
+def test_a_number_whose_check_digits_are_wrong_is_no_account(content):
+    assert verdict(content=content) == Accepted()

@@ -20,6 +20,8 @@ PASSING = "for the task at hand"  # held or refused: its words, or the model or 
 ALLUDES = "it says more than the passage it cites"  # held: the evidence does not contain its wording
 PLANTED = "it tells an agent to do what only you should ask for"  # held: a memory of another tool; listed apart like UNTRIED
 REDACTED = "a secret was taken out of it"  # held: like PLANTED
+UNSAID = "it names a secret and says nothing about it"  # refused
+ACCOUNT = "it has the number of an account or a card"  # held
 UNTRIED = "the model did not pass kept's trial"  # held: listed apart from other held memories
 MOST_REQUESTS = 3  # maximum requests in ``needed_for``
 REWORDED = "an agent put it in its own words"  # held: an agent's reply may quote the person, but not paraphrase them
@@ -76,7 +78,7 @@ NOT_TAKEN = "kept refused it"  # beginning of the reason with which kept itself 
 
 
 # Repetition does not lift these reasons, because an agent repeats what it does and what it hands over.
-LASTING = frozenset((CHOSEN, *Frame, DANGEROUS, UNNAMED, OCCASIONAL, UNCONFIRMED, TEMPLATE, UNTRIED, REWORDED))
+LASTING = frozenset((CHOSEN, *Frame, DANGEROUS, UNNAMED, OCCASIONAL, UNCONFIRMED, TEMPLATE, UNTRIED, REWORDED, REDACTED, ACCOUNT))
 
 
 class Status(StrEnum):

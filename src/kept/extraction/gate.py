@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping
 from kept.core.artifact import find_artifacts
 from kept.core.event import FORGOTTEN_MARK, Origin
 from kept.core.invisible import strip_invisible
-from kept.core.memory import DECIDED, SAID_ONCE, Accepted, Candidate, Held, Refused, Verdict
+from kept.core.memory import ACCOUNT, DECIDED, REDACTED, REMEMBER, SAID_ONCE, UNSAID, Accepted, Candidate, Held, Refused, Verdict
 from kept.core.pattern import Pattern
 from kept.core.sentences import is_status_report
 from kept.core.text import one_line
 from kept.extraction.rules.passages import LONGEST_PASSAGE
 from kept.extraction.rules.patterns import has_match
 from kept.extraction.rules.tellings import ERRAND
+from kept.extraction.sensitive import has_account_number, is_redacted, names_unsaid_secret
 from kept.profiles.lexicons import Lexicon
 from kept.profiles.profile import Category, Profile, Writer
 
@@ -72,6 +73,8 @@ def _list_refusals(candidate: Candidate, category: Category, lexicon: Lexicon) -
         yield "too long"
     if candidate.doubt in (SAID_ONCE, ERRAND):
         yield candidate.doubt
+    if candidate.trigger == REMEMBER and names_unsaid_secret(text):
+        yield UNSAID
     # The person may have decided something about software that itself has memories.
     decided = candidate.origin is Origin.USER and candidate.trigger == DECIDED
     if not category.self_reference and not decided and has_match(lexicon.agent_talk, text):
@@ -94,6 +97,10 @@ def _find_hold(candidate: Candidate, category: Category) -> Held | None:
         return Held(reason="not extracted", detail="only a person, or an agent that asks, writes into this category")
     if candidate.doubt:
         return Held(reason=candidate.doubt)
+    if is_redacted(candidate.content) and not candidate.fingerprint:  # a command that fixed an error helps without its secret
+        return Held(reason=REDACTED)
+    if has_account_number(candidate.content):
+        return Held(reason=ACCOUNT)
     if candidate.confidence < category.floor:
         return Held(reason="unsure", detail=f"confidence {candidate.confidence:.2f} is below {category.floor:.2f}")
     return None

@@ -1,0 +1,56 @@
+"""Statements that kept must not make active by itself: what is left of a secret, and numbers of accounts and cards.
+
+The number of an account opens nothing by itself and stands in many tests, so it is not redacted. It is a person's own affair, so a
+person decides about it.
+"""
+
+from kept.core.pattern import Pattern
+from kept.core.redact.values import is_card
+
+_MARK = Pattern(r"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
+_IBAN = Pattern(r"(?i)\b[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]{4}){2,7}(?:[ -]?[A-Z0-9]{1,3})?\b")
+_CARD = Pattern(r"\b(?:[3-6][0-9]{3}(?:[ -]?[0-9]{4}){3}|3[47][0-9]{2}[ -]?[0-9]{6}[ -]?[0-9]{5})\b")
+_LEAST_DIGITS = 10  # of an account number; words and names have fewer
+_NAME = (
+    r"(?:pass(?:word|phrase|code|wd)?|pw|pin|(?:[\w-]+[ -])?(?:key|token)|credentials"
+    r"|[\w-]*(?:passwort|kennwort|schlüssel|token)|zugangsdaten|contraseña|clave|credenciales|mot de passe|mdp|clé(?: d.)?(?:api)?"
+    r"|jeton|identifiants|senha|palavra-passe|chave(?: d[ea])?(?: api)?|credenciais|parola d.ordine|chiave(?: api)?|credenziali"
+    r"|пароль|ключ|токен|пин(?:-код)?)"
+)
+_OWNER = (
+    r"(?:my|our|the|this|mein(?:e|en)?|unser(?:e|en)?|das|den|die|mi|nuestra|la|el|mon|ma|mes|le|notre|mio|mia|il|minha|meu|nossa|a|o"
+    r"|мой|наш|of|for|für)"
+)
+_WHOSE = r"(?:[ \t]+(?:of|for|für|vom|de|del|du|do|da|от|для)[ \t]+[^.,;:!?]{1,30})?"
+# The person asks to remember a secret and does not say it: an owner, at most two words, and the name of the secret.
+_UNSAID = Pattern(
+    rf"(?i)^(?:[^\s:]+[ \t]+){{0,2}}?{_OWNER}[ \t]+(?:[\w.-]+[ \t]+){{0,2}}?{_NAME}{_WHOSE}[ \t]*[.!]?$"
+    r"|^(?:记住|覚えて).{0,8}(?:密码|密碼|密钥|パスワード)。?$"
+)
+
+
+def is_redacted(text: str) -> bool:
+    """True if a secret was taken out of a text. What is left says that there is a secret, or how it was used, but not which."""
+    return "[redacted:" in text and _MARK.search(text) is not None
+
+
+def names_unsaid_secret(text: str) -> bool:
+    """True if a text to remember only names a secret: "my openai key"."""
+    return _UNSAID.search(text) is not None
+
+
+def has_account_number(text: str) -> bool:
+    """True if a text has the number of a bank account (IBAN) or of a payment card with valid check digits."""
+    return any(map(_is_iban, _find_words(_IBAN, text))) or any(is_card(word.encode()) for word in _find_words(_CARD, text))
+
+
+def _find_words(pattern: Pattern, text: str) -> list[str]:
+    return [match.group() for match in pattern.finditer(text)]
+
+
+def _is_iban(text: str) -> bool:
+    """True if the digits of an account number give the rest 1 (ISO 7064), letters counted from 10."""
+    number = "".join(filter(str.isalnum, text))
+    if sum(map(str.isdigit, number)) < _LEAST_DIGITS or not 15 <= len(number) <= 34:
+        return False
+    return int("".join(str(int(char, 36)) for char in number[4:] + number[:4])) % 97 == 1
