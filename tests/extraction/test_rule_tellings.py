@@ -389,6 +389,21 @@ def test_a_telling_below_a_heading_waits():
     assert told("Deploying\nremember that the broker is NATS") == [("waiting", "the broker is NATS")]
 
 
+@pytest.mark.parametrize(
+    ("reply", "about"),
+    [("Sorry", ""), ("ok", ""), ('kept: "render() is slow on phones"', ""), ("The tests are in spec.", "The tests are in spec.")],
+)
+def test_what_a_telling_points_at_is_a_line_that_says_something(reply, about):
+    candidates = found(user("where is it?"), agent(reply), user("For future reference: this function is slow on phones"))
+    assert candidates[0].about == about
+
+
+def test_where_a_telling_holds_is_not_what_is_remembered():
+    assert told("In all repos I want conventional commits, remember that globally") == [
+        ("active", "In all repos I want conventional commits")
+    ]
+
+
 def test_a_passage_that_points_at_a_reply_which_ends_in_code_waits():
     (candidate,) = found(
         user("where is it?"),

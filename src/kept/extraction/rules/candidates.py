@@ -36,6 +36,7 @@ from kept.core.value import dataclass, replace
 from kept.extraction.rules.assertion import CONFIDES, find_unasserted_reason
 from kept.extraction.rules.framing import is_announced
 from kept.extraction.rules.handover import propose_handed_over
+from kept.extraction.rules.passages import count_content_words
 from kept.extraction.rules.patterns import (
     LOOKBACK,
     build_evidence,
@@ -57,6 +58,7 @@ WAITING = 0.5  # confidence of a held candidate
 POINTS_OUTSIDE = "it refers to something that it does not name"
 _PROMPT_CHARS = 20_000  # characters of a prompt that are read
 _SENTENCES = 400  # sentences of a prompt that are read
+_LEAST_ABOUT = 2  # content words that such a line has
 _ABOUT = 160  # characters of the line before a passage that are stored as its subject
 # The start of a sentence does not explain a passage further on in it.
 _SENTENCE = Pattern(r"[^.!?\n。！？]*$")
@@ -269,8 +271,9 @@ def _resolve_reference(prompt: _Prompt, content: str, telling: Telling, spoken: 
 
 
 def _has_words(line: str) -> bool:
-    """True if a line contains words, and is more than a code fence or a rule."""
-    return any(map(str.isalnum, line)) and not line.lstrip().startswith(("```", "~~~"))
+    """True if a line says something ("ok" does not), and is neither a code fence nor the agent's handing over."""
+    says = count_content_words(line) >= _LEAST_ABOUT or bool(find_artifacts(line))
+    return says and not line.lstrip().startswith(("```", "~~~", "kept:"))
 
 
 def _has_unresolved_reference(content: str, patterns: TellingPatterns) -> bool:

@@ -266,7 +266,7 @@ def _find_suggestion_doubt(passage: Passage | None, content: str) -> str:
     if passage.cut:
         return "the words just before the passage deny it"
     if count_content_words(content) < LEAST:
-        return f"the passage has fewer than {LEAST} words with matter"
+        return "the passage has too few words to stand by itself"
     if passage.answer:  # the agent worded the rule, and the person only chose what to do
         return "the agent worded it as a rule" if not _BINDS.isdisjoint(tokenize(content)) else ""
     text, start, end = passage.event.text, passage.start, passage.end
