@@ -25,6 +25,13 @@ def test_an_entry_of_a_day_is_written_out_of_what_was_not_read_yet(capsys, harbo
     assert kept(capsys, "journal", "write", "--date", "2026-01-05")[1].startswith("2026-01-05  unchanged\n")
 
 
+def test_an_entry_of_kept_is_no_session_of_the_day_and_no_words_of_the_assistant(capsys, harbour):
+    kept(capsys, "journal", "write", "--date", "2026-01-05")
+    assert kept(capsys, "run")[0] == 0
+    assert kept(capsys, "day", "2026-01-05")[1].splitlines()[1] == "1 session"
+    assert "kept's journal: " in kept(capsys, "search", "Put together by kept", "--in", "turns", "--all")[1]
+
+
 def test_a_backfill_tells_what_it_will_do_and_does_it(capsys, harbour):
     estimate = told(capsys, "run") and told(
         capsys, "journal", "backfill", "--from", "2026-01-01", "--to", "2026-01-31", "--estimate"

@@ -270,6 +270,13 @@ def test_a_short_reason_for_a_refusal_is_explained_beside_it(capsys, home, monke
     assert "ungrounded  1  The words it cites do not support it.\n" in kept(capsys, "list", "--refused")[1]
 
 
+def test_a_proposal_that_was_refused_twice_is_listed_once(capsys, home):
+    for name in ("a", "b"):
+        transcript(home / f"t/{name}.jsonl", "Note the work so far in memory.")
+        kept(capsys, "run", home / "t")
+    assert len(told(capsys, "list", "--refused")) == 1
+
+
 def test_refused_proposals_are_listed_and_explained_with_their_reason(capsys, home):
     transcript(home / "t/a.jsonl", "Note the work so far in memory.")
     kept(capsys, "run", home / "t")

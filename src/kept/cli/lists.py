@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from kept.cli.console import Line, format_count, format_id, format_path, hanging_line, line, write_json, write_line, write_lines
 from kept.core.codec import dump, json_fields
-from kept.core.event import Event, EventKind
+from kept.core.event import Author, Event, EventKind
 from kept.core.memory import SUGGESTED, UNDERSTOOD, USER_SCOPE, Memory, Status
 from kept.core.operation import Operation, Pass, find_undone_passes, stated_facts
 from kept.core.project import PROJECT
@@ -154,7 +154,9 @@ def turn_line(workspace: Workspace, turn: Event, most: int = _SHOWN) -> Line:
     text = " ".join((label_event_text(turn) or (turn.tool.target if turn.tool else ""))[: 4 * most].split())
     what = f"{turn.tool.name}: " if turn.tool is not None and turn.kind is EventKind.TOOL_CALL else ""
     short = text if len(text) <= most else f"{text[: most - 1]}…"
-    head = f"    {format_minute(turn.at, workspace.zone)}  {WHOSE.get(turn.author.value, turn.author.value)}: "
+    entry = workspace.paths.place_now(turn.pointer.path).parent == workspace.paths.root / workspace.settings.journal.folder
+    whose = "kept's journal" if entry and turn.author is Author.ASSISTANT else WHOSE.get(turn.author.value, turn.author.value)
+    head = f"    {format_minute(turn.at, workspace.zone)}  {whose}: "
     return hanging_line([(head, "dim")], what, short)
 
 

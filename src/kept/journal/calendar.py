@@ -18,6 +18,7 @@ from kept.days.summaries import part_of_category, work_bullet
 from kept.journal.entry import entry_body, parse_entry_head
 from kept.local import files
 from kept.memories.day_view import list_said
+from kept.sources.base import ENTRY
 from kept.store.values import SessionActivity, ThreadNote
 from kept.workspace import Workspace
 
@@ -144,7 +145,8 @@ def latest_active_day(workspace: Workspace, scope: str = "") -> date | None:
 
 def _session_activity(workspace: Workspace, day: date, scopes: frozenset[str]) -> tuple[SessionActivity, ...]:
     found = workspace.store.archive.session_activity(*workspace.day_bounds(day))
-    return tuple(activity for activity in found if not scopes or workspace.scope(activity.project, activity.path) in scopes)
+    sessions = (activity for activity in found if activity.source != ENTRY)
+    return tuple(activity for activity in sessions if not scopes or workspace.scope(activity.project, activity.path) in scopes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

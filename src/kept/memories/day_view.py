@@ -17,6 +17,7 @@ from kept.days.llm_summaries import load_day_summaries
 from kept.days.summaries import drop_held_bullets
 from kept.memories.person import clean_memory_text
 from kept.memories.waiting import collect_pending
+from kept.sources.base import ENTRY
 from kept.store.values import SessionActivity
 from kept.workspace import Workspace
 
@@ -28,10 +29,11 @@ LASTING = (Status.ACTIVE, Status.RESOLVED, Status.SUPERSEDED, Status.RETIRED)
 class DayView:
     """The view of a day, or of the days from ``day`` to ``last``.
 
-    ``sessions`` have events in this span. Memories first said or reworded in it are in ``learnt`` if they are active, else in
-    ``ended``. ``confirmed`` has the other active memories with evidence from this span. ``held`` has the pending proposals first
-    said in it. The summary omits requests that only repeat one of these proposals. ``covered`` reports which topics of the span
-    have a memory. ``reworded`` maps the id of a memory to the time when it was reworded, and to the words before.
+    ``sessions`` have events in this span (kept's own journal entries are left out). Memories first said or reworded in it are in
+    ``learnt`` if they are active, else in ``ended``. ``confirmed`` has the other active memories with evidence from this span.
+    ``held`` has the pending proposals first said in it. The summary omits requests that only repeat one of these proposals.
+    ``covered`` reports which topics of the span have a memory. ``reworded`` maps the id of a memory to the time when it was
+    reworded, and to the words before.
     """
 
     day: date
@@ -91,7 +93,7 @@ def load_day_view(workspace: Workspace, which: date, last: date | None = None, *
     sessions = tuple(
         activity
         for activity in workspace.store.archive.session_activity(start, stop)
-        if not scopes or workspace.scope(activity.project, activity.path) in scopes
+        if activity.source != ENTRY and (not scopes or workspace.scope(activity.project, activity.path) in scopes)
     )
     listed = {(activity.source, activity.path, activity.session) for activity in sessions}
     threads = [thread for thread in workspace.store.archive.threads() if (thread.source, thread.path, thread.session) in listed]

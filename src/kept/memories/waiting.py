@@ -116,8 +116,9 @@ REFUSALS: Mapping[str, str] = {
 
 
 def list_refused(workspace: Workspace) -> tuple[CandidateVerdict, ...]:
-    """The refused candidates with their verdicts, except wishes said once, which are pending. Raises StoreError."""
-    return tuple(each.judged for each in workspace.store.log.refused() if each.judged.candidate.content and not _is_wish(each))
+    """The refused candidates, each with its last verdict, except wishes said once, which are pending. Raises StoreError."""
+    refused = (each for each in workspace.store.log.refused() if each.judged.candidate.content and not _is_wish(each))
+    return tuple({each.judged.candidate.id: each.judged for each in refused}.values())
 
 
 def best_of_each_scope(proposals: Sequence[PendingProposal]) -> tuple[PendingProposal, ...]:

@@ -253,7 +253,7 @@ def _ask_until(workspace: Workspace, memory: Memory) -> datetime | None:
     while True:
         then = f" The newer “{newer.content}” is of {offered}." if newer else ""
         write_line(
-            (f"    Until which day, that day not included?{then} Enter takes {offered}, Escape or q leaves the question:", "dim")
+            (f"    Until which day, that day not included?{then} Enter takes {offered}, Escape (or q, Enter) goes back:", "dim")
         )
         words = read_answer()
         if words in (None, "q"):
