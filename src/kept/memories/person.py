@@ -12,8 +12,9 @@ from datetime import datetime
 from kept.core.artifact import find_artifacts
 from kept.core.digest import digest
 from kept.core.errors import MissingError, StaleError, UsageError
+from kept.core.event import Origin
 from kept.core.invisible import strip_invisible
-from kept.core.memory import APPROVED, MOVED, SPLIT, SUGGESTED, USER_SCOPE, WAS_SO, Actor, Memory, Refused, Status
+from kept.core.memory import APPROVED, MOVED, REDACTED, SPLIT, SUGGESTED, USER_SCOPE, WAS_SO, Actor, Memory, Refused, Status
 from kept.core.operation import (
     FORGOTTEN,
     Add,
@@ -33,6 +34,7 @@ from kept.core.redact import redact
 from kept.core.text import normal_form, one_line
 from kept.core.value import replace
 from kept.extraction.expiry import find_end
+from kept.extraction.sensitive import is_redacted
 from kept.intake.projects import record_directory
 from kept.memories.browse import find_project, matching_scopes, memory_revision
 from kept.memories.new_memory import make_memory
@@ -80,7 +82,7 @@ def create_memory(
     agent: bool = False,
     told_by: str = "the user",
 ) -> Memory:
-    """Add a memory with the person's sentence. It is active, or held if an ``agent`` suggests it.
+    """Add a memory with the person's sentence. It is active, or held if an ``agent`` suggests it or a secret was taken out of it.
 
     Its scope is that of the directory ``project`` if given, else ``scope`` if given, else the user's scope. A held or expired
     memory that says it becomes active, with this category and end. Raises UsageError if the category is unknown, the text is
@@ -98,19 +100,28 @@ def create_memory(
         if agent or memory.status_at(now) is Status.ACTIVE:
             raise UsageError("that is remembered already", where=memory.id, hint=f"see `kept show {memory.id}`")
         facts = replace(to_facts(memory), content=content, category=kind.id, last_seen=now, valid_until=until)
-        told = Revise(memory=memory.id, at=now, reason=f"told by {told_by}", facts=facts)
-        approved = [Approve(memory=memory.id, at=now, reason=APPROVED)] if memory.status is Status.HELD else []
-        _commit_operations(workspace, "add", told, *approved)
+        revised = Revise(memory=memory.id, at=now, reason=f"told by {told_by}", facts=facts)
+        waits = memory.status is Status.HELD and not is_redacted(content)
+        approved = [Approve(memory=memory.id, at=now, reason=APPROVED)] if waits else []
+        _commit_operations(workspace, "add", revised, *approved)
         return find_memory(workspace, memory.id)
-    memory_id = digest(profile.id, scope, kind.id, content, now.isoformat(), size=5)
-    trigger = SUGGESTED if agent else "told"
     value = make_memory(
-        memory_id, content, now, profile=profile.id, category=kind.id, scope=scope, trusted=not agent, trigger=trigger, until=until
+        digest(profile.id, scope, kind.id, content, now.isoformat(), size=5),
+        content,
+        now,
+        profile=profile.id,
+        category=kind.id,
+        scope=scope,
+        trusted=not agent and not is_redacted(content),
+        origin=Origin.ASSISTANT if agent else Origin.USER,
+        trigger=SUGGESTED if agent else "told",
+        until=until,
     )
-    actor, reason = (Actor.AGENT, "held: suggested by an agent") if agent else (Actor.PERSON, f"told by {told_by}")
-    added = Add(memory=memory_id, at=now, reason=reason, value=value)
+    told = f"held: {REDACTED}" if value.status is Status.HELD else f"told by {told_by}"
+    actor, reason = (Actor.AGENT, "held: suggested by an agent") if agent else (Actor.PERSON, told)
+    added = Add(memory=value.id, at=now, reason=reason, value=value)
     _commit_operations(workspace, "suggest" if agent else "add", added, actor=actor)
-    return find_memory(workspace, memory_id)
+    return find_memory(workspace, value.id)
 
 
 def _own_category(workspace: Workspace, memory: Memory, category: str) -> str:
