@@ -888,7 +888,7 @@ def test_a_telling_waits_in_a_paragraph_that_a_line_above_announces(prompt, expe
 
 
 def test_a_telling_that_ends_in_a_colon_says_nothing_by_itself():
-    assert told("from now on please:\nuse the blue queue")[0] == ("waiting", "from now on please:")
+    assert told("from now on please:") == [("waiting", "from now on please:")]
 
 
 @pytest.mark.parametrize(

@@ -57,9 +57,9 @@ class TellingPatterns:
     else's words), ``person`` (the speaker). After ``remember``: ``link`` ("that"), ``goes_on`` ("to"), or ``reminisce`` ("when"),
     which shows that it is not a telling.
 
-    At the end of a sentence: ``remember_this``, and after a memory verb ``tail`` ("that, please"). At the end of the words before
-    ``remember_this``: ``needs_verb`` ("how do I"), after which it is no order. Before a colon: ``label`` ("a rule to keep in
-    mind").
+    At the end of a sentence: ``remember_this``, and after a memory verb ``pointer`` (to the text before it, or to the list below:
+    "that", "the following") and ``tail`` ("please"). At the end of the words before ``remember_this``: ``needs_verb`` ("how do I"),
+    after which it is no order. Before a colon: ``label`` ("a rule to keep in mind").
 
     Anywhere: ``from_now_on``, ``later`` ("next time"), ``lasting`` (meant for later), ``must`` (somebody must, always or never),
     ``ours`` ("we always"), ``here`` (a rule of this project), ``everywhere``, ``all_projects``, ``practice`` (the work of any
@@ -87,6 +87,7 @@ class TellingPatterns:
     remember_this: str = ""
     needs_verb: str = ""
     tail: str = ""
+    pointer: str = ""
     from_now_on: str = ""
     later: str = ""
     lasting: str = ""

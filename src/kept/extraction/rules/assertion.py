@@ -62,6 +62,7 @@ _AUTHOR = Pattern(
     rf"(?i)^\W*(?:{_spaced_words('author')})|https?://\S+\s*[:：]?\s*$|^\W*https?://\S+[:：]\s*$"
     rf"|{_OPEN}(?:{_spaced_words('wrote')})(?:{EDGE}[^.]{{0,30}})?[:：]\s*$|{_unspaced_words('author')}"
 )
+_FROM_NOW_ON = match_words("telling", "from_now_on")  # "From now on:" is no "From: somebody"
 _FIRST_PERSON = Pattern(rf"(?i)^{NO_LETTER}*(?:(?:{_spaced_words('first_person')}){_SHUT}|{_unspaced_words('first_person')})")
 _INQUIT = Pattern(rf"(?i)[,\"”’]\s*(?:{_spaced_words('reported')}){_SHUT}")  # "…, he said and shut the hatch"
 _REPORTED = Pattern(rf"(?i)^[\s\"'”’,.]*(?:{_spaced_words('reported')}){_SHUT}|^{NO_LETTER}*(?:{_unspaced_words('reported')})")
@@ -181,7 +182,7 @@ def _is_text_to_write(text: str, start: int, whole: Sequence[SentenceSpan]) -> b
 
 def _is_author_line(line: str) -> bool:
     """True if a line names another author of the text below it."""
-    return _AUTHOR.search(line) is not None and _FIRST_PERSON.search(line) is None
+    return _AUTHOR.search(line) is not None and not any(each.search(line) for each in (_FIRST_PERSON, _FROM_NOW_ON))
 
 
 # Several patterns, because the automaton of a single one would exceed its memory.

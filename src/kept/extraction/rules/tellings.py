@@ -4,6 +4,7 @@ Processes one sentence at a time, and returns the position of the passage to rem
 """
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 
 from kept.core.memory import (
     BAN,
@@ -13,7 +14,6 @@ from kept.core.memory import (
     FROM_NOW_ON,
     NOTE,
     ONCE,
-    PASSING,
     REMEMBER,
     RULE,
     SHORT,
@@ -26,8 +26,25 @@ from kept.core.sentences import SentenceSpan
 from kept.core.text import QUESTION_MARKS
 from kept.core.value import dataclass, replace
 from kept.core.words import opens_with
-from kept.extraction.rules.assertion import asks_last, find_unasserted_reason, is_limit, is_question
+from kept.extraction.rules.assertion import asks_last, find_unasserted_reason, is_question
 from kept.extraction.rules.framing import TellingPosition, find_frame
+from kept.extraction.rules.memory_verbs import (
+    CLAUSE,
+    COLONS,
+    DENSE_CLAUSE,
+    LABEL,
+    LABEL_WORDS,
+    LEFT_WORDS,
+    find_back_reference,
+    find_clauses,
+    find_label,
+    find_memory_verb,
+    is_asking,
+    is_lasting,
+    is_memory_refusal,
+    is_tail,
+    min_passage_chars,
+)
 from kept.extraction.rules.patterns import (
     SPACE,
     compile_pattern,
@@ -37,7 +54,6 @@ from kept.extraction.rules.patterns import (
     is_in_language,
     match_words,
     skip_filler,
-    skip_space,
 )
 from kept.profiles.lexicons import LANGUAGES, TellingPatterns, word_list
 
@@ -47,14 +63,7 @@ LONG = "longer than a line of the memory file"
 GOES_ON = "may go on in the next line"
 # Reasons to refuse a telling.
 ERRAND = "it asks for a note but says nothing to remember"
-_NEAR = 3  # words behind a memory verb, of which one may say that a convention follows ("remember to use …")
 LEAST, MOST = 3, 400  # minimum words and maximum characters of a passage that can stand alone
-_CLAUSE = Pattern(r"\n\s*|[,;:.–—-]\s+|\s(?i:and|so|but|und|aber|et|mais|y|pero|e|mas)\s+|[，；、。：،؛]\s*")
-_DENSE_CLAUSE = Pattern(r"\n\s*|[,;:.，；、。：]\s*")  # for languages without spaces between words
-# A few words before a colon or a dash, which announce the text after it.
-_LABEL = Pattern(r"^([^:：\n]{2,60}?)\s?(?:[:：]|\s[-–—])[\s\p{Lo}]")
-_LABEL_WORDS = 8
-_LINK = Pattern(r"^\s*(?:[:：,，、،–—]|-\s)\s*")
 # The memory command of kept or another program. Other commands are not tellings. A command after a number sign has a single line.
 # If more text follows below it, it is a heading.
 _COMMAND = Pattern(
@@ -66,8 +75,6 @@ _OTHER_COMMAND = Pattern(r"^\s*/[A-Za-z][\w:-]*(?:\s|$)", needs=("/",))
 _CONDITIONS = (match_words("change", "depends"), match_words("expiry", "until"))
 # Behind these words, a clause tells of a case and does not report.
 _CASES = (match_words("polarity", "depends"), match_words("assertion", "relative"))
-_GENERAL = match_words("polarity", "general")
-_SEMICOLON = Pattern(r"[;；]\s*")  # the text after a semicolon may refer to the text before it
 _NUMBER = Pattern(r"\d[.)]\s*$")
 _STOPS = ".!?…。！？"
 
@@ -77,7 +84,8 @@ class Telling:
     """The characters ``[start, end)`` of a prompt that are to be remembered.
 
     ``trigger`` is the reason why it is a telling. ``doubt`` is the reason to hold it; empty if it is certain. ``language`` is the
-    language of the words that introduce it. ``withdrawn`` are the words that a withdrawal names.
+    language of the words that introduce it. ``withdrawn`` are the words that a withdrawal names. ``about`` is the line
+    that announces the list of which the passage is an item.
     """
 
     start: int
@@ -86,6 +94,7 @@ class Telling:
     language: str
     doubt: str = ""
     withdrawn: str = ""
+    about: str = ""
 
 
 def find_tellings(
@@ -102,12 +111,14 @@ def find_tellings(
     """
     patterns = sorted(patterns, key=lambda each: each.language not in spoken)
     taken: set[int] = set()
+    listed = 0  # the end of the last item of a list, which may have several sentences
     for place in range(len(spans) if patterns else 0):
-        if place in taken:
+        if place in taken or spans[place].start < listed:
             continue
         for number, telling in _find_sentence_tellings(text, spans, place, patterns, around):
             if number not in taken:
                 taken.add(number)
+                listed = max(listed, telling.end if number > place else 0)
                 words = text[spans[place].start : spans[place].end]
                 foreign = telling.language not in spoken and not any(
                     pattern.language == telling.language and is_in_language(words, pattern, patterns) for pattern in patterns
@@ -121,7 +132,7 @@ def find_tellings(
 
 def _is_unmeant(text: str, telling: Telling) -> bool:
     """True if an unsure telling only announces what stands below, or its author does not assert it."""
-    return text[: telling.end].endswith((":", "：")) or bool(find_unasserted_reason(text, telling.start, telling.end))
+    return text[: telling.end].endswith(COLONS) or bool(find_unasserted_reason(text, telling.start, telling.end))
 
 
 def parse_memory_command(text: str) -> Telling | None:
@@ -145,11 +156,12 @@ def _find_sentence_tellings(
     likely = {each.language for each in find_languages("words", words)}
     for pattern in (each for each in patterns if each.language in likely or each.language not in LANGUAGES):
         found = tuple(_read_sentence(text, spans, place, pattern))
-        if found and any(_is_memory_refusal(words, other) for other in around):
+        if found and any(is_memory_refusal(words, other) for other in around):
             return
         if found:
             numbers = [place, *(number for number, _ in found)]
-            position = TellingPosition(sentences=spans, place=place, first=min(numbers), last=max(numbers), spoken=pattern)
+            last = max(number for number, span in enumerate(spans) if number in numbers or span.end <= found[-1][1].end)
+            position = TellingPosition(sentences=spans, place=place, first=min(numbers), last=last, spoken=pattern)
             for number, telling in found:
                 yield number, replace(telling, doubt=telling.doubt or find_frame(text, telling.start, telling.end, position) or "")
             return
@@ -162,22 +174,32 @@ def _read_sentence(
     words = text[span.start : span.end]
     reported = has_match(patterns.reported, words)
     head = skip_filler(words, patterns)
-    back = _find_back_reference(words, head, patterns)
-    if back is not None and (place or back >= _min_passage_chars(patterns)):
-        yield from _find_passage_before(text, spans, place, back, patterns)
+    back = find_back_reference(words, head, patterns, opens=not place)
+    if back is not None and back[1]:
+        whole = Telling(start=span.start + head, end=span.end, trigger=REMEMBER, language=patterns.language, doubt=back[1])
+        yield place, _check_telling(text, whole, patterns)
         return
-    remembered = _find_memory_verb(words, head, patterns)
+    if back is not None and (place or back[0] >= min_passage_chars(patterns)):
+        yield from _find_passage_before(text, spans, place, back[0], patterns)
+        return
+    listed = place + 1 < len(spans) and (spans[place + 1].bullet or words.endswith(COLONS))
+    remembered = find_memory_verb(words, head, patterns, listed=listed)
     if remembered is not None:
         at, doubt = remembered
         yield from _find_passage_after(text, spans, place, (at, Frame.QUOTED if reported else doubt), patterns)
         return
     withdrawn = _find_withdrawn(words[head:], patterns)
     trigger, doubt = (WITHDRAWAL, "") if withdrawn else _find_rule(words, head, patterns)
+    announced = listed and not reported and _find_announcement(words[head:], patterns, opens=not place)
+    if announced:
+        told = Telling(start=span.start, end=span.end, trigger=announced[0], language=patterns.language, doubt=announced[1])
+        yield from _find_points(text, spans, place, told, patterns)
+        return
     if reported and trigger not in (NOTE, WITHDRAWAL):
         return
     if span.bullet and _NUMBER.search(text[max(0, span.start - 8) : span.start]):
         doubt = doubt or UNSURE  # numbered items are more often options than rules
-    if has_match(patterns.label, _find_label(words[head:])) and words[:head].rstrip()[-1:].isalnum():
+    if has_match(patterns.label, find_label(words[head:])) and words[:head].rstrip()[-1:].isalnum():
         head = 0  # "one thing to remember: …" is one label
     if trigger:
         telling = Telling(
@@ -191,75 +213,29 @@ def _find_withdrawn(rest: str, patterns: TellingPatterns) -> str:
     also states a new value.
     """
     match = compile_pattern(patterns.withdraws).match(rest) if patterns.withdraws else None
-    if match is None or has_match(patterns.from_now_on, rest) or _asks(rest, patterns):
+    if match is None or has_match(patterns.from_now_on, rest) or is_asking(rest, patterns):
         return ""
     named = next(filter(None, match.groups()[1:]), rest[match.end(1) :])
-    return str(_DENSE_CLAUSE.split(named.strip(SPACE), 1)[0])
+    return str(DENSE_CLAUSE.split(named.strip(SPACE), 1)[0])
 
 
-def _find_memory_verb(words: str, head: int, patterns: TellingPatterns) -> tuple[int, str] | None:
-    """The position of the passage after a memory verb, and the reason for doubt; None if there is no such verb."""
-    for number, start in enumerate(_find_clauses(words, head, patterns)):
-        order = _find_order(words, start, patterns)
-        if order is None:
-            continue
-        verb_at, behind = order
-        found = _find_passage_behind(words, verb_at, behind, patterns)
-        if found is None:
-            continue
-        at, doubt = found
-        if has_match(patterns.planned, words) or is_limit(_find_label(words[behind:])):
-            doubt = PASSING  # "… that the user might …", "remember this for the next ten minutes: …"
-        elif has_match(patterns.occasion, words[:verb_at]):
-            doubt = ONCE  # "for this change, keep in mind …"
-        elif at == verb_at and (number or _points_outside(_SEMICOLON.split(words[behind:], 1)[0], patterns)):
-            doubt = UNSURE  # "…, remember to …" may only be about the order before it, "… before you commit this" about the task
-        return at, "" if doubt == UNSURE and _is_lasting(words, patterns) else doubt
-    return None
-
-
-def _find_label(words: str) -> str:
-    """The words before a colon or a dash that announce the rest of a sentence; empty if there are none."""
-    label = _LABEL.match(words)
-    return str(label[1]) if label else ""
-
-
-def _points_outside(words: str, patterns: TellingPatterns) -> bool:
-    """True if a word refers outside the sentence. "Here" does not count if it means the project."""
-    return has_match(patterns.outside, words, without=patterns.here)
-
-
-def _is_memory_refusal(words: str, patterns: TellingPatterns) -> bool:
-    """True if a sentence, or one of its clauses, asks not to remember something."""
-    return any(
-        has_match(patterns.refuse, words[start:]) for start in (0, *_find_clauses(words, skip_filler(words, patterns), patterns))
-    )
-
-
-def _find_clauses(words: str, head: int, patterns: TellingPatterns) -> tuple[int, ...]:
-    """The start positions of a sentence's clauses. The first one is after the filler words."""
-    return (head, *(cut.end() for cut in (_CLAUSE if patterns.spaced else _DENSE_CLAUSE).finditer(words)))
-
-
-def _find_passage_behind(words: str, verb_at: int, behind: int, patterns: TellingPatterns) -> tuple[int, str] | None:
-    """The start of the passage after a memory verb, and the reason for doubt. The passage includes the verb, unless a colon or
-    "that" follows the verb. None if the sentence only reminisces.
+def _find_announcement(rest: str, patterns: TellingPatterns, *, opens: bool) -> tuple[str, str] | None:
+    """The trigger of the list below a sentence that only announces it ("From now on:", "rules for this repo:"), and the reason for
+    doubt. None if it announces nothing, or is more than a label. ``opens``: no sentence precedes it.
     """
-    rest = words[behind:]
-    if has_match(patterns.reminisce, rest.lstrip(" ,")):
+    label = rest.rstrip(SPACE)
+    bare = _cut_validity(label, patterns)
+    asks, ends = is_question(label) or has_match(patterns.reminisce, label), rest.endswith(COLONS)
+    if asks or count_mass(label) > LABEL_WORDS or (bare == label and not ends):
         return None
-    if rest.lstrip().startswith(",") and has_match(patterns.goes_on, rest.lstrip()):
-        return verb_at, ""
-    mark = _LINK.match(rest)
-    at = behind + (mark.end() if mark else len(rest) - len(rest.lstrip()))
-    link = compile_pattern(patterns.link).match(words[at:]) if patterns.link else None
-    if link:
-        at = skip_space(words, at + link.end(1))
-    if link or mark or not patterns.spaced or not rest.strip(SPACE):
-        return at, ""
-    near = " ".join(rest.split()[:_NEAR])
-    stands = has_match(patterns.goes_on, rest.lstrip()) or _GENERAL.search(rest) or has_match(patterns.convention, near)
-    return verb_at, "" if stands else UNSURE  # "remember to run the tests" is for the moment, "… before every commit" is not
+    if ends and count_mass(bare) <= LEFT_WORDS and is_lasting(label, patterns):
+        return FROM_NOW_ON, "" if has_match(patterns.from_now_on, label) else UNSURE  # "in the future:" may announce plans
+    first = " ".join(label.split()[:2]) if patterns.spaced else label
+    if not has_match(patterns.label, first) or opens_with("orders", label):
+        return None
+    if bare == label:  # below a task, "Rules:" introduces a part of it
+        return (NOTE, UNSURE) if opens else None
+    return NOTE, ""
 
 
 def _find_passage_after(
@@ -275,55 +251,31 @@ def _find_passage_after(
             telling = replace(telling, end=telling.end - 1)
         yield place, _check_telling(text, telling, patterns)
         return
-    points = []
-    for number in range(place + 1, len(spans)):
-        if not spans[number].bullet:
+    yield from _find_points(text, spans, place, telling, patterns)
+
+
+def _find_points(
+    text: str, spans: Sequence[SentenceSpan], place: int, telling: Telling, patterns: TellingPatterns
+) -> Iterator[tuple[int, Telling]]:
+    """Yield the list items below a sentence, each with the number of its first sentence; if there are none, the next sentence.
+    Below a colon, also yield the next lines, but they may be about something else.
+    """
+    points: dict[int, int] = {}
+    line = text[spans[place].start : spans[place].end]
+    for number, (before, span) in enumerate(pairwise(spans[place:]), place + 1):
+        gap = text[before.end : span.start]
+        if points and span.bullet and "\n" not in gap:
+            points[max(points)] = span.end  # another sentence of the same item
+            continue
+        below = line.endswith(COLONS) and gap.count("\n") == 1 and text[before.end - 1] not in _STOPS
+        if points and not (span.bullet if before.bullet else below and not span.bullet):
             break
-        points.append(number)
-    for number in points or range(place + 1, min(place + 2, len(spans))):
-        point = replace(telling, start=spans[number].start, end=spans[number].end, doubt="")
+        points[number] = span.end
+    for number, end in points.items():
+        about = line.rstrip(SPACE) if count_mass(line) >= LEAST and "\n" in text[spans[place].end : spans[number].start] else ""
+        doubt = telling.doubt or (UNSURE if number > place + 1 and not spans[number].bullet else "")
+        point = replace(telling, start=spans[number].start, end=end, doubt=doubt, about=about)
         yield number, _check_telling(text, point, patterns)
-
-
-def _find_back_reference(words: str, head: int, patterns: TellingPatterns) -> int | None:
-    """The position of an order at the end of a sentence to remember the text before it; None if there is none."""
-    match = compile_pattern(patterns.remember_this).search(words) if patterns.remember_this else None
-    if match:
-        before = words[head : match.start(1)].rstrip()
-        goes_on = patterns.spaced and before[-1:].isalnum() and (is_question(before) or has_match(patterns.needs_verb, before))
-        return None if goes_on else int(match.start(1))  # "how do I save this", "the app doesn't save this"
-    if words.rstrip().endswith((":", "：")):
-        return None
-    start = _find_clauses(words, head, patterns)[-1]
-    order = _find_order(words, start, patterns)
-    return start if order is not None and _is_tail(words[order[1] :], patterns) else None
-
-
-def _find_order(words: str, start: int, patterns: TellingPatterns) -> tuple[int, int] | None:
-    """The start and end of the memory verb that opens a clause, after filler words and words of request; None if there is none."""
-    begin = start + skip_filler(words[start:], patterns)
-    asked = compile_pattern(patterns.request).match(words[begin:]) if patterns.request else None
-    verb_at = skip_space(words, begin + (asked.end(1) if asked else 0))
-    verb = compile_pattern(patterns.remember).match(words[verb_at:]) if patterns.remember else None
-    return None if verb is None or (_asks(words, patterns) and asked is None) else (verb_at, verb_at + verb.end(1))
-
-
-def _asks(words: str, patterns: TellingPatterns) -> bool:
-    """True if a sentence is a question. A question tag ("…, ok?") does not count."""
-    sentence = words.rstrip()
-    _, comma, tag = sentence.rstrip("?？؟").rpartition(",")
-    return sentence.endswith(QUESTION_MARKS) and not (comma and _is_tail(tag, patterns))
-
-
-def _is_tail(rest: str, patterns: TellingPatterns) -> bool:
-    """True if only words like "that, please" follow the memory verb."""
-    while rest := rest.strip(SPACE):
-        ends = [compile_pattern(source).match(rest) for source in (patterns.tail, patterns.lead, patterns.lasting) if source]
-        longest = max((match.end(1) for match in ends if match), default=0)
-        if not longest:
-            return False
-        rest = rest[longest:]
-    return True
 
 
 def _find_passage_before(
@@ -332,22 +284,17 @@ def _find_passage_before(
     """Yield the passage that "remember this" refers to: the text before it in its sentence, or the previous sentence."""
     span = spans[place]
     telling = Telling(start=span.start, end=span.start + back, trigger=REMEMBER, language=patterns.language)
-    if back >= _min_passage_chars(patterns):
+    if back >= min_passage_chars(patterns):
         yield place, _check_telling(text, telling, patterns)
     elif place:
         before = replace(telling, start=spans[place - 1].start, end=spans[place - 1].end)
         yield place - 1, _check_telling(text, before, patterns)
 
 
-def _min_passage_chars(patterns: TellingPatterns) -> int:
-    """The minimum number of characters before "remember this" in its sentence. With fewer, the previous sentence is meant."""
-    return 12 if patterns.spaced else 5
-
-
 def _find_rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, str]:
     """The trigger that makes a sentence a lasting rule (empty: none), and the reason for doubt."""
     rest = words[head:]
-    asks = _asks(rest, patterns) or is_question(rest.rstrip(" ?？"))  # a question may lack its question mark
+    asks = is_asking(rest, patterns) or is_question(rest.rstrip(" ?？"))  # a question may lack its question mark
     request = compile_pattern(patterns.request).match(rest) if patterns.request else None
     ordered = rest[request.end(1) :].lstrip(SPACE) if request else rest
     here = has_match(patterns.here, rest)
@@ -366,11 +313,11 @@ def _find_rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, s
         (always, RULE, report if has_match(patterns.practice, rest) else UNSURE),
         (_has_contrast(rest, patterns) and not describes, BAN, ""),
         (has_match(patterns.ours, rest), RULE, UNSURE),
-        (decided, DECIDED, "" if has_match(patterns.reason, rest) or _is_lasting(rest, patterns) else UNSURE),
+        (decided, DECIDED, "" if has_match(patterns.reason, rest) or is_lasting(rest, patterns) else UNSURE),
         (has_match(patterns.correction, words), CORRECTION, UNSURE),
         (has_match(patterns.later, rest) and not describes, FROM_NOW_ON, UNSURE),
         (_has_label(rest, patterns), NOTE, ""),
-        (count_mass(rest) >= LEAST and _is_reminder(words, head, patterns), NOTE, "" if _is_lasting(rest, patterns) else UNSURE),
+        (count_mass(rest) >= LEAST and _is_reminder(words, head, patterns), NOTE, "" if is_lasting(rest, patterns) else UNSURE),
         (has_match(patterns.lasting, rest) and not describes, NOTE, UNSURE),
         (has_match(patterns.errand, rest), NOTE, ERRAND),
     )
@@ -383,7 +330,7 @@ def _find_rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, s
 def _reports_failure(rest: str, patterns: TellingPatterns) -> bool:
     """True if the first clause of a sentence reports that something fails, and does not begin with an order."""
     rest = compile_pattern(patterns.from_now_on).sub(" ", rest) if patterns.from_now_on else rest
-    clause = _CLAUSE.split(rest.lstrip(SPACE), 1)[0]
+    clause = CLAUSE.split(rest.lstrip(SPACE), 1)[0]
     for case in _CASES:
         clause = case.split(clause, 1)[0]
     ordered = compile_pattern(patterns.never).sub(" ", clause) if patterns.never else clause
@@ -392,34 +339,29 @@ def _reports_failure(rest: str, patterns: TellingPatterns) -> bool:
 
 def _is_decided_in_clause(words: str, head: int, patterns: TellingPatterns) -> bool:
     """True if a later clause, not after a colon, states a decision and its reason ("…, we decided to stay on dbt because …")."""
-    starts = _find_clauses(words, head, patterns)[1:]
-    clauses = (words[start:] for start in starts if not words[:start].rstrip().endswith((":", "：")))
+    starts = find_clauses(words, head, patterns)[1:]
+    clauses = (words[start:] for start in starts if not words[:start].rstrip().endswith(COLONS))
     return any(has_match(patterns.decided, clause) and has_match(patterns.reason, clause) for clause in clauses)
 
 
 def _is_reminder(words: str, head: int, patterns: TellingPatterns) -> bool:
     """True if a clause says that it is a reminder, a rule, or an order that the person gave before."""
-    clauses = (words[start:] for start in dict.fromkeys((0, *_find_clauses(words, head, patterns))))
+    clauses = (words[start:] for start in dict.fromkeys((0, *find_clauses(words, head, patterns))))
     return any(has_match(patterns.note, clause) and not has_match(patterns.no_ban, clause) for clause in clauses)
 
 
 def _has_label(rest: str, patterns: TellingPatterns) -> bool:
     """True if a sentence begins with a label that announces a rule or a decision ("decision from the retro: …")."""
-    label = _LABEL.match(rest)
+    label = LABEL.match(rest)
     if (
         label is None
-        or count_mass(label[1]) > _LABEL_WORDS
+        or count_mass(label[1]) > LABEL_WORDS
         or opens_with("orders", label[1])
         or has_match(patterns.describes, label[1])
     ):
         return False
     first = " ".join(label[1].split()[:2]) if patterns.spaced else label[1]
     return has_match(patterns.label, first) or has_match(patterns.label, label[1].rsplit(" to ", 1)[-1].join(("to ", "")))
-
-
-def _is_lasting(words: str, patterns: TellingPatterns) -> bool:
-    """True if a sentence says that it is for later sessions. Its memory verb then leaves no doubt."""
-    return any(has_match(source, words) for source in (patterns.from_now_on, patterns.later, patterns.lasting))
 
 
 def _has_contrast(rest: str, patterns: TellingPatterns) -> bool:
@@ -437,22 +379,29 @@ def _check_telling(text: str, telling: Telling, patterns: TellingPatterns) -> Te
     words = passage.rstrip().rstrip(" ,;:–—-" if telling.trigger == REMEMBER else "")
     end = start + len(words)
     doubts = (
-        (SHORT if telling.doubt == UNSURE and _count_rest(words, patterns) < LEAST else ""),
+        (SHORT if _says_little(words, telling, patterns) else ""),
         telling.doubt,
         ("" if patterns.measured or telling.trigger == REMEMBER else UNMEASURED),
         (ONCE if _is_one_time(telling.trigger, words, patterns) else ""),
-        (SHORT if count_mass(words) < LEAST or words.endswith((":", "：")) else ""),
+        (SHORT if count_mass(words) < LEAST or words.endswith(COLONS) else ""),
         (LONG if len(words) > MOST else ""),
         (GOES_ON if _can_continue(text, end, patterns) else ""),
     )
     return replace(telling, start=start, end=end, doubt=next(filter(None, doubts), ""))
 
 
-def _count_rest(words: str, patterns: TellingPatterns) -> int:
-    """The number of words in a passage, without those that say when and where it holds ("for future sessions in this repo")."""
+def _says_little(words: str, telling: Telling, patterns: TellingPatterns) -> bool:
+    """True if an unsure telling has few words besides those that say when it holds, or any has none ("from now on please")."""
+    if telling.doubt == UNSURE and count_mass(_cut_validity(words, patterns)) < LEAST:
+        return True
+    return telling.trigger == FROM_NOW_ON and is_tail(compile_pattern(patterns.from_now_on or "^$").sub(" ", words), patterns)
+
+
+def _cut_validity(words: str, patterns: TellingPatterns) -> str:
+    """The words of a passage, without those that say when and where it holds ("for future sessions in this repo")."""
     for source in filter(None, (patterns.from_now_on, patterns.later, patterns.lasting, patterns.here)):
         words = compile_pattern(source).sub(" ", words)
-    return count_mass(words)
+    return words
 
 
 def _is_one_time(trigger: str, words: str, patterns: TellingPatterns) -> bool:
