@@ -549,6 +549,7 @@ SETS = ("edit", "/s/tides.toml", "", 'moons = "two"\nlinker = "lld"')
 def test_the_only_action_between_a_failure_and_its_success_waits_for_a_decision(turns: tuple[Turn, ...], count: int) -> None:
     found = proposed(events_of(("run", "make dist", HALTED, 2), *turns, ("run", "make dist", "built", 0)))
     assert [each.doubt for each in found] == [UNPROVEN] * count
+    assert UNPROVEN in LASTING
 
 
 def test_an_edit_of_code_that_a_check_needed_is_no_fix() -> None:

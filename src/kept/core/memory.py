@@ -40,11 +40,11 @@ SAID_ONCE = "said once"
 SHORT = "too short to stand by itself"  # held
 TAKES_BACK = "it takes back something you said before, and it is unclear what"  # held: a withdrawal that matches no single memory
 UNSURE = "may not be meant as a rule"  # held, unless it gives an earlier rule a new value
-UNPROVEN = "nothing but the order shows that this helped"  # held, until three sessions contain it
 # A candidate with one of the reasons below stays held, however often its words are said again (see LASTING).
 CHOSEN = "you chose it from options that the agent worded"
 DANGEROUS = "what helped is a command that could do harm"
 UNNAMED = "what helped installs a package that the error does not name"
+UNPROVEN = "nothing but the order shows that this helped"
 OCCASIONAL = "what helped names a value that only this time had"
 UNCONFIRMED = "it is not certain that you typed it: it may come from a program, an agent or somebody else"
 TEMPLATE = "the text around it is the same each time, so it may come from a template"
@@ -78,7 +78,9 @@ NOT_TAKEN = "kept refused it"  # beginning of the reason with which kept itself 
 
 
 # Repetition does not lift these reasons, because an agent repeats what it does and what it hands over.
-LASTING = frozenset((CHOSEN, *Frame, DANGEROUS, UNNAMED, OCCASIONAL, UNCONFIRMED, TEMPLATE, UNTRIED, REWORDED, REDACTED, ACCOUNT))
+LASTING = frozenset(
+    (CHOSEN, *Frame, DANGEROUS, UNNAMED, UNPROVEN, OCCASIONAL, UNCONFIRMED, TEMPLATE, UNTRIED, REWORDED, REDACTED, ACCOUNT)
+)
 
 
 class Status(StrEnum):

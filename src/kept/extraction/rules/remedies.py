@@ -42,11 +42,12 @@ _WRITES = Pattern(r"(?:^|[^0-9&>=-])>{1,2}\s*[\w.~/$]")
 _IN_PLACE = Pattern(r"-i\S*|--in-place\S*")
 _NAME = Pattern(r"[\d_./@-]")  # a name contains such a character, a word of prose does not
 TEMPORARY_PATH = Pattern(r"/tmp/|/var/folders/|mktemp|\$TMP|\\Temp\\")  # noqa: S108 - temporary folders, which are soon gone
-# A UUID, a hash, the number of a run, or a date, with or without a prefix of letters ("i-0abc…").
+# A UUID, a long hash or a date, with or without a prefix of letters ("i-0abc…"), or a short hash, which has a letter and a digit.
 _ID = Pattern(
     r"(?i)(?:[a-z]{1,8}[-_])?(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{12,64}|20\d\d-?[01]\d-?[0-3]\d(?:[T_-].*)?)"
-    r"|[0-9a-f]{7,11}"
+    r"|[0-9a-f]*(?:\d[a-f]|[a-f]\d)[0-9a-f]*"
 )
+_ID_CHARS = 7  # minimum characters of an id
 _COUNTER = Pattern(r"(?i)--?(?:pid|id|(?:\w+-)?rev(?:ision)?|run(?:-id)?|build|job|generation|serial|since|until|date)")
 # Programs that only run the program after them. An error that advises that program leaves them out.
 _RUNNER = Pattern(r"^(?:npx|pnpx|bunx|uvx|(?:npm|pnpm|yarn|uv|poetry|pipenv|pdm|bundle) (?:run|exec)|python3? -m) (?:-y |--yes )?")
@@ -127,16 +128,12 @@ def names_passing_value(failure: Failure, remedy: Remedy) -> bool:
     """
     steps = [step for _, passage in remedy.proof for step in parse_steps(passage)] if remedy.edit is None else []
     return any(
-        item not in failure.command.text and (_is_id(item) or (_is_number(word, before) and not _chooses_version(step)))
+        item not in failure.command.text
+        and ((len(item) >= _ID_CHARS and _ID.fullmatch(item)) or (_is_number(word, before) and not _chooses_version(step)))
         for step in steps
         for before, word in pairwise(("", *map(unquote_word, step.words)))
         for item in _SPLIT.split(word.replace("/", " "))
     )
-
-
-def _is_id(word: str) -> bool:
-    """True if a word is an id. A short one must have a letter and a digit, as a number or a word is none."""
-    return _ID.fullmatch(word) is not None and (len(word) > 11 or not (word.isdigit() or word.isalpha()))
 
 
 def _is_number(word: str, before: str) -> bool:
@@ -157,12 +154,11 @@ def _chooses_version(step: Step) -> bool:
 
 def find_remedy(failure: Failure, between: Sequence[Command], edits: Sequence[Edit], success: Command) -> Remedy | None:
     """The last action related to the failure, between the failure and the success of the same command; None if there is none."""
-    own = {step.text for step in failure.command.steps}
-    remedies = [
-        done for command in (*between, success) if (done := _find_command_remedy(failure, command, own, last=command is success))
-    ]
+    remedies = [done for command in (*between, success) if (done := _find_command_remedy(failure, command, success))]
     step = max(reversed(remedies), key=lambda done: done.rank, default=None)  # the last one of equal rank
-    change = _find_edit_remedy(failure, edits, alone=step is None and not any(_has_effect(command) for command in between))
+    change = _find_edit_remedy(
+        failure, edits, alone=step is None and not any(_find_changing_steps(failure, each, success) for each in between)
+    )
     if step is None or change is None:
         return step or change
     if change.rank < _NAMED:
@@ -177,24 +173,22 @@ def find_remedy(failure: Failure, between: Sequence[Command], edits: Sequence[Ed
 _KIND, _NAMED, _ADVISED = 1, 2, 3
 
 
-def _find_command_remedy(failure: Failure, command: Command, own: set[str], *, last: bool) -> Remedy | None:
-    """The remedy in a command between failure and success: its steps that are related to the failure. In the success itself, only
-    steps before the check count. None if no step is related.
-    """
-    if command.passed is False:
-        return None
-    changing = _find_changing_steps(failure, command, own, last=last)
+def _find_command_remedy(failure: Failure, command: Command, success: Command) -> Remedy | None:
+    """The remedy in a command between failure and success: its steps that are related to the failure. None if no step is."""
+    changing = _find_changing_steps(failure, command, success)
     rank = max((_rate_relevance(failure, step) for step in changing), default=0)
-    if not rank:
-        return None
-    best = next(step for step in reversed(changing) if _rate_relevance(failure, step) == rank)
-    return _build_step_remedy(command, changing, best, rank)
+    best = next((step for step in reversed(changing) if rank and _rate_relevance(failure, step) == rank), None)
+    return _build_step_remedy(command, changing, best, rank) if best else None
 
 
-def _find_changing_steps(failure: Failure, command: Command, own: set[str], *, last: bool) -> list[Step]:
-    """The steps of a command that have side effects and are no step of the failure. In the success, only those before the check."""
-    check = next((place for place, step in enumerate(command.steps) if is_same_step(step, failure.step)), 0) if last else None
-    return [step for step in command.steps[:check] if step.text not in own and has_side_effects(step) and not is_dry_run(step)]
+def _find_changing_steps(failure: Failure, command: Command, success: Command) -> list[Step]:
+    """The steps of a command that have side effects and are no step of the failure. In the success, only those before the check;
+    in a command that failed, none.
+    """
+    own = {step.text for step in failure.command.steps}
+    check = next((place for place, step in enumerate(command.steps) if is_same_step(step, failure.step)), 0)
+    steps = command.steps[: check if command is success else None] if command.passed is not False else ()
+    return [step for step in steps if step.text not in own and has_side_effects(step) and not is_dry_run(step)]
 
 
 def _build_step_remedy(command: Command, changing: Sequence[Step], best: Step | None, rank: int) -> Remedy | None:
@@ -213,13 +207,7 @@ def find_sole_remedy(failure: Failure, between: Sequence[Command], edits: Sequen
     None if there are several actions, or if other steps than this one repair such errors. An edit of code counts only if the failed
     command is no check and does not name the file, because all others mend work in progress.
     """
-    own = {step.text for step in failure.command.steps}
-    ran = [
-        (each, _find_changing_steps(failure, each, own, last=each is success))
-        for each in (*between, success)
-        if each.passed is not False
-    ]
-    acts = [(each, steps) for each, steps in ran if steps]
+    acts = [(each, steps) for each in (*between, success) if (steps := _find_changing_steps(failure, each, success))]
     if len(acts) + len(edits) != 1:
         return None
     if edits:
@@ -244,10 +232,6 @@ def _find_passage(command: Command, changing: Sequence[Step]) -> str:
     start = command.text.find(command.steps[first].text)
     end = command.text.find(changing[-1].text, max(start, 0))
     return strip_redirections(command.text[start : end + len(changing[-1].text)]) if start >= 0 <= end else ""
-
-
-def _has_effect(command: Command) -> bool:
-    return command.passed is not False and any(has_side_effects(step) for step in command.steps)
 
 
 def has_side_effects(step: Step) -> bool:
