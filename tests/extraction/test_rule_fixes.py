@@ -93,7 +93,7 @@ def test_a_fix_names_the_command_that_failed_and_not_the_look_at_its_result() ->
     assert "when running `cargo build -q`" in found.content
 
 
-FORCED = ("operation that never ended", "swift cache", "git lock", "port", "option after two attempts", "sudo")
+FORCED = ("operation that never ended", "swift cache", "git lock", "option after two attempts", "sudo")
 
 
 @each_case("name", FIXES)
@@ -305,7 +305,6 @@ HARMFUL = (
     ("Error: stale cache found", "rm -rf ~/.ssh"),
     ("Error: stale cache found", "rm -rf node_modules/.cache"),
     ("Error: stale cache found", "docker builder prune"),
-    ("Error: port 80 already in use", "kill $(lsof -ti:80)"),
     ("Error: port 80 is already allocated", "docker rm -f old-db"),
     ("Error: another process is running", "pkill -f tides"),
     ("Error: the store is locked", "tides unlock -force"),
@@ -333,6 +332,7 @@ def test_a_command_that_destroys_opens_or_loads_from_elsewhere_is_no_fix_that_no
     [
         ("Error: disk quota exceeded", "pip cache purge"),
         ("tests: Permission denied", "chmod +x tests"),
+        ("Error: port 80 already in use", "kill $(lsof -ti:80)"),
         ("Error: node-auth not found", "npm install node-auth"),
         ("Error: connection refused", "kubectl rollout restart deployment shop"),
     ],

@@ -78,6 +78,10 @@ class Fix:
     success: Command
 
 
+# To end the process that holds a port harms nothing else.
+_PORT = Pattern(r"\b(?:lsof|fuser)\b[^;&]*\b\d{2,5}\b")
+
+
 def propose_fixes(
     events: Sequence[Event], done: Actions, *, profile: Profile, scope: str, start: int = 0
 ) -> tuple[tuple[int, Candidate], ...]:
@@ -271,7 +275,7 @@ def _find_doubt(fix: Fix, done: Sequence[str]) -> str:
     """The reason to hold a fix; empty if there is none."""
     edit = fix.remedy.edit
     ran = [passage for event, passage in fix.remedy.proof if edit is None or event is not edit.call]
-    if any(map(is_harmful_command, done)) or any(map(FORCES.search, ran)):
+    if any(map(is_harmful_command, done)) or any(FORCES.search(step) and not _PORT.search(step) for step in ran):
         return DANGEROUS
     if _installs_unnamed(fix, done):
         return UNNAMED
