@@ -5,7 +5,8 @@ fold.
 
 The data are ``judged`` and ``requests`` (memories, prompts and judgements of invented projects by two authors), the prompts in
 ``requests/asks.tsv`` (``work``: a rule may apply; ``other``: none does), and the unrelated prompts of ``paraphrases``. The first
-model decides from a prompt's vector whether it asks for anything remembered. The second, a logistic score of the features in
+model decides from a prompt's vector whether it asks for anything remembered; it also learns from the prompts of ``projects``. The
+second, a logistic score of the features in
 ``Likeness``, decides which memory helps; its coefficients are the constants of ``recall/relevance.py``. Each project is scored with
 weights that were fitted without its prompts, memories and judgements. One feature is what a kind of request needs. It is learnt
 from ``requests/needs.tsv`` (requests, each with the kinds of rules that apply) and ``requests/rules.tsv`` (rules of these kinds),
@@ -45,7 +46,7 @@ MOST = 3  # maximum lines shown before a prompt
 SHARES = (0.8, 0.9, 0.95, 0.97)
 
 Array = NDArray[np.float64]
-Meanings = Callable[[Sequence[str]], Array]
+Meanings = Callable[..., Array]
 
 
 class Row(NamedTuple):
@@ -137,9 +138,7 @@ def show_curve(name: str, prompts: Sequence[Prompt], rows: Sequence[Row], scores
     return floors
 
 
-def read_all(
-    here: Path, meaning_of: Callable[[Sequence[str]], Array], needs: tuple[Array, Array]
-) -> tuple[list[Prompt], list[Row]]:
+def read_all(here: Path, meaning_of: Meanings, needs: tuple[Array, Array]) -> tuple[list[Prompt], list[Row]]:
     """The prompts of all folders, and the memories considered for them; need and nearness are separate features."""
     asking, helping = needs
 
@@ -157,7 +156,7 @@ def read_all(
             found = considered(find_paths(home, {"HOME": home}).store, own)
         texts = {row[1]: row[3] for row in judged.rows(here / folder, "memories.tsv")}
         told = dict(zip(texts, meaning_of(list(texts.values())) @ helping, strict=True))
-        wanted = meaning_of([each.text for each in own]) @ asking
+        wanted = meaning_of([each.text for each in own], asked=True) @ asking
         for row in found:
             *parts, meaning, always, _ = row.parts
             need = float(wanted[row.prompt] @ told[row.memory])
@@ -204,22 +203,28 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     here = Path(__file__).parent
-    model = create_embedder(LOCAL, stays=True)
-    if model is None:
+    model, asker = (create_embedder(LOCAL, stays=True, requests=requests) for requests in (False, True))
+    if model is None or asker is None:
         raise SystemExit("the model's pack is not here: make run brings it")
 
-    def meaning_of(texts: Sequence[str]) -> Array:
-        return model.embed(texts)[:, getattr(model, "half", 0) :].astype(float)
+    def meaning_of(texts: Sequence[str], *, asked: bool = False) -> Array:
+        return (asker if asked else model).embed(texts)[:, getattr(model, "half", 0) :].astype(float)
 
     rules, needing = judged.rows(here / "requests", "rules.tsv"), judged.rows(here / "requests", "needs.tsv")
     right = np.array([[kind in kinds.split() for kind, _ in rules] for kinds, _ in needing], float)
-    needs = learn_needs(meaning_of([text for _, text in needing]), meaning_of([text for _, text in rules]), right)
+    needs = learn_needs(meaning_of([text for _, text in needing], asked=True), meaning_of([text for _, text in rules]), right)
     prompts, rows = read_all(here, meaning_of, needs)
     asks = judged.rows(here / "requests", "asks.tsv")
     unrelated = [text for _, *texts in judged.rows(here / "paraphrases", "unrelated.tsv") for text in texts]
-    texts = [each.text for each in prompts] + [text for *_, text in asks] + unrelated
-    meanings = SCALED * meaning_of(texts)
-    asking = np.array([each.kind != "none" for each in prompts] + [kind == "work" for kind, *_ in asks] + [False] * len(unrelated))
+    typed = [row for path in sorted((here / "projects").iterdir()) for row in judged.rows(path.parent, path.name) if row[0] == "p"]
+    texts = [each.text for each in prompts] + [text for *_, text in (*asks, *typed)] + unrelated
+    meanings = SCALED * meaning_of(texts, asked=True)
+    asking = np.array(
+        [each.kind != "none" for each in prompts]
+        + [kind == "work" for kind, *_ in asks]
+        + [kind != "none" for _, kind, *_ in typed]
+        + [False] * len(unrelated)
+    )
     gain = fit_helping(prompts, rows, fit_asking(meanings, asking, np.array([each.project for each in prompts])))
     if given.write:
         bias, *found = logistic(meanings, asking, SCALED)

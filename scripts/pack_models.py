@@ -30,7 +30,7 @@ Tensors = Mapping[str, NDArray[Any]]
 def pack_small(folder: Path, target: Path) -> None:
     """Write the pack of MiniLM's safetensors and vocabulary. Raises OSError, KeyError, ValueError."""
     vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8").rstrip("\n")
-    _write_pack(target, "all-MiniLM-L6-v2 int8/1", 384, _pack_weights(_read_tensors(folder / "model.safetensors"), vocabulary))
+    write_pack(target, "all-MiniLM-L6-v2 int8/1", 384, _pack_weights(_read_tensors(folder / "model.safetensors"), vocabulary))
 
 
 def pack_multilingual(folder: Path, target: Path) -> None:
@@ -38,10 +38,10 @@ def pack_multilingual(folder: Path, target: Path) -> None:
     with np.load(folder / "weights.npz", allow_pickle=False) as file:
         weights = {name: file[name] for name in file.files}
     tensors = _pack_vocabulary((folder / "sp.model").read_bytes()) | _pack_universal(weights)
-    _write_pack(target, "universal-sentence-encoder-multilingual-3 6 bit/1", 512, tensors)
+    write_pack(target, "universal-sentence-encoder-multilingual-3 6 bit/1", 512, tensors)
 
 
-def _write_pack(path: Path, name: str, dimensions: int, tensors: Tensors) -> None:
+def write_pack(path: Path, name: str, dimensions: int, tensors: Tensors) -> None:
     """Write a pack atomically. Raises OSError."""
     places: dict[str, tuple[str, tuple[int, ...], int]] = {}
     at = 0

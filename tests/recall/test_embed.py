@@ -160,6 +160,29 @@ def test_weights_that_stay_widened_give_the_same_vectors(model):
     assert (model.embed(words) == before).all()
 
 
+REQUESTS = {
+    "I want to do a new release, what do I need to do?": "The changelog's Unreleased section moves under the new number first.",
+    "der Export soll auch die Kundennummer enthalten": "Spalten kommen hinten dazu, der Steuerberater liest nach Position.",
+    "make the login page remember me": "no cookies without consent, the lawyer was very clear",
+    "the list takes ages to come up on my phone": "Pages load at most fifty rows; more come when somebody scrolls.",
+    "add a package that draws charts": "ask before you add a dependency, the bundle has to stay below 200 kB",
+    "people in the office see yesterday's numbers": "The nightly job ends at four, and reports are read from its snapshot.",
+    "open the pr": "one reviewer besides me, and a ticket in the title",
+    "mets à jour le schéma": "migrations are written by hand and reviewed by Ada, never generated",
+}
+
+
+def test_requests_are_nearer_to_what_helps_and_other_texts_stay_where_they_are(many):
+    asker = create_embedder("local", local=MULTILINGUAL, requests=True)
+    stored = many.embed(list(REQUESTS.values()))
+    before, after = (each.embed(list(REQUESTS), question=True) @ stored.T for each in (many, asker))
+    places = np.arange(len(REQUESTS))
+    apart = [float((rows[places, places] - (rows.sum(1) - rows[places, places]) / 7).mean()) for rows in (before, after)]
+    assert apart[1] > apart[0]
+    assert (asker.embed(TEXTS) != many.embed(TEXTS)).any()
+    assert (many.embed(list(REQUESTS.values())) == stored).all()
+
+
 def test_a_file_that_is_no_pack_is_refused(tmp_path):
     (tmp_path / "some.pack").write_bytes(b"something else")
     with pytest.raises(DamagedError, match="not a model pack"):

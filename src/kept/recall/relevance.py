@@ -54,7 +54,7 @@ _FITTED = 84  # memories per project in the data to which the weights were fitte
 _FAR, _STEP = 0.2, 0.15  # a cosine of unrelated texts, and the distance above it that counts as one deviation
 _SOLID = 0.53  # minimum nearness by words that suffices without nearness in meaning
 # Coefficients of a logistic fit (benchmarks/asking.py). At the floor of 0.3, 98 of 100 unrelated messages get nothing.
-_BASE, _APART, _SHARED, _TOPICAL, _ALWAYS = -4.72, 1.1, 1.06, 5.32, 5.43
+_BASE, _APART, _SHARED, _TOPICAL, _ALWAYS = -5.1, 1.21, 1.02, 5.06, 5.21
 _NEEDED = 2.0  # coefficient of the nearness by words of the best request in ``needed_for``
 _CLOSE = 0.56  # minimum of that nearness that suffices without meaning. It is high because requests are short.
 _WANTED, _ALIKE = 1.1, 1.8  # a request adds _WANTED deviations to its memory for each deviation of its cosine beyond _ALIKE

@@ -5,11 +5,9 @@ and the model are imported only if there are vectors to compare.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import pairwise
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-from zoneinfo import ZoneInfo
+from typing import TYPE_CHECKING
 
 from kept.core.dates import is_month_first_locale, parse_time_span
 from kept.core.digest import text_hash
@@ -17,16 +15,15 @@ from kept.core.project import fallback_project_folder
 from kept.core.text import index_words, project_label
 from kept.core.times import format_instant, format_optional_instant, parse_optional_instant
 from kept.core.value import dataclass, replace
-from kept.local.recall_settings import RecallSettings
-from kept.recall.embed import create_embedder
-from kept.recall.embed.levels import SimilarityScale, detect_language, find_asked, find_scale
+from kept.recall.embed.levels import detect_language, find_asked
 from kept.recall.index import Index, SearchLimits, SearchUnit, UnitKind, open_index
+from kept.recall.meaning import QueryContext, embed_query
 from kept.recall.question import build_phrases, find_compounds, is_telling, select_search_terms, telling_words
 from kept.recall.rank import TIME, SaidTurn, add_conversation_score, add_surroundings, conversation_scores, fuse_scores
 from kept.recall.relevance import ACROSS, DOUBT, NEAR, Spread, cosine_spread, stem, weigh_requests
 
 if TYPE_CHECKING:
-    from kept.recall.index.vectors import Floats, NearUnit, Vectors
+    from kept.recall.index.vectors import NearUnit
     from kept.workspace import Workspace
 
 
@@ -38,41 +35,11 @@ _MATCHED = 40_000
 _OFTEN = 2_000  # a word in more turns than this does not distinguish conversations
 _CONSIDERED = 60  # maximum number of memories returned for a message
 _SURROUNDED = 100  # the neighbours of this many of the best turns are considered
-LONGEST = 2_000  # only this many characters at the end of a question are embedded, because pasted text comes before the question
 _SAID = 80  # maximum number of turns that are near by meaning, and also of those found by words
 _BESIDE = 500  # approximate size of the sample of memories from which the usual cosine with a message is computed
 TELLING = 0.3  # meaning is given as a reason from this cosine on
 _TOLD = 5  # maximum number of words in a reason
 _BY_MEANING, _BESIDE_IT = "its meaning", "what was said beside it"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class QueryPaths:
-    """The paths of the store and of the vectors."""
-
-    store: Path
-    vectors: Path
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class QuerySettings:
-    """The settings of recall."""
-
-    recall: RecallSettings
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class QueryContext:
-    """The parts of a workspace that a search needs, for processes that do not open a workspace."""
-
-    paths: QueryPaths
-    settings: QuerySettings
-    zone: ZoneInfo
-    env: Mapping[str, str]
-
-    def clock(self) -> datetime:
-        """The present moment."""
-        return datetime.now(UTC)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -164,7 +131,7 @@ def find_near_memories(workspace: "Workspace | QueryContext", message: str, scop
         return {}
     limits = Filters(scopes=tuple(scopes), statuses=("active",))
     with open_index(workspace.paths.store) as index:
-        look = _IndexSearch(workspace, index, message, limits, meaning=True)
+        look = _IndexSearch(workspace, index, message, limits, meaning=True, request=True)
         spread, doubt, near = look.find_needed()
         apart = {item: spread.deviations_above(unit.similarity) + need for item, (unit, need) in near.items()}
         best = sorted(apart, key=lambda item: (-apart[item], item))[:_CONSIDERED]
@@ -187,13 +154,26 @@ def find_said_turns(
     Raises the errors of :func:`search`.
     """
     with open_index(workspace.paths.store) as index:
-        return _IndexSearch(workspace, index, message, Filters(scopes=(scope,)), meaning=meaning).find_said_turns()
+        look = _IndexSearch(workspace, index, message, Filters(scopes=(scope,)), meaning=meaning, request=True)
+        return look.find_said_turns()
 
 
 class _IndexSearch:
-    """One search in an index. It has the words, the meaning, the time and the limits of a question, and does the lookups."""
+    """One search in an index. It has the words, the meaning, the time and the limits of a question, and does the lookups.
 
-    def __init__(self, workspace: "Workspace | QueryContext", index: Index, query: str, filters: Filters, *, meaning: bool) -> None:
+    ``request`` means that the query is what somebody typed for an agent, and not a question to kept.
+    """
+
+    def __init__(
+        self,
+        workspace: "Workspace | QueryContext",
+        index: Index,
+        query: str,
+        filters: Filters,
+        *,
+        meaning: bool,
+        request: bool = False,
+    ) -> None:
         self._index = index
         self._projects = {directory: (scope, name) for directory, scope, name in index.list_projects()}
         self._names = dict(self._projects.values())
@@ -204,7 +184,7 @@ class _IndexSearch:
         month_first = is_month_first_locale(workspace.env)
         self._when = parse_time_span(query, workspace.clock(), workspace.zone, month_first=month_first)
         self.floor = workspace.settings.recall.floor
-        self._asked = _embed_query(workspace, query) if meaning else None
+        self._asked = embed_query(workspace, query, request=request) if meaning else None
 
     def find_hits(self, kind: UnitKind, most: int) -> list[Hit]:
         """The best hits of a kind, at most ``most``."""
@@ -411,46 +391,6 @@ class _IndexSearch:
 def _current_near(unit: SearchUnit, near: "NearUnit | None") -> "NearUnit | None":
     """The nearness of a unit. None if its vector was made from an earlier text of the unit."""
     return near if near is not None and near.mark == text_hash(unit.text) else None
-
-
-class _MeaningQuery(NamedTuple):
-    """The stored vectors, the vector of a question, and the scale for their cosines."""
-
-    model: str
-    vectors: "Vectors"
-    question: "Floats"
-    level: SimilarityScale
-
-    def find_nearest(
-        self, kind: UnitKind, most: int, among: Iterable[int] | None = None, *, need: bool = False
-    ) -> "dict[int, NearUnit]":
-        """Like :meth:`Vectors.find_nearest`, with cosines on the common scale."""
-        return self._to_common_scale(self.vectors.find_nearest(kind, self.question, most, among, need=need))
-
-    def of(self, kind: UnitKind, items: Iterable[int], *, need: bool = False) -> "dict[int, NearUnit]":
-        """Like :meth:`Vectors.of`, with cosines on the common scale."""
-        return self._to_common_scale(self.vectors.of(kind, items, self.question, need=need))
-
-    def _to_common_scale(self, near: "Mapping[int, NearUnit]") -> "dict[int, NearUnit]":
-        return {item: replace(unit, similarity=self.level.to_common_scale(unit.similarity)) for item, unit in near.items()}
-
-
-def _embed_query(workspace: "Workspace | QueryContext", query: str) -> _MeaningQuery | None:
-    """Embed a question. Returns None without vectors, model or text, and if the model does not know the question's language."""
-    if not workspace.paths.vectors.exists() or not query.strip():
-        return None
-    recall = workspace.settings.recall
-    model = create_embedder(recall.embeddings, recall.embeddings_model, workspace.env, local=recall.model)
-    level = find_scale(model.name, query[-LONGEST:]) if model is not None else None
-    if model is None or level is None:
-        return None
-    from kept.recall.index.vectors import Vectors  # noqa: PLC0415 - numpy is heavy, and needed only if there are vectors
-
-    vectors = Vectors(workspace.paths.vectors, model.name, getattr(model, "half", 0))
-    if not vectors.dimensions:
-        return None
-    (question,) = model.embed([query[-LONGEST:]], question=True)
-    return _MeaningQuery(model.name, vectors, question, level)
 
 
 _TURNS = 200  # number of best turns from which sessions are ranked

@@ -18,8 +18,9 @@ from kept.recall.embed import create_embedder
 from kept.recall.embed.levels import find_scale
 from kept.recall.index import UnitKind
 from kept.recall.index.head import vector_model
+from kept.recall.meaning import LONGEST
 from kept.recall.rank import fuse_scores
-from kept.recall.search import LONGEST, TELLING, Hit
+from kept.recall.search import TELLING, Hit
 from kept.store.memories import memory_of_row
 from kept.store.postgres import Found, connect_server
 from kept.workspace import Workspace

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _MEMORY = 2**30  # bytes of address space that a process needs. With less, numpy's libraries end it without an exception.
 PACK = Path(__file__).with_name("minilm.pack")
 MANY_PACK = Path(__file__).with_name("universal.pack")
+ADAPTER = Path(__file__).with_name("requests.adapter")
 LOCAL, OFF, HASHING = "local", "off", "hashing"
 MULTILINGUAL, SMALL = "multilingual", "small"
 
@@ -43,7 +44,13 @@ class Embedder(Protocol):
 
 
 def create_embedder(
-    choice: str, model: str = "", env: Mapping[str, str] | None = None, *, local: str = MULTILINGUAL, stays: bool = False
+    choice: str,
+    model: str = "",
+    env: Mapping[str, str] | None = None,
+    *,
+    local: str = MULTILINGUAL,
+    stays: bool = False,
+    requests: bool = False,
 ) -> Embedder | None:
     """Create the embedder that a setting chooses. Return None for ``off``, and for ``local`` if no local model is installed.
 
@@ -53,6 +60,8 @@ def create_embedder(
         env: the environment variables.
         local: the local model to use. The small one is used if the multilingual one is not installed.
         stays: true for a long-lived process. The model then uses more memory and is faster.
+        requests: true for the words before which memories and earlier turns are looked up. Their vectors are compared with those
+            of an embedder without this.
 
     Raises ConfigError if the URL is not the address of a server, if a server has no model name, or if the memory limit of the
     process is too low for vectors.
@@ -64,7 +73,7 @@ def create_embedder(
         return None
     check_memory_limit()
     if asked == LOCAL:
-        loaded = _load_local_model(many=local != SMALL and MANY_PACK.exists())
+        loaded = _load_local_model(many=local != SMALL and MANY_PACK.exists(), requests=requests)
         if stays:
             loaded.widen_weights()
         return loaded
@@ -97,15 +106,17 @@ def check_memory_limit() -> None:
             raise ConfigError("the memory limit of this process is too low for search by meaning", hint="raise ulimit -v to 1 GB")
 
 
-@lru_cache(maxsize=2)
-def _load_local_model(*, many: bool) -> "MiniLM | BlendedEmbedder":
-    from kept.recall.embed.minilm import MiniLM  # noqa: PLC0415 - numpy is heavy
+@lru_cache(maxsize=4)
+def _load_local_model(*, many: bool, requests: bool) -> "MiniLM | BlendedEmbedder":
+    from kept.recall.embed.adapter import Adapter  # noqa: PLC0415 - numpy is heavy
+    from kept.recall.embed.minilm import MiniLM  # noqa: PLC0415 - as above
 
+    english = MiniLM(PACK, Adapter(ADAPTER, "english") if requests else None)
     if not many:
-        return MiniLM(PACK)
+        return english
     from kept.recall.embed.universal import BlendedEmbedder, UniversalEncoder  # noqa: PLC0415 - as above
 
-    return BlendedEmbedder(MiniLM(PACK), UniversalEncoder(MANY_PACK))
+    return BlendedEmbedder(english, UniversalEncoder(MANY_PACK, Adapter(ADAPTER, "many") if requests else None))
 
 
 @lru_cache(maxsize=1)

@@ -106,9 +106,12 @@ class SimilarityScale(NamedTuple):
         return min(1.0, self.gain * cosine + self.shift)
 
 
-def find_scale(model: str, question: str) -> SimilarityScale | None:
-    """The scale for a question's language. None if the model does not know the language, because its cosines then say nothing."""
-    languages = _load_table("levels").get(model)
+def find_scale(model: str, question: str, *, request: bool = False) -> SimilarityScale | None:
+    """The scale for a question's language. None if the model does not know the language, because its cosines then say nothing.
+
+    ``request`` means that the question was embedded as a request.
+    """
+    languages = _load_table("levels").get(f"{model}, requests" if request else model)
     if languages is None:
         return SimilarityScale()
     known = languages.get(detect_language(question))

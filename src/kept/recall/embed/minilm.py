@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from kept.recall.embed.adapter import Adapter
 from kept.recall.embed.pack import Pack
 from kept.recall.embed.threads import single_thread
 
@@ -117,10 +118,11 @@ _GELU_ROWS = 32  # rows of a block of 200 KB
 
 
 class MiniLM:
-    """The model in a pack. Raises DamagedError if the file is not a pack."""
+    """The model in a pack, with the changes of an adapter. Raises DamagedError if the file is not a pack."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, adapter: Adapter | None = None) -> None:
         self._pack = Pack(path)
+        self._adapter = adapter
         self.name = self._pack.name
         self.dimensions = self._pack.dimensions
         self._tensor = self._pack.tensor
@@ -186,6 +188,9 @@ class MiniLM:
         weights = self._wide.get(name)  # (in, out)
         if weights is None:
             weights = self._tensor(f"{name}.weight").astype(np.float32)
+            change = self._adapter.find_change(name) if self._adapter else None
+            if change is not None:
+                weights += change / self._tensor(f"{name}.scale")
             if self._widened:
                 self._wide[name] = weights
         product: Floats = state @ weights

@@ -29,6 +29,9 @@ class Pack:
         self.dimensions: int = head["dimensions"]
         self._places: Mapping[str, tuple[str, tuple[int, ...], int]] = head["tensors"]
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._places
+
     def tensor(self, name: str) -> "NDArray[Any]":
         """The array with this name, mapped from the file without a copy."""
         import numpy as np  # noqa: PLC0415 - heavy, and not needed for the name of the model

@@ -20,6 +20,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from kept.recall.embed.adapter import Adapter
 from kept.recall.embed.levels import detect_language
 from kept.recall.embed.minilm import MiniLM
 from kept.recall.embed.pack import Pack
@@ -121,10 +122,11 @@ _EPSILON = 1e-12
 
 
 class UniversalEncoder:
-    """The model in a pack. Raises DamagedError if the file is not a pack."""
+    """The model in a pack, with the changes of an adapter. Raises DamagedError if the file is not a pack."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, adapter: Adapter | None = None) -> None:
         self._pack = Pack(path)
+        self._adapter = adapter
         self.name = self._pack.name
         self.dimensions = self._pack.dimensions
         self._weights = lru_cache(None)(self._load_weights)
@@ -204,7 +206,9 @@ class UniversalEncoder:
         return normed
 
     def _load_weights(self, name: str) -> NDArray[Any]:
-        return self._pack.tensor(name).astype(np.float32)
+        weights = self._pack.tensor(name).astype(np.float32)
+        change = self._adapter.find_change(name) if self._adapter else None
+        return weights if change is None else weights + change
 
 
 def _windows(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:

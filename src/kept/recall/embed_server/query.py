@@ -15,10 +15,11 @@ from kept.core.text import index_words
 from kept.core.value import fields
 from kept.local.recall_settings import RecallSettings
 from kept.recall.context import TurnLookup
+from kept.recall.meaning import QueryContext, QueryPaths, QuerySettings
 from kept.recall.nearby import NearnessLookup, NearnessReader
 from kept.recall.question import is_telling
 from kept.recall.rank import SaidTurn
-from kept.recall.search import QueryContext, QueryPaths, QuerySettings, find_near_memories, find_said_turns
+from kept.recall.search import find_near_memories, find_said_turns
 
 if TYPE_CHECKING:
     from kept.workspace import Workspace

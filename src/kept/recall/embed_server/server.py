@@ -103,7 +103,7 @@ def _prepare_answer(home: Paths, env: Mapping[str, str]) -> Answer:
     recall = settings.load_settings(config).recall
     model = None
     if home.vectors.exists():
-        model = create_embedder(recall.embeddings, recall.embeddings_model, env, local=recall.model, stays=True)
+        model = create_embedder(recall.embeddings, recall.embeddings_model, env, local=recall.model, stays=True, requests=True)
     if model is not None:
         model.embed(["kept"])  # load the weights now, so that the first question does not wait for them
 
