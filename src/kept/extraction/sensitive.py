@@ -8,8 +8,11 @@ from kept.core.pattern import Pattern
 from kept.core.redact.values import is_card
 
 _MARK = Pattern(r"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
-_IBAN = Pattern(r"(?i)\b[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]{4}){2,7}(?:[ -]?[A-Z0-9]{1,3})?\b")
-_CARD = Pattern(r"\b(?:[3-6][0-9]{3}(?:[ -]?[0-9]{4}){3}|3[47][0-9]{2}[ -]?[0-9]{6}[ -]?[0-9]{5})\b")
+# Not within an id: no letter, digit or hyphen beside it.
+_IBAN = Pattern(r"(?i)(?:^|[^\w-])([A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?)(?:[^\w-]|$)")
+_CARD = Pattern(
+    r"(?:^|[^\w-])([3-6][0-9]{3}(?: ?[0-9]{4}){3}|[3-6][0-9]{3}(?:-[0-9]{4}){3}|3[47][0-9]{2} ?[0-9]{6} ?[0-9]{5})(?:[^\w-]|$)"
+)
 _LEAST_DIGITS = 10  # of an account number; words and names have fewer
 _NAME = (
     r"(?:pass(?:word|phrase|code|wd)?|pw|pin|(?:[\w-]+[ -])?(?:key|token)|credentials"
@@ -45,7 +48,7 @@ def has_account_number(text: str) -> bool:
 
 
 def _find_words(pattern: Pattern, text: str) -> list[str]:
-    return [match.group() for match in pattern.finditer(text)]
+    return [match.group(1) for match in pattern.finditer(text)]
 
 
 def _is_iban(text: str) -> bool:
