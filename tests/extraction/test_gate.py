@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cases import each_case
 from kept.core.event import Origin
-from kept.core.memory import ACCOUNT, REDACTED, REMEMBER, SAID_ONCE, UNSAID, Accepted, Candidate, Evidence, Held, Refused
+from kept.core.memory import ACCOUNT, REDACTED, REMEMBER, SAID_ONCE, UNSAID, UNSURE, Accepted, Candidate, Evidence, Held, Refused
 from kept.extraction.gate import LONGEST, is_grounded, judge
 from kept.extraction.rules.passages import LONGEST_PASSAGE
 from kept.extraction.rules.tellings import ERRAND
@@ -367,6 +367,10 @@ MARK = "[redacted:token:0123abcd]"
 @each_case("content", [f"the token is {MARK}", f"remember the slack token {MARK}", f"never commit {MARK} to git"])
 def test_what_is_left_of_a_secret_waits(content):
     assert verdict(content=content) == Held(reason=REDACTED)
+
+
+def test_what_is_left_of_a_secret_waits_for_that_reason_whatever_else_is_in_doubt():
+    assert verdict(content=f"the token is {MARK}", doubt=UNSURE) == Held(reason=REDACTED)
 
 
 def test_a_fix_helps_without_the_secret_in_its_command():

@@ -95,12 +95,12 @@ def _find_hold(candidate: Candidate, category: Category) -> Held | None:
         return Held(reason="a tool's words", detail="nobody said it: it rests on what a tool printed")
     if Writer.MACHINE not in category.writers:
         return Held(reason="not extracted", detail="only a person, or an agent that asks, writes into this category")
-    if candidate.doubt:
-        return Held(reason=candidate.doubt)
     if is_redacted(candidate.content) and not candidate.fingerprint:  # a command that fixed an error helps without its secret
         return Held(reason=REDACTED)
     if has_account_number(candidate.content):
         return Held(reason=ACCOUNT)
+    if candidate.doubt:
+        return Held(reason=candidate.doubt)
     if candidate.confidence < category.floor:
         return Held(reason="unsure", detail=f"confidence {candidate.confidence:.2f} is below {category.floor:.2f}")
     return None
