@@ -63,6 +63,7 @@ def test_what_an_application_is_to_remember_is_not_active():
         ("de", "Regeln für dieses Projekt:", ["keine globalen Variablen mehr", "die Tests stehen neben dem Code"]),
         ("fr", "retiens ce qui suit :", ["la grue est louée en juin", "le vendredi on ne charge rien"]),
         ("es", "recuerda lo siguiente:", ["la grúa está alquilada hasta junio", "los viernes no cargamos nada"]),
+        ("es", "A partir de ahora:", ["firma cada pedido antes", "no cargues nada los viernes"]),
         ("it", "ricorda quanto segue:", ["la gru è affittata fino a giugno", "il venerdì non carichiamo nulla"]),
         ("pt", "lembre-se do seguinte:", ["o guindaste fica até junho", "à sexta não carregamos nada"]),
         ("ru", "запомни следующее:", ["кран арендован до июня", "по пятницам ничего не грузим"]),
@@ -75,11 +76,12 @@ def test_each_item_below_a_line_that_announces_it_is_a_memory_about_that_line(la
     assert {about for _, _, about in made} <= {line.rstrip(" :："), ""}
 
 
-def test_an_item_of_two_sentences_is_one_memory_and_what_follows_the_list_is_none():
+def test_an_item_of_two_sentences_is_one_memory_about_the_line_above_and_what_follows_the_list_is_none():
     points = "Remember these points about the harbour:\n- berth 4 is shallow. Never send a tanker there\n- the crane is new"
     text = f"Looks good. {points}\n\nNow fix the map."
-    made = [content for _, content, _ in read(text)]
-    assert made == ["berth 4 is shallow. Never send a tanker there", "the crane is new"]
+    line = "Remember these points about the harbour"
+    made = [("berth 4 is shallow. Never send a tanker there", line), ("the crane is new", line)]
+    assert [(content, about) for _, content, about in read(text)] == made
 
 
 def test_the_line_below_from_now_on_is_active_and_a_further_one_waits():

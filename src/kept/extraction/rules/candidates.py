@@ -180,7 +180,7 @@ def _build_candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
         reasoning=", ".join(
             filter(None, (telling.trigger, telling.language, "names artifacts" if find_artifacts(content) else ""))
         ),
-        about=about or telling.about,
+        about=about or (telling.about if _has_words(telling.about) else ""),
         doubt=doubt,
         subject=_find_person(content, prompt.lexicon.tellings) if kind == "person" and category.shape is Shape.DOSSIER else "",
     )

@@ -129,9 +129,7 @@ def find_frame(text: str, start: int, end: int, telling: TellingPosition | None 
         return Frame.QUOTED
     if is_disowned(text, start, end):
         return Frame.PART
-    # The line that announces a list is a part of the telling, and what matters is the line before it.
-    announced = telling is not None and telling.sentences[telling.first].end <= start
-    if _is_led(text, telling.sentences[telling.first].start if telling and announced else start):
+    if _is_led(text, start):
         return Frame.LED
     if telling:
         spans, start, end = telling.sentences, telling.sentences[telling.first].start, telling.sentences[telling.last].end

@@ -272,7 +272,7 @@ def _find_points(
             break
         points[number] = span.end
     for number, end in points.items():
-        about = line.rstrip(SPACE) if count_mass(line) >= LEAST and "\n" in text[spans[place].end : spans[number].start] else ""
+        about = line.rstrip(SPACE) if "\n" in text[spans[place].end : spans[number].start] else ""
         doubt = telling.doubt or (UNSURE if number > place + 1 and not spans[number].bullet else "")
         point = replace(telling, start=spans[number].start, end=end, doubt=doubt, about=about)
         yield number, _check_telling(text, point, patterns)
