@@ -7,6 +7,7 @@ import pytest
 from kept.core.memory import Status
 from kept.core.value import replace
 from kept.memories import person
+from kept.memories.wording import find_new_end
 from kept.pipeline.run import RunOptions, run_pipeline
 from talking import say
 
@@ -45,7 +46,7 @@ def test_a_memory_ends_as_its_new_words_say(workspace, words, day):
 
 def test_a_memory_without_a_time_ends_as_its_new_words_say(workspace):
     undated = replace(only(workspace), content="We freeze the main branch.", last_seen=None, valid_until=None)
-    assert f"{person.find_new_end(workspace, undated, 'We freeze main until 2099-03-05.'):%Y-%m-%d}" == "2099-03-05"
+    assert f"{find_new_end(workspace, undated, 'We freeze main until 2099-03-05.'):%Y-%m-%d}" == "2099-03-05"
 
 
 def test_an_end_that_was_given_apart_from_the_words_outlasts_a_change_of_them(workspace):

@@ -18,7 +18,7 @@ from kept.core.text import normal_form
 from kept.core.value import dataclass
 from kept.memories.foreign import ForeignNote, read_tool_notes
 from kept.memories.new_memory import make_memory
-from kept.memories.person import clean_memory_text
+from kept.memories.wording import clean_memory_text
 from kept.workspace import RunNumber, Workspace
 
 # The category of the default profile that is nearest to each kind of note. The person decides in review.

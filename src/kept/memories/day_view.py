@@ -15,8 +15,8 @@ from kept.days.coverage_report import CoverageReport, report_coverage
 from kept.days.day_notes import build_summary, bullet_key, notes_of_day, reword_line
 from kept.days.llm_summaries import load_day_summaries
 from kept.days.summaries import drop_held_bullets
-from kept.memories.person import clean_memory_text
 from kept.memories.waiting import collect_pending
+from kept.memories.wording import clean_memory_text
 from kept.sources.base import ENTRY
 from kept.store.values import SessionActivity
 from kept.workspace import Workspace

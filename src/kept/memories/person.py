@@ -13,7 +13,6 @@ from kept.core.artifact import find_artifacts
 from kept.core.digest import digest
 from kept.core.errors import MissingError, StaleError, UsageError
 from kept.core.event import Origin
-from kept.core.invisible import strip_invisible
 from kept.core.memory import APPROVED, MOVED, REDACTED, SPLIT, SUGGESTED, USER_SCOPE, WAS_SO, Actor, Memory, Refused, Status
 from kept.core.operation import (
     FORGOTTEN,
@@ -30,21 +29,19 @@ from kept.core.operation import (
     Supersede,
     to_facts,
 )
-from kept.core.redact import redact
-from kept.core.text import normal_form, one_line
+from kept.core.text import normal_form
 from kept.core.value import replace
-from kept.extraction.expiry import find_end
 from kept.extraction.sensitive import is_redacted
 from kept.intake.projects import record_directory
 from kept.memories.browse import find_project, matching_scopes, memory_revision
 from kept.memories.new_memory import make_memory
 from kept.memories.waiting import accepted_memory_id, find_refused, record_judgement, to_held_memory
+from kept.memories.wording import clean_memory_text, find_new_end
 from kept.workspace import RunNumber, Workspace
 
 _SHARED_RUN: ContextVar[RunNumber | None] = ContextVar("shared_run", default=None)
 _STANDING = (Status.ACTIVE, Status.HELD)  # the stored statuses of memories that have not ended
 _LISTED, _SHORT = 8, 40  # for an ambiguous id: maximum number of memories listed, and characters shown of each
-MEMORY_CHARS = 2_000  # maximum length of a memory, which is a single line
 
 
 def find_memory(workspace: Workspace, memory_id: str) -> Memory:
@@ -133,16 +130,6 @@ def _own_category(workspace: Workspace, memory: Memory, category: str) -> str:
     return wanted
 
 
-def clean_memory_text(workspace: Workspace, text: str, *, most: int = MEMORY_CHARS) -> str:
-    """A text as one line, without invisible characters and secrets. Raises UsageError if it is then empty or too long."""
-    content = one_line(redact(strip_invisible(text)[0], key=workspace.store.key("redaction")).text)
-    if not any(char.isalnum() for char in content):
-        raise UsageError("there is nothing to remember in an empty text")
-    if len(content) > most:
-        raise UsageError(f"a memory has at most {most} characters, this has {len(content)}", hint="shorten it, or make two")
-    return content
-
-
 @contextmanager
 def _locked_memory(workspace: Workspace, memory_id: str, if_match: str) -> Iterator[Memory]:
     """A context with a memory in a transaction, so that no other process can change it. Raises StaleError.
@@ -186,13 +173,6 @@ def _edit_memory(workspace: Workspace, memory: Memory, text: str, category: str 
     reason = WAS_SO if memory.reason == WAS_SO else f"edited by {_who(agent=agent)}"  # "was so" stays true after rewording
     operation = Revise(memory=memory.id, at=now, reason=reason, facts=facts)
     return _commit_one(workspace, "edit", operation, agent=agent)
-
-
-def find_new_end(workspace: Workspace, memory: Memory, content: str) -> datetime | None:
-    """The end of a memory whose words become ``content``. It changes only if the new words name another end."""
-    now = workspace.clock()
-    before, after = (find_end(text, memory.last_seen or now, workspace.zone) for text in (memory.content, content))
-    return memory.valid_until if before == after else find_end(content, now, workspace.zone) or after
 
 
 def move(workspace: Workspace, memory_id: str, project: str, *, if_match: str = "") -> Memory:

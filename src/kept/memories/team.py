@@ -25,7 +25,8 @@ from kept.local.settings.tables import ShareSettings, check_share
 from kept.memories.browse import find_by_prefix
 from kept.memories.configure import remove_table_item, save_table_item
 from kept.memories.decisions import hold_conflict
-from kept.memories.person import approve, clean_memory_text, create_memory
+from kept.memories.person import approve, create_memory
+from kept.memories.wording import clean_memory_text
 from kept.store.postgres import SharedLine, connect_server
 from kept.workspace import RunNumber, Workspace
 

@@ -25,7 +25,7 @@ from kept.core.value import dataclass, replace
 from kept.local import files
 from kept.memories.decisions import hold_conflict
 from kept.memories.new_memory import make_memory
-from kept.memories.person import clean_memory_text, find_new_end
+from kept.memories.wording import clean_memory_text, find_new_end
 from kept.outputs.agent_edits import AgentEdits
 from kept.outputs.compose.sheet import contradicted_texts
 from kept.outputs.merge_edits import is_fact

@@ -39,7 +39,7 @@ from kept.memories.client_memory import ScopedNote, assign_scopes, load_scoped_n
 from kept.memories.foreign import TOOLS, ForeignNote
 from kept.memories.foreign_stores import is_export_by_rows, read_stored_notes
 from kept.memories.new_memory import UNSURE
-from kept.memories.person import clean_memory_text
+from kept.memories.wording import clean_memory_text
 from kept.profiles.lexicons import load_lexicon
 from kept.recall.index import UnitKind
 from kept.recall.search import Filters, search

@@ -16,6 +16,7 @@ from kept.core.event import Origin
 from kept.core.memory import Memory, Status
 from kept.memories import decisions, person
 from kept.memories.browse import MemoryFilter, filter_memories, to_export
+from kept.memories.wording import MEMORY_CHARS
 from kept.pipeline.erase.forget import ErasureReport, close_left, find_erasure_places, forget, make_erasure_request
 from kept.web.api.models import Body, ChangeResponse, EmptyBody, Id, IfMatch, MemoryOut, Name, Sentence, apply_change
 from kept.web.context import locked_workspace, request_workspace, web_context
@@ -70,13 +71,13 @@ class AnswerBody(Body):
     """The answer to an open question, and the answer's category. An empty text means the text of the question."""
 
     category: Name
-    text: Annotated[str, Field(max_length=2 * person.MEMORY_CHARS)] = ""
+    text: Annotated[str, Field(max_length=2 * MEMORY_CHARS)] = ""
 
 
 class ApproveBody(Body):
     """A new text and category for the memory. Empty values leave them unchanged."""
 
-    content: Annotated[str, Field(max_length=2 * person.MEMORY_CHARS)] = ""
+    content: Annotated[str, Field(max_length=2 * MEMORY_CHARS)] = ""
     category: Name = ""
 
 
@@ -252,7 +253,7 @@ class MergeBody(Body):
 
     memories: Annotated[list[SeenMemory], Field(min_length=2, max_length=50)]
     content: Annotated[
-        str, Field(max_length=2 * person.MEMORY_CHARS, description="The words of the merged memory; empty: those of the first.")
+        str, Field(max_length=2 * MEMORY_CHARS, description="The words of the merged memory; empty: those of the first.")
     ] = ""
     category: Name = ""
 

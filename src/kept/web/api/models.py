@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from kept.core.memory import Memory
 from kept.memories.browse import memory_revision, to_export
-from kept.memories.person import MEMORY_CHARS
+from kept.memories.wording import MEMORY_CHARS
 from kept.web.context import locked_workspace, make_change
 from kept.workspace import Workspace
 

@@ -19,7 +19,8 @@ from kept.core.times import format_instant
 from kept.core.value import dataclass, fields, replace
 from kept.intake.survey import survey
 from kept.memories.browse import TRUST, filter_memories, matching_scopes, memory_revision
-from kept.memories.person import MEMORY_CHARS, find_memory
+from kept.memories.person import find_memory
+from kept.memories.wording import MEMORY_CHARS
 from kept.pipeline.erase.forget import find_erasure_places, make_erasure_request
 from kept.profiles.profile import category_title, format_kind
 from kept.recall.index import UnitKind
