@@ -4,7 +4,10 @@ The number of an account opens nothing by itself and stands in many tests, so it
 person decides about it.
 """
 
+from functools import cache
+
 from kept.core.pattern import Pattern
+from kept.core.redact.shape import load_words
 from kept.core.redact.values import is_card
 
 _MARK = Pattern(r"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
@@ -14,22 +17,17 @@ _CARD = Pattern(
     r"(?:^|[^\w-])([3-6][0-9]{3}(?: ?[0-9]{4}){3}|[3-6][0-9]{3}(?:-[0-9]{4}){3}|3[47][0-9]{2} ?[0-9]{6} ?[0-9]{5})(?:[^\w-]|$)"
 )
 _LEAST_DIGITS = 10  # of an account number; words and names have fewer
-_NAME = (
-    r"(?:pass(?:word|phrase|code|wd)?|pw|pin|(?:[\w-]+[ -])?(?:key|token)|credentials"
-    r"|[\w-]*(?:passwort|kennwort|schlüssel|token)|zugangsdaten|contraseña|clave|credenciales|mot de passe|mdp|clé(?: d.)?(?:api)?"
-    r"|jeton|identifiants|senha|palavra-passe|chave(?: d[ea])?(?: api)?|credenciais|parola d.ordine|chiave(?: api)?|credenziali"
-    r"|пароль|ключ|токен|пин(?:-код)?)"
-)
-_OWNER = (
-    r"(?:my|our|the|this|mein(?:e|en)?|unser(?:e|en)?|das|den|die|mi|nuestra|la|el|mon|ma|mes|le|notre|mio|mia|il|minha|meu|nossa|a|o"
-    r"|мой|наш|of|for|für)"
-)
-_WHOSE = r"(?:[ \t]+(?:of|for|für|vom|de|del|du|do|da|от|для)[ \t]+[^.,;:!?]{1,30})?"
-# The person asks to remember a secret and does not say it: an owner, at most two words, and the name of the secret.
-_UNSAID = Pattern(
-    rf"(?i)^(?:[^\s:]+[ \t]+){{0,2}}?{_OWNER}[ \t]+(?:[\w.-]+[ \t]+){{0,2}}?{_NAME}{_WHOSE}[ \t]*[.!]?$"
-    r"|^(?:记住|覚えて).{0,8}(?:密码|密碼|密钥|パスワード)。?$"
-)
+
+
+@cache
+def _unsaid() -> Pattern:
+    """Matches a text that asks to remember a secret and does not say it: an owner, at most two words, the name of the secret."""
+    words = load_words()["unsaid"]
+    names, owners, whose = ("|".join(words[name]) for name in ("names", "owners", "whose"))
+    return Pattern(
+        rf"(?i)^(?:[^\s:]+[ \t]+){{0,2}}?(?:{owners})[ \t]+(?:[\w.-]+[ \t]+){{0,2}}?(?:{names})"
+        rf"(?:[ \t]+(?:{whose})[ \t]+[^.,;:!?]{{1,30}})?[ \t]*[.!]?$|{'|'.join(words['dense'])}"
+    )
 
 
 def is_redacted(text: str) -> bool:
@@ -39,7 +37,7 @@ def is_redacted(text: str) -> bool:
 
 def names_unsaid_secret(text: str) -> bool:
     """True if a text to remember only names a secret: "my openai key"."""
-    return _UNSAID.search(text) is not None
+    return _unsaid().search(text) is not None
 
 
 def has_account_number(text: str) -> bool:

@@ -19,13 +19,14 @@ _LONGEST_TOKEN = 400
 
 
 @cache
-def _load_words() -> Mapping[str, Any]:
+def load_words() -> Mapping[str, Any]:
+    """The lists of ``words.toml`` by name."""
     return load_table(Path(__file__).with_name("words.toml"))
 
 
 def list_words(name: str) -> frozenset[bytes]:
     """The words of a list in ``words.toml``; for a table, the words of all its languages."""
-    found = _load_words()[name]
+    found = load_words()[name]
     return frozenset(" ".join([found] if isinstance(found, str) else found.values()).encode().split())
 
 
