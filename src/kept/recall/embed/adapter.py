@@ -5,6 +5,7 @@ was said earlier. With these changes, the vector of a request is nearer to the v
 turns, and those of questions to a search, are made without them. ``benchmarks/train_requests.py`` makes the file.
 """
 
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +22,12 @@ class Adapter:
     def __init__(self, path: Path, model: str) -> None:
         self._pack = Pack(path)
         self._model = model
+        self.find_change = lru_cache(None)(self._load_change)
 
-    def find_change(self, name: str) -> Floats | None:
-        """What to add to the matrix with this name, shape (in, out); None if it does not change."""
+    def _load_change(self, name: str) -> tuple[Floats, Floats] | None:
+        """The two factors, shapes (in, rank) and (rank, out), of what to add to a matrix; None if it does not change."""
         place = f"{self._model}.{name}"
         if place not in self._pack:
             return None
         left, right = (self._pack.tensor(f"{place}{part}").astype(np.float32) for part in ("", ".right"))
-        change: Floats = (left @ right) * self._pack.tensor(f"{place}.scale")
-        return change
+        return left * self._pack.tensor(f"{place}.scale"), right

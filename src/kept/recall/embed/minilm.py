@@ -188,13 +188,13 @@ class MiniLM:
         weights = self._wide.get(name)  # (in, out)
         if weights is None:
             weights = self._tensor(f"{name}.weight").astype(np.float32)
-            change = self._adapter.find_change(name) if self._adapter else None
-            if change is not None:
-                weights += change / self._tensor(f"{name}.scale")
             if self._widened:
                 self._wide[name] = weights
         product: Floats = state @ weights
         product *= self._tensor(f"{name}.scale")
+        change = self._adapter.find_change(name) if self._adapter else None
+        if change is not None:
+            product += (state @ change[0]) @ change[1]
         product += self._tensor(f"{name}.bias")
         return product
 

@@ -208,7 +208,7 @@ class UniversalEncoder:
     def _load_weights(self, name: str) -> NDArray[Any]:
         weights = self._pack.tensor(name).astype(np.float32)
         change = self._adapter.find_change(name) if self._adapter else None
-        return weights if change is None else weights + change
+        return weights if change is None else weights + change[0] @ change[1]
 
 
 def _windows(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
