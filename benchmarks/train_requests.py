@@ -292,8 +292,9 @@ def main() -> None:
     texts, prompts = read_projects()
     stored = both.embed([each.text for each in texts])
     tensors: dict[str, np.ndarray] = {}
-    parts = {"english": (English(both._english), stored[:, : both.half]), "many": (Many(both._many), stored[:, both.half :])}  # noqa: SLF001
-    for part, (model, vectors) in parts.items():
+    models = {"english": English(both._english), "many": Many(both._many)}  # noqa: SLF001 - as above
+    halves = np.split(stored, [both.half], axis=1)
+    for (part, model), vectors in zip(models.items(), halves, strict=True):
         mine = [
             each
             for each in prompts

@@ -101,10 +101,13 @@ class WriteReport:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _TargetState:
-    """The present state of a target: the file, the part of it that kept writes (None if it is missing), and the user's edits."""
+    """The present state of a target: the file, the part of it that kept writes (None if it is missing), the lines that kept wrote
+    there last, and the user's edits.
+    """
 
     content: FileContent
     inside: bytes | None
+    base: tuple[Line, ...]
     edits: Edits
 
 
@@ -235,9 +238,9 @@ class _OutputWriter:
         content = self.report.read(target.path)
         inside = section_bytes(target, content)
         base = load_base(self.workspace, target.path, inside)
-        if base is not None and inside and base.hash == hash_bytes(inside):
-            return _TargetState(content=content, inside=inside, edits=unchanged_edits(base.lines, inside))
         lines = base.lines if base else ()
+        if base is not None and inside and base.hash == hash_bytes(inside):
+            return _TargetState(content=content, inside=inside, base=lines, edits=unchanged_edits(lines, inside))
         result = find_edits(lines, inside, bounded=bool(target.heading))
         if isinstance(result, UnsafeEdits):
             result = self._handle_unsafe(target, content, lines, result, allow=allow)
@@ -246,12 +249,12 @@ class _OutputWriter:
             result = replace(result, added=())  # lines older than the first write are not made memories
         digest, merged = self.report.merged.get(target.path, ("", result))
         if digest == content.stamp.digest:
-            return _TargetState(content=content, inside=inside, edits=merged)
+            return _TargetState(content=content, inside=inside, base=lines, edits=merged)
         result = self._commit_edits(target, lines, result, stamp=content.stamp)
         self.report.merged[target.path] = (content.stamp.digest, result)
         if result.changed and not self.report.dry:
             release_quarantined(self.workspace.paths, target.path)  # the person went on editing the rewritten file
-        return _TargetState(content=content, inside=inside, edits=result)
+        return _TargetState(content=content, inside=inside, base=lines, edits=result)
 
     def merge_quarantined(self, target: Target) -> None:
         """Merge the quarantined copy of a file. The caller knows that the person confirmed it as their edit."""
@@ -365,8 +368,7 @@ class _OutputWriter:
                 )
                 self.workspace.store.save_output(path, after) if lines else self.workspace.store.drop_output(path)
             return
-        base = load_base(self.workspace, target.path, read.inside)
-        if base and read.inside and (moved := find_moved_back(base.lines, read.inside, lines)):
+        if read.inside and (moved := find_moved_back(read.base, read.inside, lines)):
             what = "a moved line is back where it was" if len(moved) == 1 else f"{len(moved)} moved lines are back where they were"
             how = f"kept edit {moved[0]} --type CATEGORY, or --project NAME"
             self.report.problems.append(f"{path}: {what}; a heading alone moves no memory → {how}")

@@ -1,7 +1,6 @@
 """Search memories, summaries and turns for answers to a question. Results are ordered best first and have reasons. Read-only.
 
-A hook searches before every prompt, so this module imports little. A :class:`QueryContext` can stand in for the workspace. Numpy
-and the model are imported only if there are vectors to compare.
+A hook searches before every prompt, so this module imports little.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
