@@ -13,7 +13,6 @@ from functools import partial
 from importlib import import_module
 
 import pytest
-from typer.models import ArgumentInfo
 
 from hostile_world import OTHER, RULE, answer, bytes_below, call, desk_at, human, lines, output, run_at, write
 from kept.cli import main
@@ -99,13 +98,11 @@ def parameters(name):
     type.
     """
     module, _, function = COMMANDS[name].place.partition(":")
-    hints = typing.get_type_hints(getattr(import_module(f"kept.cli.{module}"), function), include_extras=True)
-    for parameter, hint in hints.items():
-        if parameter not in ("context", "return"):
-            kind, info = typing.get_args(hint)[0] if hasattr(hint, "__metadata__") else hint, hint.__metadata__[0]
-            if kind not in (bool, int):
-                flag = next((each for each in info.param_decls or () if each.startswith("--")), f"--{parameter.replace('_', '-')}")
-                yield parameter, isinstance(info, ArgumentInfo), flag, "Path" in str(kind)
+    hints = typing.get_type_hints(getattr(import_module(f"kept.cli.{module}"), function))
+    for parameter, (declared, _) in COMMANDS[name].options.items():
+        if hints[parameter] not in (bool, int):
+            flag = next((word for word in declared.split() if word.startswith("--")), "")
+            yield parameter, not flag, flag, "Path" in str(hints[parameter])
 
 
 def calls(folder, forms):

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 from kept import __version__
-from kept.cli.parsers import create_help_parser, create_parser, full_overview_text, overview_text
+from kept.cli.parsers import create_parser, full_overview_text, overview_text
 from kept.cli.registry import COMMANDS, Command, GlobalOptions, refuse_agents, split_global_options
 from kept.core.errors import KeptError, UsageError
 
@@ -105,9 +105,6 @@ def _invoke_command(command: Command, arguments: list[str], call: GlobalOptions)
 
     name = f"kept {command.name}"
     try:
-        if arguments[-1:] in (["--help"], ["-h"]) and "--" not in arguments:
-            # Exits here, unless the last word is the value of an option.
-            create_help_parser(command).make_context(name, [*arguments], obj=call)
         made = create_parser(command)
         # Its main() is not used, because that handles interrupts, broken pipes and exit codes in its own way.
         with made.make_context(name, arguments, obj=call) as context:

@@ -1,18 +1,14 @@
-"""Build the help pages that list commands, and the parser of a command, for running it or only for its help.
+"""Build the help pages that list commands, and the parser of a command.
 
-Help needs only a function's signature and docstring, but importing what the function uses takes a second. For help, placeholders
-therefore replace all other modules of kept, so that the import takes milliseconds.
+A parser needs only a function's signature and docstring, but importing what the function uses takes a second. So these two are read
+from the function's source.
 """
 
 import importlib
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
-from importlib.machinery import ModuleSpec
+from collections.abc import Callable
+from functools import partial, wraps
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
 
 from kept.cli.registry import COMMANDS, EVERYDAY, GLOBAL_OPTIONS, GROUPS, TOGETHER, Command
 
@@ -32,36 +28,13 @@ STATES = (
 
 
 def create_parser(command: Command) -> Any:
-    """The parser that runs a command. Imports what the command uses."""
-    module, _, function = _split_place(command)
-    return _build_parser(command, getattr(importlib.import_module(module), function))
-
-
-def create_help_parser(command: Command) -> Any:
-    """The parser of a command for help and completion, made without importing what the command uses.
-
-    If the signature contains a value from another module, this is the parser that runs the command.
-    """
-    module, _, function = _split_place(command)
-    try:
-        with _load_for_help(module) as module_type:
-            made = _build_parser(command, getattr(module_type, function))
-    except _UnknownValueError:
-        return create_parser(command)
-    return create_parser(command) if any(param.default is _Placeholder for param in made.params) else made
-
-
-def _split_place(command: Command) -> tuple[str, str, str]:
-    return f"kept.cli.{command.place}".partition(":")
-
-
-def _build_parser(command: Command, function: Callable[..., object]) -> Any:
+    """The parser of a command. It is made from the source of the command's function, so only a call imports what that uses."""
     import typer  # noqa: PLC0415 - `kept --help`, `--version` and a mistyped command do without
     from typer import core  # noqa: PLC0415
     from typer.main import get_command  # noqa: PLC0415
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["--help", "-h"]})
-    app.command(command.name, epilog=_format_epilog(command))(function)
+    app.command(command.name, epilog=_format_epilog(command))(_load_signature(command))
     values: Any = core
     if "build_runtime_param" in vars(core) and not isinstance(values.build_runtime_param, partial):
         values.build_runtime_param = partial(_TypedValue, values.build_runtime_param)
@@ -69,6 +42,41 @@ def _build_parser(command: Command, function: Callable[..., object]) -> Any:
     for argument in (param for param in parser.params if param.param_type_name == "argument"):  # without "<list[str]>"
         argument.display_type_rich = lambda ctx: ""  # type: ignore[attr-defined] # noqa: ARG005 - Typer passes it by name
     return parser
+
+
+def _load_signature(command: Command) -> Callable[..., object]:
+    """A function with the signature and docstring of the command's, which it imports and calls. Both are read from the source."""
+    import ast  # noqa: PLC0415 - Typer imports it too
+
+    import typer  # noqa: PLC0415
+
+    place, _, name = command.place.partition(":")
+    tree = ast.parse(Path(__file__).parent.joinpath(*place.split(".")).with_suffix(".py").read_text(encoding="utf-8"))
+    (definition,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
+    definition.body = definition.body[:1]  # the docstring
+    scope: dict[str, Any] = {"typer": typer, "Path": Path}
+    exec(compile(ast.Module([definition], []), place, "exec"), scope)  # noqa: S102 - a signature of our own
+
+    @wraps(scope[name])
+    def call(**values: object) -> object:
+        return getattr(importlib.import_module(f"kept.cli.{place}"), name)(**values)
+
+    for parameter, (declared, meaning) in command.options.items():
+        call.__annotations__[parameter] = Annotated[call.__annotations__[parameter], _describe(declared, meaning)]
+    return call
+
+
+def _describe(declared: str, meaning: str) -> Any:
+    """Typer's description of an option or argument that is declared as in ``options.txt``."""
+    import typer  # noqa: PLC0415
+
+    words = declared.split()
+    names = [word for word in words if word.startswith("-")]
+    least, _, most = next((word for word in words if ".." in word), "").partition("..")
+    metavar = " ".join(word for word in words if word not in names and ".." not in word)
+    describe: Any = typer.Option if names else typer.Argument
+    bounds = {"min": int(least) if least else None, "max": int(most) if most else None}
+    return describe(*names, metavar=metavar or None, help=meaning, **bounds)
 
 
 class _TypedValue:
@@ -91,74 +99,6 @@ class _TypedValue:
         if self._kind in (list[str], list[Path]) and isinstance(value, tuple | list):
             return list(map(self._kind.__args__[0], value))
         return self._by_typer().coerce(value, param=param, ctx=ctx)
-
-
-class _UnknownValueError(Exception):
-    """The value of a placeholder is needed."""
-
-
-class _PlaceholderType(type):
-    """A metaclass whose classes have a placeholder for every attribute, so that module-level code that uses them runs."""
-
-    def __getattr__(cls, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _Placeholder
-
-    def __iter__(cls) -> Iterator[Any]:
-        raise _UnknownValueError
-
-    def __str__(cls) -> str:
-        raise _UnknownValueError
-
-
-class _Placeholder(metaclass=_PlaceholderType):
-    """A placeholder for an object of a module of kept. It can be called, subclassed and used in an annotation."""
-
-    def __new__(cls, *_: object, **__: object) -> Any:
-        return super().__new__(cls)
-
-
-class _PlaceholderFinder:
-    """An import finder that replaces all modules of kept except one by placeholders."""
-
-    def __init__(self, wanted: str) -> None:
-        self.wanted = wanted
-        self.made: list[str] = [wanted]
-
-    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        del path, target
-        if not name.startswith("kept.") or f"{self.wanted}.".startswith(f"{name}."):
-            return None
-        self.made.append(name)
-        return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type] # importlib.abc takes long to import
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        module = ModuleType(spec.name)
-        module.__dict__["__getattr__"] = lambda name: getattr(_Placeholder, name)
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        pass
-
-
-@contextmanager
-def _load_for_help(name: str) -> Iterator[ModuleType]:
-    """Import a module only for its signatures and docstrings. The module is removed again afterwards."""
-    if name in sys.modules:
-        yield sys.modules[name]
-        return
-    finder = _PlaceholderFinder(name)
-    sys.meta_path.insert(0, finder)
-    try:
-        yield importlib.import_module(name)
-    finally:
-        sys.meta_path.remove(finder)
-        for made in finder.made:
-            sys.modules.pop(made, None)
-            parent, _, child = made.rpartition(".")
-            if parent in sys.modules:
-                sys.modules[parent].__dict__.pop(child, None)
 
 
 def overview_text() -> str:

@@ -12,6 +12,7 @@ from kept.core.value import dataclass
 from kept.local.agents_shell import agent_variable
 
 _EXAMPLES_FILE = Path(__file__).with_name("examples.txt")
+_OPTIONS_FILE = Path(__file__).with_name("options.txt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,17 @@ class Command:
         """Example calls of the command, from the lines ``name: call`` in ``examples.txt``."""
         rows = _EXAMPLES_FILE.read_text(encoding="utf-8").splitlines()
         return tuple(row.removeprefix(f"{self.name}: ") for row in rows if row.startswith(f"{self.name}: "))
+
+    @property
+    def options(self) -> dict[str, tuple[str, str]]:
+        """How each parameter of the command's function is given, and what it means, by the parameter's name.
+
+        From the lines ``parameter: --name VALUE 1..9  Meaning.`` of the command's part of ``options.txt``. What has no name in
+        dashes is an argument. The bounds of a number, and the name of the value, may be absent.
+        """
+        part = f"\n{_OPTIONS_FILE.read_text(encoding='utf-8')}\n\n".partition(f"\n[{self.name}]\n")[2].partition("\n\n")[0]
+        rows = (row.partition(": ") for row in part.splitlines())
+        return {parameter: (declared, meaning) for parameter, _, row in rows for declared, _, meaning in [row.partition("  ")]}
 
 
 GROUPS = {

@@ -15,7 +15,6 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import Thread
-from typing import Annotated
 
 import typer
 
@@ -30,15 +29,7 @@ from kept.recall.embed_server.server import run_embed_server
 from kept.workspace import Workspace, open_workspace
 
 
-def mcp(
-    context: typer.Context,
-    *,
-    http: Annotated[
-        bool, typer.Option("--http", help="Serve streamable HTTP on this machine, behind a key, instead of stdin and stdout.")
-    ] = False,
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="With --http: a loopback address.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="PORT", min=1, max=65_535, help="With --http: the port; the path is /mcp.")] = 8321,
-) -> None:
+def mcp(context: typer.Context, *, http: bool = False, host: str = "127.0.0.1", port: int = 8321) -> None:
     """Serve memory as tools and resources to any agent that speaks MCP; while it runs, hooks also find facts by meaning."""
     call, home = global_options(context), command_home(context)
     serve = importlib.import_module("kept.mcp").serve
@@ -50,12 +41,7 @@ def mcp(
         serve(partial(open_workspace, home, profile=call.profile, zone=call.zone), key=key, host=host, port=port)
 
 
-def web(
-    context: typer.Context,
-    *,
-    port: Annotated[int, typer.Option("--port", metavar="PORT", min=0, max=65_535, help="The port; 0 picks any free one.")] = 0,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Print the address, and open no browser.")] = False,
-) -> None:
+def web(context: typer.Context, *, port: int = 0, no_open: bool = False) -> None:
     """See, edit, approve and undo memories in the browser of this machine; Ctrl-C ends it.
 
     The address ends with a key that is new at every start. Without the key, no other user or web page has access.

@@ -1,16 +1,15 @@
 """``kept completion``: complete commands, options and names of settings in a shell.
 
-The shell calls ``kept --complete WORD…`` at every Tab, so only the signature of the typed command is loaded.
+The shell calls ``kept --complete WORD…`` at every Tab.
 """
 
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
-from typing import Annotated
 
 import typer
 
-from kept.cli.parsers import create_help_parser
+from kept.cli.parsers import create_parser
 from kept.cli.registry import COMMANDS, GLOBAL_OPTIONS
 from kept.core.errors import UsageError
 
@@ -22,7 +21,7 @@ _SHELLS = {
 }
 
 
-def completion(shell: Annotated[str, typer.Argument(metavar="bash|zsh|fish|powershell", help="Your shell.")] = "") -> None:
+def completion(shell: str = "") -> None:
     """Print the script that completes `kept` in your shell. Its first line says how to load it."""
     if shell not in _SHELLS:
         raise UsageError(f"no completion for {shell!r}" if shell else "which shell?", hint=f"one of: {', '.join(_SHELLS)}")
@@ -68,4 +67,4 @@ def _action_words(name: str) -> Iterator[str]:
 
 
 def _command_parameters(name: str) -> Sequence[typer.core.TyperArgument | typer.core.TyperOption]:
-    return create_help_parser(COMMANDS[name]).params if name else ()
+    return create_parser(COMMANDS[name]).params if name else ()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -16,20 +16,17 @@ from kept.memories import configure
 from kept.memories.browse import load_status
 from kept.memories.configure import Setting
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 _ACTIONS = {"show": 0, "list": 0, "try": 0, "get": 1, "set": 2}
 
 
 def config(
     context: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="show|list|get|set|try", help="What to do.")] = "show",
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The setting.")] = "",
-    value: Annotated[
-        str | None, typer.Argument(metavar="VALUE", help="Its new value; lists comma-separated; '' for the default.")
-    ] = None,
+    action: str = "show",
+    name: str = "",
+    value: str | None = None,
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="With try: send it without asking.")] = False,
-    as_json: AsJson = False,
+    yes: bool = False,
+    as_json: bool = False,
 ) -> int:
     """Show, list, get and set settings. They are in one file that you can also edit by hand.
 

@@ -1,7 +1,6 @@
 """``kept context`` and the help of ``kept hook``: what a session would get now, and why."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated
 
 import typer
 
@@ -27,28 +26,14 @@ _EVENTS = "session-start, user-prompt, stop, pre-compact, session-end, allow-sug
 
 def context(
     context: typer.Context,
-    message: Annotated[
-        list[str] | None, typer.Argument(metavar="MESSAGE", help="The prompt; default: the start of a session.")
-    ] = None,
+    message: list[str] | None = None,
     *,
-    project: Annotated[
-        str, typer.Option(metavar="PROJECT", help="The project of the session, by folder or name; without it, this folder.")
-    ] = "",
-    budget: Annotated[
-        int,
-        typer.Option(
-            metavar="TOKENS", min=0, max=100_000, help="Add memories up to this many tokens; default: only clear matches."
-        ),
-    ] = 0,
-    client: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="claude, codex or gemini: omit what this client reads from its files; none: omit nothing."
-        ),
-    ] = "claude",
-    why: Annotated[bool, typer.Option("--why", help="Also print the memories that were left out, with score and reason.")] = False,
-    as_text: Annotated[bool, typer.Option("--text", help="Print the block itself, as a session gets it.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print every line with score and reason as JSON.")] = False,
+    project: str = "",
+    budget: int = 0,
+    client: str = "claude",
+    why: bool = False,
+    as_text: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Show what a hook would add at the start of a session or, with MESSAGE, to a prompt. That may be nothing."""
     words = " ".join(message or ())
@@ -118,13 +103,7 @@ def _context_lines(assembled: Context, read: Sequence[tuple[str, str]], *, why: 
         yield line((f"{none}{f' (left out: {left})' if left else ''}.", "dim"))
 
 
-def hook(
-    context: typer.Context,
-    event: Annotated[str, typer.Argument(metavar="EVENT", help=_EVENTS)],
-    client: Annotated[
-        str, typer.Option(metavar="NAME", help="The calling agent, claude or codex, if the payload does not show it.")
-    ] = "",
-) -> int:
+def hook(context: typer.Context, event: str, client: str = "") -> int:
     """Answer a coding agent's hook, with its payload on stdin. Always exits with 0; errors go to kept's log."""
     if event not in hooks.EVENTS:
         raise UsageError(f"there is no event {event!r}", hint=f"events: {', '.join(hooks.EVENTS)}")

@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated
 
 import typer
 
@@ -22,28 +21,8 @@ from kept.outputs.write import WriteReport
 from kept.pipeline import tools
 from kept.workspace import Workspace
 
-Text = Annotated[str, typer.Argument(metavar="TEXT", help="One sentence.")]
-Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or its first characters.")]
-Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Ids of memories, or their first characters.")]
-Kind = Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; without it, the most likely one.")]
-Project = Annotated[
-    str, typer.Option("--project", metavar="PROJECT", help="The folder or name of the project it is about; default: everywhere.")
-]
-IfMatch = Annotated[
-    str, typer.Option("--if-match", metavar="REVISION", help="Only if it is unchanged since you read its `revision` in --json.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
-
-def add(
-    context: typer.Context,
-    text: Text,
-    *,
-    kind: Kind = "",
-    project: Project = "",
-    until: Annotated[str, typer.Option(metavar="DATE", help="The memory expires at the end of this day.")] = "",
-    as_json: AsJson = False,
-) -> int:
+def add(context: typer.Context, text: str, *, kind: str = "", project: str = "", until: str = "", as_json: bool = False) -> int:
     """Remember a sentence at once. If an agent runs this in its shell, the sentence is held for you."""
     sign = agent_variable(os.environ)
 
@@ -62,28 +41,14 @@ def add(
 
 def suggest(
     context: typer.Context,
-    text: Text,
-    kind: Kind = "",
+    text: str,
+    kind: str = "",
     *,
-    project: Annotated[
-        str,
-        typer.Option(
-            "--project", metavar="PROJECT", help="The project it belongs to, by folder or name; without it, that of this folder."
-        ),
-    ] = "",
-    replaces: Annotated[
-        str, typer.Option(metavar="WORDS", help="Words passed on earlier in this session that no longer hold.")
-    ] = "",
-    lasts: Annotated[
-        str,
-        typer.Option(
-            metavar="yes|maybe|no", help="Whether other tasks would go wrong without it. It becomes active only with `yes`."
-        ),
-    ] = "",
-    alone: Annotated[
-        str, typer.Option(metavar="yes|no", help="Whether a stranger understands it without this session. If not, it is held.")
-    ] = "",
-    as_json: AsJson = False,
+    project: str = "",
+    replaces: str = "",
+    lasts: str = "",
+    alone: str = "",
+    as_json: bool = False,
 ) -> int:
     """Pass on a sentence that the person typed in this session (for agents).
 
@@ -116,13 +81,13 @@ def suggest(
 
 def edit(
     context: typer.Context,
-    memory_id: Id,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The new words; without them, you can edit the old words.")] = "",
+    memory_id: str,
+    text: str = "",
     *,
-    kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Move it to this category.")] = "",
-    project: Annotated[str, typer.Option(metavar="NAME", help="Move it to this project, or `everywhere`.")] = "",
-    if_match: IfMatch = "",
-    as_json: AsJson = False,
+    kind: str = "",
+    project: str = "",
+    if_match: str = "",
+    as_json: bool = False,
 ) -> int:
     """Change the words of a memory, its category, or its project."""
 
@@ -141,14 +106,7 @@ def edit(
     return _apply_change(context, "Changed; it now counts as your words:", apply, as_json=as_json)
 
 
-def retire(
-    context: typer.Context,
-    ids: Ids,
-    *,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="The reason, which its history shows.")] = "",
-    if_match: IfMatch = "",
-    as_json: AsJson = False,
-) -> int:
+def retire(context: typer.Context, ids: list[str], *, reason: str = "", if_match: str = "", as_json: bool = False) -> int:
     """Take a memory out of use. Its history stays. The same proposal does not bring it back."""
 
     def apply(workspace: Workspace) -> list[Memory]:
@@ -168,13 +126,7 @@ def _twin_lines(workspace: Workspace, memories: Sequence[Memory]) -> Iterator[Li
 
 
 def resolve(
-    context: typer.Context,
-    memory_id: Id,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The answer; without it, the words of the question.")] = "",
-    *,
-    category: Annotated[str, typer.Option("--as", metavar="CATEGORY", help="What the answer is: a decision, a fact …")],
-    if_match: IfMatch = "",
-    as_json: AsJson = False,
+    context: typer.Context, memory_id: str, text: str = "", *, category: str, if_match: str = "", as_json: bool = False
 ) -> int:
     """Close an open question and remember its answer."""
 
@@ -184,16 +136,7 @@ def resolve(
     return _apply_change(context, "The question is closed; the answer is remembered:", apply, as_json=as_json)
 
 
-def merge(
-    context: typer.Context,
-    ids: Ids,
-    *,
-    text: Annotated[
-        str, typer.Option("--text", metavar="TEXT", help="Words of the merged memory; default: those of the first.")
-    ] = "",
-    kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; default: that of the first.")] = "",
-    as_json: AsJson = False,
-) -> int:
+def merge(context: typer.Context, ids: list[str], *, text: str = "", kind: str = "", as_json: bool = False) -> int:
     """Merge several memories into the first, with all their evidence."""
 
     def apply(workspace: Workspace) -> list[Memory]:
@@ -202,14 +145,7 @@ def merge(
     return _apply_change(context, "Merged into one, with all their evidence:", apply, as_json=as_json)
 
 
-def pin(
-    context: typer.Context,
-    ids: Ids,
-    *,
-    off: Annotated[bool, typer.Option("--off", help="Remove the pin.")] = False,
-    if_match: IfMatch = "",
-    as_json: AsJson = False,
-) -> int:
+def pin(context: typer.Context, ids: list[str], *, off: bool = False, if_match: str = "", as_json: bool = False) -> int:
     """Always show a memory, and let no machine change it."""
 
     def apply(workspace: Workspace) -> list[Memory]:

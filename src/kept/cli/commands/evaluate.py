@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
 from statistics import quantiles
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -43,46 +43,19 @@ _MEANING = {
 
 def eval_(
     context: typer.Context,
-    what: Annotated[str, typer.Argument(metavar="WHAT", help="retrieval or extraction.")],
+    what: str,
     *,
-    corpus: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="The corpus: {ns, id, session, role, date, text} per line. For annotations: the folder of the transcripts.",
-        ),
-    ] = None,
-    queries: Annotated[Path | None, typer.Option(metavar="FILE", help="Questions: {qid, ns, query, gold} per line.")] = None,
-    gold: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH", help="Facts: {ns, text, sources} per line. Or a folder of annotations of transcripts (gold.jsonl)."
-        ),
-    ] = None,
-    turns: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="A folder of completely annotated turns (turns.jsonl, labels.jsonl). It allows precision to be measured too.",
-        ),
-    ] = None,
-    replies: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="With --turns: score recorded replies of models, and show where passages were lost."),
-    ] = None,
-    ablate: Annotated[
-        bool,
-        typer.Option("--ablate", help="With --turns: show the effect of leaving out each word list of the rules."),
-    ] = False,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the rankings, or the memories, as JSON lines.")] = None,
-    level: Annotated[str, typer.Option(metavar="LEVEL", help="Rank turns or sessions.")] = "turn",
-    stores: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep the stores of a retrieval run here, and reuse those that are here.")
-    ] = None,
-    misses: Annotated[
-        bool, typer.Option("--misses", help="For annotations: list facts that no memory covers, and memories marked as junk.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the measures as JSON.")] = False,
+    corpus: Path | None = None,
+    queries: Path | None = None,
+    gold: Path | None = None,
+    turns: Path | None = None,
+    replies: Path | None = None,
+    ablate: bool = False,
+    out: Path | None = None,
+    level: str = "turn",
+    stores: Path | None = None,
+    misses: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Score kept's archive and search, or its extraction, on a public set, with a fresh store for each namespace. Or score
     extraction on annotated transcripts, with a fresh store for each set of them.

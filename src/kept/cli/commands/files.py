@@ -1,7 +1,7 @@
 """``kept files``: list the files that kept writes, show one, and preview what the next write would change."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -13,13 +13,7 @@ from kept.pipeline import edit_file
 from kept.pipeline.edit_file import WritePreview
 
 
-def files(
-    context: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="list|show|preview", help="What to do.")] = "list",
-    name: Annotated[str, typer.Argument(metavar="NAME", help="For show: which file, by its path below the home.")] = "",
-    *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-) -> None:
+def files(context: typer.Context, action: str = "list", name: str = "", *, as_json: bool = False) -> None:
     """List the files that kept writes, show kept's part of one, or preview what the next run would change (your edits included).
 
     Edit the files in any editor. The next run applies what you change or delete, and holds lines that you add for your review.

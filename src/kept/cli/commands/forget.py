@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -29,27 +29,19 @@ from kept.workspace import Workspace
 
 def forget(
     context: typer.Context,
-    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Memories, by id or the beginning of one.")] = None,
+    ids: list[str] | None = None,
     *,
-    words: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="A sentence, in every place that contains it; may be repeated.")
-    ] = None,
-    source: Annotated[
-        str, typer.Option(metavar="X", help="A session, file or source of `kept sources`: its turns and all memories based on it.")
-    ] = "",
-    session: Annotated[str, typer.Option(metavar="ID", help="A whole session, by its id or its first characters.")] = "",
-    project: Annotated[str, typer.Option(metavar="NAME", help="A whole project, by its name or folder.")] = "",
-    since: Annotated[str, typer.Option(metavar="DATE", help="Memories first seen, and turns said, on this day or later.")] = "",
-    until: Annotated[str, typer.Option(metavar="DATE", help="Memories first seen, and turns said, on this day or earlier.")] = "",
-    aged: Annotated[
-        bool, typer.Option("--aged", help="Turns older than `archive.keep`, except those that a memory is based on.")
-    ] = False,
-    also: Annotated[list[str] | None, typer.Option(metavar="COPY", help="A near copy to erase as well; may be repeated.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show where the words are, and what --also can name; erase nothing.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    words: list[str] | None = None,
+    source: str = "",
+    session: str = "",
+    project: str = "",
+    since: str = "",
+    until: str = "",
+    aged: bool = False,
+    also: list[str] | None = None,
+    yes: bool = False,
+    dry_run: bool = False,
+    as_json: bool = False,
 ) -> int:
     """Erase memories for good, and their words wherever kept has them: conversations, summaries, files, logs, backups.
 

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Annotated
 
 import typer
 
@@ -24,16 +23,7 @@ _PLURALS = {
 }
 
 
-def graph(
-    context: typer.Context,
-    *,
-    project: Annotated[
-        str, typer.Option(metavar="NAME", help="Only what is remembered for projects with this in their name.")
-    ] = "",
-    most: Annotated[int, typer.Option(metavar="NODES", min=1, max=20_000, help="Show at most this many nodes.")] = 1_000,
-    dot: Annotated[bool, typer.Option("--dot", help="Print it for Graphviz.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print nodes and edges as JSON.")] = False,
-) -> None:
+def graph(context: typer.Context, *, project: str = "", most: int = 1_000, dot: bool = False, as_json: bool = False) -> None:
     """Show the people, projects, files and tools that memories name, and their connections."""
     with command_workspace(context) as workspace:
         found = build_knowledge_graph(workspace, project=find_project(workspace, project), most=most)

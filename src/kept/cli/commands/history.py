@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -47,21 +47,10 @@ from kept.workspace import Workspace
 
 _CHANGES_SHOWN, _CHANGES_OF_A_RUN = 20, 5
 _NIGHT_SHOWN = ("read", "extract", "curate", "sleep", "backup")  # steps of a nightly job that a list shows
-Which = Annotated[
-    list[str] | None, typer.Argument(metavar="PASS|RUN", help="A pass by its number, or a run as r3 (see `kept log`)")
-]
-Project = Annotated[str, typer.Option("--project", metavar="NAME", help="Only projects with this in their name.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def log(
-    context: typer.Context,
-    which: Annotated[str, typer.Argument(metavar="RUN", help="Only this run (r3), with all its changes.")] = "",
-    *,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="At most this many runs.")] = 20,
-    project: Project = "",
-    cost: Annotated[bool, typer.Option("--cost", help="Show the requests to language models in each run, and their cost.")] = False,
-    as_json: AsJson = False,
+    context: typer.Context, which: str = "", *, limit: int = 20, project: str = "", cost: bool = False, as_json: bool = False
 ) -> None:
     """List what each run and each of your changes did, newest first.
 
@@ -173,13 +162,7 @@ def _operation_body(operation: Operation) -> dict[str, Any]:
     return {"kind": operation_name(operation)} | json_fields(operation, "memory", "reason")
 
 
-def undo(
-    context: typer.Context,
-    what: Which = None,
-    *,
-    model: Annotated[str, typer.Option(metavar="NAME", help="All runs in which this model proposed something.")] = "",
-    as_json: AsJson = False,
-) -> int:
+def undo(context: typer.Context, what: list[str] | None = None, *, model: str = "", as_json: bool = False) -> int:
     """Take back the last run or change, or the run or pass that you name.
 
     A pass is one step of a run. `kept redo` brings it back.
@@ -193,7 +176,7 @@ def undo(
     )
 
 
-def redo(context: typer.Context, what: Which = None, *, as_json: AsJson = False) -> int:
+def redo(context: typer.Context, what: list[str] | None = None, *, as_json: bool = False) -> int:
     """Bring back what the last undo took back, or the run or pass that you name."""
 
     def choose(workspace: Workspace) -> str:
@@ -268,13 +251,7 @@ def _later_body(later: LaterOperation) -> dict[str, Any]:
 
 
 def diff(
-    context: typer.Context,
-    earlier: Annotated[str, typer.Argument(metavar="DATE", help="The earlier date (the state at its end).")],
-    later: Annotated[str, typer.Argument(metavar="DATE", help="The later date (the state at its end).")],
-    *,
-    recorded: Annotated[bool, typer.Option("--recorded", help="Compare what kept believed then, not what was true then.")] = False,
-    project: Project = "",
-    as_json: AsJson = False,
+    context: typer.Context, earlier: str, later: str, *, recorded: bool = False, project: str = "", as_json: bool = False
 ) -> None:
     """Show what changed between two dates."""
     with command_workspace(context) as workspace:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from itertools import groupby
 from time import monotonic
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -51,30 +51,16 @@ _WEEK = 7
 
 def journal(
     context: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="write|backfill|stats|templates", help="What to do.")] = "write",
+    action: str = "write",
     *,
-    day: Annotated[
-        str, typer.Option("--date", metavar="DATE", help="The day: YYYY-MM-DD, yesterday, monday, 3 days ago.")
-    ] = "today",
-    first: Annotated[str, typer.Option("--from", metavar="DATE", help="The first day.")] = "",
-    last: Annotated[str, typer.Option("--to", metavar="DATE", help="The last day.")] = "",
-    template: Annotated[
-        str, typer.Option("--template", metavar="NAME", help="The template of the entry; see `kept journal templates`.")
-    ] = "",
-    no_llm: Annotated[bool, typer.Option("--no-llm", help="Use no language model.")] = False,
-    estimate: Annotated[bool, typer.Option("--estimate", help="Say what a backfill would do and cost; write nothing.")] = False,
-    concurrency: Annotated[
-        int,
-        typer.Option(
-            "--concurrency",
-            min=1,
-            max=16,
-            metavar="N",
-            help="Ask a model about up to N days at the same time, if they are independent: days of different projects, or a "
-            "template whose entries are not remembered. The resulting entries are the same.",
-        ),
-    ] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    day: str = "today",
+    first: str = "",
+    last: str = "",
+    template: str = "",
+    no_llm: bool = False,
+    estimate: bool = False,
+    concurrency: int = 1,
+    as_json: bool = False,
 ) -> int:
     """Write the journal entry of a day, or of every day of a period in order; show statistics of entries.
 
@@ -263,14 +249,14 @@ def _print_stats(workspace: Workspace, *, as_json: bool) -> int:
 
 def day(
     context: typer.Context,
-    which: Annotated[str, typer.Argument(metavar="DATE", help="YYYY-MM-DD, yesterday, monday, 3 days ago, last week.")] = "today",
+    which: str = "today",
     *,
-    whole_week: Annotated[bool, typer.Option("--week", help="Show the whole week of that day.")] = False,
-    whole_month: Annotated[bool, typer.Option("--month", help="Show the whole month of that day, one line per day.")] = False,
-    project: Annotated[str, typer.Option("--project", metavar="NAME", help="Only projects with this in their name.")] = "",
-    detailed: Annotated[bool, typer.Option("--detailed", help="All work, not only what matters later.")] = False,
-    routing: Annotated[bool, typer.Option("--routing", help="The outputs in which each memory of the day appears.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    whole_week: bool = False,
+    whole_month: bool = False,
+    project: str = "",
+    detailed: bool = False,
+    routing: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Show what was worked on, decided and learnt on a day, and what is still open."""
     with command_workspace(context) as workspace:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from itertools import chain, groupby
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -30,19 +30,15 @@ from kept.workspace import Workspace
 def list_(
     context: typer.Context,
     *,
-    at: Annotated[str, typer.Option("--at", "--as-of", metavar="DATE", help="What was true at the end of a past day.")] = "",
-    recorded: Annotated[bool, typer.Option("--recorded", help="With --at: what kept knew then.")] = False,
-    refused_: Annotated[bool, typer.Option("--refused", help="The proposals that were refused, and why.")] = False,
-    held: Annotated[bool, typer.Option("--held", help="All proposals held for your decision.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Memories of any status: retired, superseded, expired …")] = False,
-    category: Annotated[str, typer.Option(metavar="CATEGORY", help="Only this category.")] = "",
-    project: Annotated[
-        str, typer.Option(metavar="PROJECT", help="Only projects with this in their name, or the one of this folder.")
-    ] = "",
-    by: Annotated[
-        str, typer.Option(metavar="model|agent|person|rules", help="Only memories that a model, an agent, you or rules proposed.")
-    ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+    at: str = "",
+    recorded: bool = False,
+    refused_: bool = False,
+    held: bool = False,
+    everything: bool = False,
+    category: str = "",
+    project: str = "",
+    by: str = "",
+    as_json: bool = False,
 ) -> None:
     """List memories: the active ones, by project and category, newest first."""
     with command_workspace(context) as workspace:

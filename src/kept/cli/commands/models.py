@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Iterator, Sequence
-from typing import Annotated
 
 import typer
 
@@ -29,14 +28,7 @@ _MONTH = 31  # days
 _ACTIONS = ("prepare", "list", "show", "commit")
 
 
-def jobs(
-    context: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="prepare|list|show|commit", help="What to do.")] = "list",
-    number: Annotated[str, typer.Argument(metavar="ID", help="The job to show.")] = "",
-    *,
-    most: Annotated[int, typer.Option("--most", metavar="N", min=1, help="At most this many jobs at a time.")] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-) -> int:
+def jobs(context: typer.Context, action: str = "list", number: str = "", *, most: int = 10, as_json: bool = False) -> int:
     """Let your own agent be the model: `prepare` writes questions into files, the agent writes a reply to each, and `commit` reads
     and applies the replies.
 
@@ -103,18 +95,12 @@ def _print_jobs_report(done: JobsReport, *, as_json: bool) -> int:
 
 def llm(
     context: typer.Context,
-    action: Annotated[
-        str, typer.Argument(metavar="trial|question", help="Test a model, or show a question; without it, list models.")
-    ] = "",
-    number: Annotated[int, typer.Argument(metavar="N", min=1, help="Which question to show.")] = 1,
+    action: str = "",
+    number: int = 1,
     *,
-    model: Annotated[
-        list[str] | None, typer.Option("--model", metavar="NAME", help="A model to test, the smallest first; may be repeated.")
-    ] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Ask questions again that the model already answered; it may have changed.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    model: list[str] | None = None,
+    again: bool = False,
+    as_json: bool = False,
 ) -> int:
     """List the available language models, and how much text one would read, without asking any.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -36,15 +36,13 @@ _NAMES = {"list": (0, 0), "show": (0, 1), "new": (1, 1), "migrate": (2, 2)}
 
 def profiles(
     context: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="list|show|new|migrate", help="What to do.")] = "list",
-    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="The profile; for migrate: from and to.")] = None,
+    action: str = "list",
+    names: list[str] | None = None,
     *,
-    like: Annotated[str, typer.Option(metavar="NAME", help="With new: the profile to copy.")] = "coding",
-    mapping: Annotated[
-        list[str] | None, typer.Option("--map", metavar="A=B", help="With migrate: category A becomes B; A= keeps A. Repeatable.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="With migrate: show the result; change nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    like: str = "coding",
+    mapping: list[str] | None = None,
+    dry_run: bool = False,
+    as_json: bool = False,
 ) -> int:
     """List profiles, show one, copy one to make your own, migrate memories to another.
 

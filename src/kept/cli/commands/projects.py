@@ -1,7 +1,6 @@
 """``kept projects``: list projects, suggest pairs that may be the same project, join two, and undo that."""
 
 from collections.abc import Iterator
-from typing import Annotated
 
 import typer
 
@@ -17,14 +16,7 @@ from kept.workspace import Workspace
 _SHOWN = 5
 
 
-def projects(
-    context: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="join|undo", help="What to do.")] = "",
-    project: Annotated[str, typer.Argument(metavar="PROJECT", help="A project: its name or a directory of it.")] = "",
-    other: Annotated[str, typer.Argument(metavar="PROJECT", help="join: the project it becomes part of.")] = "",
-    *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-) -> None:
+def projects(context: typer.Context, action: str = "", project: str = "", other: str = "", *, as_json: bool = False) -> None:
     """List projects, and pairs that may be the same project; join two or undo that. Their memories follow at the next run.
 
     Example: kept projects join ~/old/harbor ~/code/harbor

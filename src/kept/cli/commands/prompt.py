@@ -5,7 +5,7 @@ import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -23,15 +23,7 @@ _ACTIONS = ("show", "edit", "reset", "diff")
 _EDITORS = ("VISUAL", "EDITOR")
 
 
-def prompt(
-    context: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="show|edit|reset|diff", help="What to do.")] = "show",
-    *,
-    whole: Annotated[
-        bool, typer.Option("--whole", help="Show the whole text a model gets, with categories and the form of a reply.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-) -> None:
+def prompt(context: typer.Context, action: str = "show", *, whole: bool = False, as_json: bool = False) -> None:
     """Show the extraction prompt and where it comes from, write your own, go back to the built-in one, or see the difference.
 
     To add a category, begin your prompt with two lines of `---`, and between them `categories:` and, indented, a line such as

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Annotated
 
 import typer
 
@@ -62,23 +61,15 @@ _CHOICES, _STALE_CHOICES = _choices("reject", "edit and keep"), _choices("retire
 def review(
     context: typer.Context,
     *,
-    list_: Annotated[bool, typer.Option("--list", help="Print the proposals without asking.")] = False,
-    approve: Annotated[
-        list[str] | None, typer.Option("--approve", metavar="ID", help="Approve this proposal (may be repeated).")
-    ] = None,
-    reject: Annotated[
-        list[str] | None, typer.Option("--reject", metavar="ID", help="Reject this proposal (may be repeated).")
-    ] = None,
-    past: Annotated[
-        list[str] | None, typer.Option("--past", metavar="ID", help="Mark this proposal as no longer true (may be repeated).")
-    ] = None,
-    admit: Annotated[
-        list[str] | None, typer.Option("--admit", metavar="ID", help="Remember this refused proposal (may be repeated).")
-    ] = None,
-    project: Annotated[str, typer.Option(metavar="NAME", help="Only projects with this in their name.")] = "",
-    every: Annotated[bool, typer.Option("--all", help="Also proposals that are less likely to be right.")] = False,
-    stale: Annotated[bool, typer.Option("--stale", help="Old memories that were never confirmed, instead of proposals.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the proposals as JSON without asking.")] = False,
+    list_: bool = False,
+    approve: list[str] | None = None,
+    reject: list[str] | None = None,
+    past: list[str] | None = None,
+    admit: list[str] | None = None,
+    project: str = "",
+    every: bool = False,
+    stale: bool = False,
+    as_json: bool = False,
 ) -> int:
     """Decide on the best held proposals: y keep, n reject, p true then but not now, e edit and keep, o open the conversation,
     u undo the last decision, s skip, q stop.

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -51,26 +50,17 @@ from kept.workspace import Workspace, open_workspace, utc_now
 
 def run(
     context: typer.Context,
-    paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="PATH", help="Files or folders to read; default: all that kept finds.")
-    ] = None,
+    paths: list[Path] | None = None,
     *,
-    no_llm: Annotated[bool, typer.Option("--no-llm", help="Use no language model.")] = False,
-    since: Annotated[str, typer.Option(metavar="DATE", help="Only sessions with events on this day or later.")] = "",
-    until: Annotated[str, typer.Option(metavar="DATE", help="Only sessions with events on this day or earlier.")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change; change nothing.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Read and analyse everything again, or only PATH.")] = False,
-    accept_loss: Annotated[
-        bool,
-        typer.Option(
-            "--accept-loss", help="Apply changes and files that kept set aside because they would lose too many memories."
-        ),
-    ] = False,
-    occasion: Annotated[
-        str, typer.Option(metavar="WHEN", help="Use only the profiles meant for this occasion: real-time, session-end or nightly.")
-    ] = "nightly",
-    follow: Annotated[bool, typer.Option("--follow", help="Read the given folders at every later run as well.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
+    no_llm: bool = False,
+    since: str = "",
+    until: str = "",
+    dry_run: bool = False,
+    force: bool = False,
+    accept_loss: bool = False,
+    occasion: str = "nightly",
+    follow: bool = False,
+    as_json: bool = False,
 ) -> int:
     """Read what is new, remember what matters, write the memory file.
 
@@ -224,18 +214,11 @@ def _print_report(workspace: Workspace, report: RunReport, options: RunOptions, 
 def backfill(
     context: typer.Context,
     *,
-    paths: Annotated[
-        list[str],
-        typer.Option("--from", metavar="PATH", help="A file, a folder or an address (s3://…, https://…) to read; may be repeated."),
-    ],
-    scheduler: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers read, for example tcp://host:8786.")
-    ] = "",
-    processes: Annotated[
-        int, typer.Option(metavar="N", help="Without a scheduler: the number of processes on this machine; 0: one per processor.")
-    ] = 0,
-    no_llm: Annotated[bool, typer.Option("--no-llm", help="Use no language model.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
+    paths: list[str],
+    scheduler: str = "",
+    processes: int = 0,
+    no_llm: bool = False,
+    as_json: bool = False,
 ) -> int:
     """Read a large archive with several processes. The result is the same as with kept run.
 
@@ -252,14 +235,7 @@ def backfill(
         return _print_report(workspace, report, options, call, as_json=as_json)
 
 
-def sleep(
-    context: typer.Context,
-    *,
-    accept_loss: Annotated[
-        bool, typer.Option("--accept-loss", help="Retire them even where kept stopped because it would lose too many memories.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
-) -> int:
+def sleep(context: typer.Context, *, accept_loss: bool = False, as_json: bool = False) -> int:
     """Retire memories that their project no longer mentions, count old memories to check, and update the files.
 
     The nightly job includes it (kept schedule).
@@ -292,12 +268,7 @@ def sleep(
         return int(done.partly)
 
 
-def upgrade(
-    context: typer.Context,
-    *,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it without asking.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what is changed as one JSON object.")] = False,
-) -> int:
+def upgrade(context: typer.Context, *, yes: bool = False, as_json: bool = False) -> int:
     """Retire memories that the current rules would not make, and restore people's own words. Shows a preview first."""
     with command_workspace(context) as workspace:
         report = preview_upgrade(workspace)

@@ -3,7 +3,6 @@
 from difflib import unified_diff
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -51,10 +50,9 @@ from kept.workspace import Workspace, refuse_lost_store
 _FORMATS = ("jsonl", "json", "md", "archive")
 
 _MARKS = {True: ("well   ", "green"), False: ("wrong  ", "red"), None: ("note   ", "yellow")}
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
-def check(context: typer.Context, *, as_json: AsJson = False) -> int:
+def check(context: typer.Context, *, as_json: bool = False) -> int:
     """Check the store, its indexes and the files that kept wrote for damage.
 
     Repairs nothing. Exits with 2 if it finds damage. A memory file that you edited does not count as damaged; the next run applies
@@ -94,14 +92,7 @@ def _confirm_hooks(home: Paths) -> bool:
     return not changes or not is_interactive() or confirm("Write this?")
 
 
-def doctor(
-    context: typer.Context,
-    *,
-    fix: Annotated[
-        bool, typer.Option("--fix", help="Repair what needs no decision of yours: permissions, hooks, missing files.")
-    ] = False,
-    as_json: AsJson = False,
-) -> int:
+def doctor(context: typer.Context, *, fix: bool = False, as_json: bool = False) -> int:
     """Test each part of the installation, and say how to fix each problem. Changes nothing without --fix.
 
     Exits with 1 if something is wrong. Each hook is called as your coding agent calls it. A language model that runs on this
@@ -138,9 +129,7 @@ def doctor(
     return int(bool(wrong))
 
 
-def backup(
-    context: typer.Context, file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file; nothing is overwritten.")]
-) -> None:
+def backup(context: typer.Context, file: Path) -> None:
     """Copy everything kept knows into one verified file. Other commands may run meanwhile."""
     with command_workspace(context) as workspace:
         made = create_backup(workspace, file)
@@ -149,10 +138,7 @@ def backup(
             write_line(("Backed up and verified: ", "green"), format_path(made), (size, "dim"))
 
 
-def restore(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="One of your backups, or one in ~/.local/share/kept/backups.")],
-) -> int:
+def restore(context: typer.Context, file: Path) -> int:
     """Replace the store with a backup. The current store is moved aside. Later hand edits stay."""
     done = restore_store(command_home(context), file, lambda: command_workspace(context))
     if not global_options(context).quiet:
@@ -174,17 +160,7 @@ def rebuild(context: typer.Context) -> int:
         return print_problems(written)
 
 
-def migrate(
-    context: typer.Context,
-    *,
-    to: Annotated[
-        str, typer.Option("--to", metavar="URL|sqlite", help="postgresql://ROLE@HOST/DATABASE, or sqlite to move back.")
-    ] = "",
-    prepare: Annotated[
-        str, typer.Option("--prepare", metavar="URL", help="Create the tables there, for use by other roles. Moves nothing.")
-    ] = "",
-    drop: Annotated[bool, typer.Option("--drop", help="With sqlite: erase your rows on the server.")] = False,
-) -> None:
+def migrate(context: typer.Context, *, to: str = "", prepare: str = "", drop: bool = False) -> None:
     """Move your memories to a PostgreSQL server that your other machines share, or back to this machine alone.
 
     Before the settings change, kept builds a store from the server's rows, checks it completely, and compares its export with that
@@ -215,14 +191,7 @@ def migrate(
         write_lines(lines)
 
 
-def export(
-    context: typer.Context,
-    *,
-    kind: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="jsonl (one memory a line), json, md, or archive (everything).")
-    ] = "jsonl",
-    output: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write to this file instead.")] = None,
-) -> None:
+def export(context: typer.Context, *, kind: str = "jsonl", output: Path | None = None) -> None:
     """Export memories of any status with their evidence. Forgotten words are not exported.
 
     `--format md` exports only active memories, for reading. `--format archive` exports the whole store, including the archived
@@ -254,22 +223,7 @@ def export(
             )
 
 
-def import_(
-    context: typer.Context,
-    file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="A file of `kept export`, or another tool's file or folder.")
-    ] = None,
-    *,
-    source: Annotated[
-        str,
-        typer.Option(
-            "--from",
-            metavar="TOOL",
-            help="Instead of a file: the memory of claude, codex or gemini, blocks of other tools, or all.",
-        ),
-    ] = "",
-    as_json: AsJson = False,
-) -> int:
+def import_(context: typer.Context, file: Path | None = None, *, source: str = "", as_json: bool = False) -> int:
     """Import a file of `kept export`, or the memories of another tool.
 
     An archive needs an empty home, and brings all its history. Memories (jsonl) can be imported into any home; `kept undo` takes
@@ -330,12 +284,7 @@ _TITLES = {
 }
 
 
-def audit(
-    context: typer.Context,
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A memory file, another tool's export or database, or a folder.")],
-    *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
-) -> int:
+def audit(context: typer.Context, path: Path, *, as_json: bool = False) -> int:
     """Find problems in a memory file or another tool's store: secrets, planted instructions, repeats, contradictions, outdated
     lines, and lines that no transcript supports. Changes nothing.
 

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated
 
 import typer
 
@@ -29,25 +28,18 @@ _LAYERS = {"memories": UnitKind.MEMORY, "summaries": UnitKind.SUMMARY, "turns": 
 
 def search(
     context: typer.Context,
-    query: Annotated[list[str], typer.Argument(metavar="QUERY", help="Words, or a question.")],
+    query: list[str],
     *,
-    within: Annotated[
-        str, typer.Option("--in", metavar="LAYERS", help="Where to look: memories, summaries, turns (comma-separated).")
-    ] = "memories,summaries,turns",
-    project: Annotated[
-        str, typer.Option(metavar="PROJECT", help="Only projects with this in their name, or the one of this folder.")
-    ] = "",
-    category: Annotated[str, typer.Option(metavar="CATEGORY", help="Only memories of this category.")] = "",
-    since: Annotated[str, typer.Option(metavar="DATE", help="Only results of this day or later.")] = "",
-    until: Annotated[str, typer.Option(metavar="DATE", help="Only results of this day or earlier.")] = "",
-    sessions: Annotated[bool, typer.Option("--sessions", help="Rank sessions, each shown by its best turn.")] = False,
-    store: Annotated[
-        str,
-        typer.Option("--store", metavar="URL", help="Search the memories on this PostgreSQL server, not those of this home."),
-    ] = "",
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=1000, help="At most this many results.")] = 10,
-    every: Annotated[bool, typer.Option("--all", help="Also weak matches.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print scores and reasons as JSON.")] = False,
+    within: str = "memories,summaries,turns",
+    project: str = "",
+    category: str = "",
+    since: str = "",
+    until: str = "",
+    sessions: bool = False,
+    store: str = "",
+    limit: int = 10,
+    every: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Search memories, then days, then conversations, the best of each first. Identifiers and paths also match by their parts."""
     layers = dict.fromkeys(

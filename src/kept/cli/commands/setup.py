@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Annotated
 
 import typer
 
@@ -56,17 +55,13 @@ from kept.workspace import Workspace, open_workspace, utc_now
 def setup(
     context: typer.Context,
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    only_show: Annotated[bool, typer.Option("--show", help="Only show what would be written, word by word.")] = False,
-    hooks: Annotated[bool, typer.Option("--hooks/--no-hooks", help="Have coding agents call kept before each prompt.")] = True,
-    sections: Annotated[
-        bool, typer.Option("--sections/--no-sections", help="Add a memory section to the instructions of Codex and Gemini CLI.")
-    ] = True,
-    allow: Annotated[
-        bool, typer.Option("--allow/--no-allow", help="Let agents call `save_what_user_said`, and no other tool, without asking.")
-    ] = True,
-    nightly: Annotated[bool, typer.Option("--schedule/--no-schedule", help="Run every night.")] = True,
-    at: Annotated[str, typer.Option(metavar="HH:MM", help="The time of the nightly job (02:30).")] = "",
+    yes: bool = False,
+    only_show: bool = False,
+    hooks: bool = True,
+    sections: bool = True,
+    allow: bool = True,
+    nightly: bool = True,
+    at: str = "",
 ) -> int:
     """Install hooks, sections and the nightly job: show exactly what is written where, write it, and run once."""
     home = command_home(context)
@@ -197,14 +192,7 @@ def _plan_job_line(jobs: tuple[InstalledJob, ...], dead_job: InstalledJob | None
     return line(what, (" → kept schedule install --show", "dim"))
 
 
-def uninstall(
-    context: typer.Context,
-    *,
-    everything: Annotated[
-        bool, typer.Option("--purge", help="Also delete the store, its backups and the settings. This cannot be undone.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="With --purge: do not ask.")] = False,
-) -> int:
+def uninstall(context: typer.Context, *, everything: bool = False, yes: bool = False) -> int:
     """Remove every hook, schedule, file and line that kept added. The store stays, unless you give --purge.
 
     Text that you added to kept's files is saved elsewhere; the command says where.
@@ -270,15 +258,7 @@ _ACTIONS = ("status", "install", "uninstall", "run")
 
 
 def schedule(
-    context: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="install|status|uninstall|run", help="What to do.")] = "status",
-    *,
-    at: Annotated[str, typer.Option(metavar="HH:MM", help="The time of the nightly job (02:30).")] = "",
-    kind: Annotated[
-        str, typer.Option("--with", metavar="SCHEDULER", help="systemd, launchd or cron; default: the best available.")
-    ] = "",
-    only_show: Annotated[bool, typer.Option("--show", help="install: show what would be written, and write nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    context: typer.Context, action: str = "status", *, at: str = "", kind: str = "", only_show: bool = False, as_json: bool = False
 ) -> int:
     """Install, show or remove the nightly job: a run, `kept sleep`, a check and a backup of the store.
 

@@ -1,7 +1,7 @@
 """``kept show``, ``kept why``: one memory, with its evidence and every later change. Read-only."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -45,20 +45,18 @@ from kept.outputs.routing import routes_by_memory
 from kept.profiles.profile import category_title
 from kept.workspace import Workspace
 
-Asked = Annotated[list[str] | None, typer.Argument(metavar="ID|WORDS", help="The id of a memory, its first characters, or words.")]
 _CHOICES = 10  # maximum number of matching memories that are listed
 _REFUSED = "refused"
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def show(
     context: typer.Context,
-    asked: Asked = None,
+    asked: list[str] | None = None,
     *,
-    turns: Annotated[bool, typer.Option("--turns", help="Also show the conversation around the words it is based on.")] = False,
-    session: Annotated[str, typer.Option("--session", metavar="ID", help="Instead: the archived turns of a session.")] = "",
-    history: Annotated[bool, typer.Option("--history", help="Also show everything that happened to it.")] = False,
-    as_json: AsJson = False,
+    turns: bool = False,
+    session: str = "",
+    history: bool = False,
+    as_json: bool = False,
 ) -> int:
     """Show a memory in full, or the archived turns of a session."""
     if bool(asked) == bool(session):
@@ -82,15 +80,7 @@ def show(
         return 0
 
 
-def why(
-    context: typer.Context,
-    asked: Asked = None,
-    *,
-    around: Annotated[
-        int, typer.Option("--context", metavar="N", min=0, max=50, help="Turns to show before and after each quote.")
-    ] = 1,
-    as_json: AsJson = False,
-) -> int:
+def why(context: typer.Context, asked: list[str] | None = None, *, around: int = 1, as_json: bool = False) -> int:
     """Show where a memory comes from: its words, their author, session, file and line, and every change since. For a refused
     candidate (`kept list --refused`), show why.
     """

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -67,17 +67,14 @@ _IN_PROJECTS = ("aider", "specstory")  # these tools keep their files in each pr
 
 def sources(
     context: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="add|remove|list|disable|enable|exclude|include", help="What to do.")] = "",
-    items: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="PATH, NAME or GLOB", help="Folders or files, sources, or patterns of paths or project folders."),
-    ] = None,
+    action: str = "",
+    items: list[str] | None = None,
     *,
-    source: Annotated[str, typer.Option("--as", metavar="FORMAT", help="add: the format of unrecognised files.")] = "",
-    project: Annotated[str, typer.Option("--project", metavar="NAME", help="add: the project to which all of it belongs.")] = "",
-    author: Annotated[str, typer.Option("--author", metavar="person|agent", help="add: who wrote notes without an author.")] = "",
-    session: Annotated[str, typer.Option("--session", metavar="ID", help="Print the archived turns of a session.")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    source: str = "",
+    project: str = "",
+    author: str = "",
+    session: str = "",
+    as_json: bool = False,
 ) -> None:
     """Show what is read, from where, and what is not read and why. With --verbose, account for every record.
 

@@ -1,7 +1,7 @@
 """``kept status``: show the state of the store. Read-only."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -28,9 +28,7 @@ from kept.workspace import Workspace
 _DAYS = 7  # days for which the amount of text added by hooks is shown
 
 
-def status(
-    context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False
-) -> None:
+def status(context: typer.Context, *, as_json: bool = False) -> None:
     """Show what is stored, what was read, the last runs, and what is held for review."""
     with command_workspace(context) as workspace:
         store_status = load_status(workspace)

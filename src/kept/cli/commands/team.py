@@ -5,7 +5,6 @@
 
 import os
 from collections.abc import Iterator
-from typing import Annotated
 
 import typer
 
@@ -25,19 +24,13 @@ from kept.workspace import Workspace
 
 def team(
     context: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="share|leave|accept", help="What to do; without it, list.")] = "",
-    item: Annotated[str, typer.Argument(metavar="PROJECT or ID", help="A project to share or leave, a line to accept.")] = "",
+    action: str = "",
+    item: str = "",
     *,
-    role: Annotated[str, typer.Option("--with", metavar="ROLE", help="share: the role on the server that the team may take.")] = "",
-    what: Annotated[
-        str,
-        typer.Option(
-            metavar="WHAT",
-            help="share: approved (what you wrote or approved), certain (also what is based on your own words) or nothing.",
-        ),
-    ] = "approved",
-    quotes: Annotated[bool, typer.Option("--quotes", help="share: also the words that a memory is based on.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    role: str = "",
+    what: str = "approved",
+    quotes: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Show what your teams know and who shared it; share a project's memories with a team, or take them back.
 
@@ -53,13 +46,7 @@ def team(
             write_lines(_fact_lines(workspace, facts))
 
 
-def sync(
-    context: typer.Context,
-    *,
-    key: Annotated[str, typer.Option(metavar="KEY", help="The key of your other machines, as --show-key prints it there.")] = "",
-    show_key: Annotated[bool, typer.Option("--show-key", help="Print the key that your other machines need.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-) -> int:
+def sync(context: typer.Context, *, key: str = "", show_key: bool = False, as_json: bool = False) -> int:
     """Exchange memories with your other machines through the folder that the setting sync.folder names. Every run does so too."""
     with command_workspace(context) as workspace:
         folder = SyncFolder(workspace=workspace)
