@@ -67,7 +67,7 @@ def _load_signature(command: Command) -> Callable[..., object]:
 
 
 def _describe(declared: str, meaning: str) -> Any:
-    """Typer's description of an option or argument that is declared as in ``options.txt``."""
+    """Typer's description of an option or argument that is declared as in ``commands.txt``."""
     import typer  # noqa: PLC0415
 
     words = declared.split()
@@ -133,8 +133,8 @@ def _format_row(command: Command) -> str:
 
 def _format_epilog(command: Command) -> str:
     """The end of a command's help: its examples, and related commands."""
-    examples = command.examples  # read from a file, so only once
-    lines = ["\b", "Example:" if len(examples) == 1 else "Examples:", *(f"  {example}" for example in examples)]
+    title = "Example:" if len(command.examples) == 1 else "Examples:"
+    lines = ["\b", title, *(f"  {example}" for example in command.examples)]
     others = dict.fromkeys(name for item in TOGETHER if command.name in item for name in item if name != command.name)
     if others:
         lines += ["", "\b", "See also:", *(f"  kept {name:<11}{COMMANDS[name].summary}" for name in others)]
