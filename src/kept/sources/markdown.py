@@ -4,9 +4,9 @@ Front matter values have no types: ``no`` stays a word, and ``1:20`` is not a nu
 is refused as a whole, and its file is read without front matter.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kept.core.fence import IGNORE
 from kept.core.pattern import Pattern, compile_late
@@ -30,28 +30,42 @@ class Heading(NamedTuple):
     title: str
 
 
-def mark_fenced_rows(rows: Sequence[Row]) -> list[bool]:
-    """For each row, True if it is in a code block that is both opened and closed.
+class Fence(NamedTuple):
+    """A line that opens or closes a code block: its fence marks, and the language after them."""
 
-    Assistants nest blocks with equal fences, so a fence with a language opens a block, and a bare fence closes the innermost one.
-    """
+    mark: str
+    language: str
+
+
+def parse_fence(text: str) -> Fence | None:
+    """The fence that a line is; None for any other line."""
+    found = _FENCE.match(text) if "```" in text or "~~~" in text else None
+    return Fence(found[1], found[2].strip()) if found else None
+
+
+def mark_fenced_rows(rows: Sequence[Row]) -> list[bool]:
+    """For each row, True if it is in a code block that is both opened and closed."""
     edges = [0] * (len(rows) + 1)
-    waiting: list[tuple[int, str]] = []
-    for number, row in enumerate(rows):
-        if found := _match_fence(row):
-            fence, language = found
-            if language or not waiting:
-                waiting.append((number, fence))
-            elif fence.startswith(waiting[-1][1]):
-                edges[waiting.pop()[0]] += 1
-                edges[number + 1] -= 1
+    for first, last in _pair_fences(rows)[0]:
+        edges[first] += 1
+        edges[last + 1] -= 1
     return [depth > 0 for depth in accumulate(edges[:-1])]
 
 
-def _match_fence(row: Row) -> tuple[str, str] | None:
-    """The marks of a fence and the language after them; None if a row is not a fence."""
-    found = _FENCE.match(row.text) if "`" in row.text or "~" in row.text else None
-    return (found[1], found[2].strip()) if found else None
+def _pair_fences(rows: Sequence[Row]) -> tuple[list[tuple[int, int]], bool]:
+    """The first and last row of each closed code block, and whether a fence is left that opens no closed block.
+
+    Assistants nest blocks with equal fences, so a fence with a language opens a block, and a bare fence closes the innermost one.
+    """
+    closed: list[tuple[int, int]] = []
+    waiting: list[tuple[int, str]] = []
+    for number, row in enumerate(rows):
+        fence = parse_fence(row.text)
+        if fence and (fence.language or not waiting):
+            waiting.append((number, fence.mark))
+        elif fence and fence.mark.startswith(waiting[-1][1]):
+            closed.append((waiting.pop()[0], number))
+    return closed, bool(waiting)
 
 
 def mark_fenced_in_turns(rows: Sequence[Row], starts: Sequence[int]) -> list[bool]:
@@ -62,24 +76,13 @@ def mark_fenced_in_turns(rows: Sequence[Row], starts: Sequence[int]) -> list[boo
     """
     edges = sorted({0, *starts, len(rows)})
     parts = [mark_fenced_rows(rows[first:after]) for first, after in pairwise(edges)]
-    torn = [number for number, (first, after) in enumerate(pairwise(edges)) if _has_unbalanced_fence(rows[first:after])]
+    torn = [number for number, (first, after) in enumerate(pairwise(edges)) if _pair_fences(rows[first:after])[1]]
     for first, last in zip(torn[::2], torn[1::2], strict=False):
         joined = mark_fenced_rows(rows[edges[first] : edges[last + 1]])
         for number in range(first, last + 1):
             offset = edges[number] - edges[first]
             parts[number] = joined[offset : offset + edges[number + 1] - edges[number]]
     return [row for part in parts for row in part]
-
-
-def _has_unbalanced_fence(rows: Sequence[Row]) -> bool:
-    """True if rows open a code block without closing it, or close a block that they did not open."""
-    waiting: list[str] = []
-    for fence, language in filter(None, map(_match_fence, rows)):
-        if language or not waiting:
-            waiting.append(fence)
-        elif fence.startswith(waiting[-1]):
-            waiting.pop()
-    return bool(waiting)
 
 
 def find_headings(rows: Sequence[Row], inside: Sequence[bool], first: int = 0) -> list[Heading]:
@@ -257,69 +260,39 @@ def _parse_unclosed(rows: Sequence[Row]) -> FrontMatter:
 
 
 def _parse_block(block: str, rows: int) -> FrontMatter:
+    """Read the outermost mapping from the parser's nodes. No object is constructed."""
     import yaml  # noqa: PLC0415 - most runs find no new file with front matter
 
+    loader: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        values = _parse_values(block)
-    except _RefusedError as error:
-        return FrontMatter(rows=rows, fault=str(error))
+        fault = _find_fault(yaml.parse(block, Loader=loader))
+        root = None if fault else yaml.compose(block, Loader=loader)
     except (yaml.YAMLError, ValueError):  # the parser raises ValueError for an escape beyond Unicode
         return FrontMatter(rows=rows, fault="not-yaml")
-    return FrontMatter(values=values, rows=rows)
+    values: dict[str, Value] = {}
+    for key, node in root.value if isinstance(root, yaml.MappingNode) else ():
+        if isinstance(key, yaml.ScalarNode) and key.value and not isinstance(node, yaml.MappingNode):
+            name = key.value.casefold()
+            if name in values:
+                return FrontMatter(rows=rows, fault="duplicate-key")
+            is_text = isinstance(node, yaml.ScalarNode)
+            values[name] = node.value if is_text else tuple(item.value for item in node.value if isinstance(item, yaml.ScalarNode))
+    return FrontMatter(values=values, rows=rows, fault=fault)
 
 
-class _RefusedError(Exception):
-    """The block is valid YAML but uses more than plain values."""
-
-
-def _parse_values(block: str) -> dict[str, Value]:
-    """The values of the outermost mapping, taken from the parser's events. No object is constructed."""
+def _find_fault(events: Iterable[Any]) -> str:
+    """The reason why a block that is valid YAML is refused: it uses more than plain values. Empty if there is none."""
     import yaml  # noqa: PLC0415 - as above
 
-    loader: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    values: dict[str, Value] = {}
-    stack: list[str] = []  # "map" or "list" for each open structure
-    key: str | None = None
-    items: list[str] | None = None
-    for number, event in enumerate(yaml.parse(block, Loader=loader)):
+    depth = 0
+    for number, event in enumerate(events):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if number > NODES_LIMIT:
-            raise _RefusedError("too-many-values")
-        match event:
-            case yaml.AliasEvent():
-                raise _RefusedError("alias")
-            case yaml.ScalarEvent() | yaml.SequenceStartEvent() | yaml.MappingStartEvent() if event.tag:
-                raise _RefusedError("tag")
-            case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
-                if len(stack) == 1 and key is None:
-                    key = ""  # if a structure is a key, it is left out together with its value
-                    stack.append("key")
-                    continue
-                if len(stack) == 1 and isinstance(event, yaml.SequenceStartEvent):
-                    items = []
-                stack.append("map" if isinstance(event, yaml.MappingStartEvent) else "list")
-                if len(stack) > _DEPTH_LIMIT:
-                    raise _RefusedError("nested-too-deep")
-            case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
-                closed = stack.pop()
-                if len(stack) == 1 and closed != "key":
-                    if items is not None and key:
-                        _set_once(values, key, tuple(items))
-                    key, items = None, None
-            case yaml.ScalarEvent() if stack == ["map"]:
-                if key is None:
-                    key = event.value.casefold()
-                else:
-                    if key:
-                        _set_once(values, key, event.value)
-                    key = None
-            case yaml.ScalarEvent() if items is not None and stack == ["map", "list"]:
-                items.append(event.value)
-            case _:
-                pass
-    return values
-
-
-def _set_once(values: dict[str, Value], key: str, value: Value) -> None:
-    if key in values:
-        raise _RefusedError("duplicate-key")
-    values[key] = value
+            return "too-many-values"
+        if isinstance(event, yaml.AliasEvent):
+            return "alias"
+        if getattr(event, "tag", None):
+            return "tag"
+        if depth > _DEPTH_LIMIT:
+            return "nested-too-deep"
+    return ""

@@ -212,7 +212,7 @@ def _text_drafts(text: str, template: EventDraft, state: _State) -> list[EventDr
         prose, mark, printed = "\n".join(lines[number + 1 : end]).partition("Result:")
         target = prose.strip().strip("`") or found.group(2).strip().strip("`")
         output = printed.strip().removeprefix("```").removesuffix("```").strip() if mark else None
-        block = ToolBlock(name=found.group(1), kind="", target=target, detail="", output=output, answer="")
+        block = ToolBlock(name=found.group(1), target=target, detail="", output=output, answer="")
         drafts += _tool_drafts(block, template, state)
         number = end
     spoken = "\n".join(before).strip()

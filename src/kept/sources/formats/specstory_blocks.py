@@ -15,6 +15,7 @@ from kept.core.pattern import Pattern
 from kept.core.times import parse_instant
 from kept.core.value import dataclass
 from kept.sources.documents import Row
+from kept.sources.markdown import parse_fence
 
 _HEADER = Pattern(
     r"^_\*\*(User|Agent|Assistant)( - sidechain)?(?: \(([^()\n]{0,200}(?:\([^()\n]{0,80}\))?[^()\n]{0,80})\))?\*\*_[ \t]*$"
@@ -32,23 +33,6 @@ class RowZone(NamedTuple):
 
     tool: bool
     fenced: bool
-
-
-class Fence(NamedTuple):
-    """A line that opens or closes a code block: its fence marks, and the language after them."""
-
-    mark: str
-    language: str
-
-
-def _parse_fence(text: str) -> Fence | None:
-    if "```" not in text and "~~~" not in text:
-        return None
-    line = text.lstrip(" ")
-    if len(text) - len(line) > 3 or not line.startswith(("```", "~~~")):
-        return None
-    language = line.lstrip(line[0])
-    return None if "`" in language else Fence(line[: len(line) - len(language)], language.strip())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,10 +58,9 @@ class Turn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolBlock:
-    """A tool's block: its name and kind, its target, its change, its output (None if missing), and the user's answer."""
+    """A tool's block: its name, its target, its change, its output (None if missing), and the user's answer."""
 
     name: str
-    kind: str
     target: str
     detail: str
     output: str | None
@@ -88,7 +71,7 @@ class _FenceLines:
     """The lines of a document that open or close a fence, and the lines that may begin a turn."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        self.lines = {number: found for number, row in enumerate(rows) if (found := _parse_fence(row.text))}
+        self.lines = {number: found for number, row in enumerate(rows) if (found := parse_fence(row.text))}
         self._bare = [number for number, found in self.lines.items() if not found.language]
         self._numbers = list(self.lines)
         self._headers = [number for number, row in enumerate(rows) if _HEADER.match(row.text)]
@@ -294,9 +277,8 @@ def _parse_tool_block(lines: list[str]) -> ToolBlock:
     if name == "AskUserQuestion":
         before, mark, given_answer = body.rpartition(_ANSWER)
         answer = given_answer.partition(_PREVIEW)[0].strip() if mark and before else _parse_answers(output or "")
-    return ToolBlock(
-        name=name, kind=kind, target=target.strip(), detail=given if kind == "write" else "", output=output, answer=answer
-    )
+    detail = given if kind == "write" else ""
+    return ToolBlock(name=name, target=target.strip(), detail=detail, output=output, answer=answer)
 
 
 def _parse_answers(output: str) -> str:
@@ -312,7 +294,7 @@ def _split_fences(lines: list[str]) -> tuple[str, str, str | None]:
     """
     prose: list[str] = []
     given = ""
-    fences = [_parse_fence(line) for line in lines]
+    fences = [parse_fence(line) for line in lines]
     bare = [number for number, found in enumerate(fences) if found and not found.language]
     number = 0
     while number < len(lines):
