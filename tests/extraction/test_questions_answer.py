@@ -11,6 +11,7 @@ from kept.core.memory import ALLUDES, DISMISSED, DOUBTED, HELPFUL, PASSING, Acce
 from kept.extraction.gate import judge
 from kept.extraction.questions.answer import read_answer
 from kept.extraction.questions.claims import ChunkReading
+from kept.extraction.questions.proofread import build_proofread_ask
 from kept.extraction.questions.question import Excerpt, build_question_ask, name_hints, split_reply
 from kept.extraction.questions.recheck import read_recheck
 from kept.extraction.questions.support import find_verbatim
@@ -211,6 +212,14 @@ def test_what_the_assistant_proposed_is_the_persons_once_they_agreed():
     made = one(body)
     assert made.candidate.origin is Origin.USER
     assert isinstance(judge(made.candidate, PROFILE, lexicon=LEXICON), Accepted)
+
+
+@each_case("reply, marked", [("Yes, do that please.", True), ("Yes, keep the retry limit in `config/limits.toml`.", False)])
+def test_a_line_whose_words_the_person_did_not_type_is_marked_when_it_is_proofread(reply, marked):
+    where = reading((*TALK[:4], user(reply)))
+    content, proposed = "The retry limit is kept in `config/limits.toml`.", "keep the retry limit in `config/limits.toml`"
+    made = one(claim(content, ("e3", proposed), ("e4", reply), category="decision"), where)
+    assert ("assistant's words" in build_proofread_ask("shop", [(made, where)]).prompt) is marked
 
 
 def test_what_the_assistant_alone_said_waits_for_a_person():

@@ -100,11 +100,11 @@ def build_recheck_ask(items: Sequence[ClaimInContext]) -> Ask:
     return build_ask(PURPOSE, "\n".join(lines), SCHEMA, most=MOST_TOKENS, about=sessions)
 
 
-def format_claim(number: int, candidate: Candidate, *, dated: bool = False) -> str:
-    """A claim as one line of a question."""
-    when = f"{candidate.at:%Y-%m-%d}, " if dated and candidate.at else ""
-    about = f", about {candidate.about}" if candidate.about else ""
-    return f"{number} ({when}{candidate.category}{about}): {one_line(candidate.content)}"
+def format_claim(number: int, candidate: Candidate, *, when: str = "", voice: str = "") -> str:
+    """A claim as one line of a question, with its day and whose words it has if they are given."""
+    about = candidate.about and f"about {candidate.about}"
+    facts = ", ".join(filter(None, (when, candidate.category, about, voice)))
+    return f"{number} ({facts}): {one_line(candidate.content)}"
 
 
 def _list_next(place: int, reading: ChunkReading) -> Iterator[str]:
