@@ -119,6 +119,9 @@ def test_the_next_prompt_takes_a_telling_back_by_a_clause_of_its_own(prompt, tak
 @each_case(
     ("prompt", "denies"),
     [
+        ("nah dont, that got old fast", True),
+        ("no don’t", True),
+        ("no dont rename it, move it", False),
         ("不，用另一个", True),
         ("这次先不要重启", False),
         ("いや、違う", True),

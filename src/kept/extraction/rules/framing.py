@@ -71,6 +71,12 @@ _ELICITS = Pattern(
     rf"(?i)(?:^|[,;:] )(?:{join_alternatives('assertion', 'elicits', spaced=True)}){EDGE}"
     rf"|(?:{join_alternatives('assertion', 'elicits', spaced=False)})"
 )
+# The salutation of a letter to somebody else, up to its comma. Everything below it is the letter.
+_SALUTES = compile_pattern(
+    rf"(?i)^{NO_LETTER}*(?:{join_alternatives('assertion', 'salutes', spaced=True)})(?: ([^\s,:!]+)[^,:!\n]{{0,40}})?[,:!]"
+    rf"|(?:{join_alternatives('assertion', 'salutes', spaced=False)})"
+)
+_ASSISTANTS = word_list("assertion", "assistants")
 _DEFINITE = word_list("choice", "definite")
 _DENIES = Pattern(rf"(?i)(?:^|{EDGE})(?:{'|'.join(sorted(NEGATIONS))}|ever|mai)$")
 _SENTENCE = Pattern(r"[.!?。！？]+\s+")
@@ -239,6 +245,12 @@ def _is_asked_about(before: str) -> bool:
     return bool(headings) and before[: headings[0]].rstrip().endswith(QUESTION_MARKS)
 
 
+def _salutes(words: str) -> bool:
+    """True if a sentence begins as a letter does, unless it is addressed to the assistant."""
+    found = _SALUTES.search(words)
+    return found is not None and (found[1] or "").casefold() not in _ASSISTANTS
+
+
 def _presents(words: str) -> bool:
     return not _OWN.search(words) and (_PRESENTS.search(words) or _EXPLAINS.search(words)) is not None
 
@@ -286,6 +298,7 @@ _SIGNS = (
     _Sign(says=is_correction, first=1, last=1, below=True),
     _Sign(says=_BRINGS, first=-_ALL_SENTENCES, last=-1),
     _Sign(says=_COMPOSES, first=-_ALL_SENTENCES, last=-1),
+    _Sign(says=_salutes, first=-_ALL_SENTENCES, last=0, unjudged=True),
     _Sign(says=_presents, first=-1, last=-1),
     _Sign(says=_DISMISSES, first=1, last=1, below=True),
     _Sign(says=_DISMISSES, first=2, last=3, unjudged=True, below=True),
