@@ -56,7 +56,7 @@ def list_turns(store: Path) -> dict[str, tuple[str, str]]:
 
 
 def features_of(turn: SaidTurn) -> tuple[float, ...]:
-    typed = min(query.count_typed_words(turn.text), query._MOST_TYPED)  # noqa: SLF001 - the constants that are fitted
+    typed = min(len(query.list_typed_words(turn.text)), query._MOST_TYPED)  # noqa: SLF001 - the constants that are fitted
     return turn.meant or 0.0, turn.shared**2, float(np.log1p(typed))
 
 

@@ -15,6 +15,7 @@ from kept.pipeline.erase.forget import forget, make_erasure_request
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.recall.context import assemble_context, failure_marks
 from kept.recall.embed_server import query
+from kept.recall.index.vectors import NearUnit
 from kept.recall.indexing import count_uses
 from kept.recall.nearby import ContextRequest, RecallEnvironment
 from kept.recall.rank import SaidTurn
@@ -234,6 +235,14 @@ def test_what_was_said_comes_back_with_the_next_words_that_take_it_back(workspac
     assert lines_said(workspace, key, thread) == [f'2026-02-17, you: "Please hang the lanterns on the quay side." {shown}']
 
 
+def test_what_was_said_comes_back_with_what_was_said_later_about_the_same(workspace):
+    passage, then = "Please hang the lanterns on the quay side.", "lanterns go to the pier now"
+    key, thread = said_before(workspace, passage, "They hang on the quay side now.", then)
+    later = [each for each in workspace.store.archive.events(thread.id, 0, thread.events) if each.kind is EventKind.PROMPT][1].key
+    lines = lines_said(workspace, key, thread, said=lambda _: {f"{key} {later}": 0.6})
+    assert lines == [f'2026-02-17, you: "{passage}"; 2026-02-17, you: "{then}"']
+
+
 def test_what_was_said_stays_away_where_a_memory_answers_or_in_its_own_session(workspace):
     key, thread = said_before(workspace, "Please hang the lanterns on the quay side.")
     assert lines_said(workspace, key, thread, session=thread.session) == []
@@ -267,6 +276,20 @@ def test_what_was_taken_back_since_does_not_come_back_and_what_replaced_it_does(
     assert lines_said(workspace, key, thread) == []
 
 
+def test_another_turn_in_the_words_of_an_ended_memory_does_not_come_back_without_its_successor(workspace):
+    key, thread = said_before(workspace, "Please hang the lanterns on the quay side.")
+    scope = workspace.scope(thread.project)
+    ended, other = (
+        person.create_memory(workspace, text, "project_fact", scope=scope)
+        for text in ("Hang the lanterns on the quay side.", "Hang the lanterns of the ferry on the quay side of the town hall.")
+    )
+    asked = {"message": "what was that about bad weather?"}
+    person.retire(workspace, other.id)
+    assert len(lines_said(workspace, key, thread, **asked)) == 1
+    person.retire(workspace, ended.id)
+    assert lines_said(workspace, key, thread, **asked) == []
+
+
 def test_a_memory_whose_words_hold_the_key_of_a_turn_does_not_rest_on_it(workspace):
     key, thread = said_before(workspace, "Please hang the lanterns on the quay side.")
     other = person.create_memory(
@@ -288,8 +311,8 @@ PAINTED = SaidTurn("painted", "Paint the harbour office green.", "earlier", 0.2,
 
 @pytest.fixture
 def searched(monkeypatch):
-    """A search that finds two turns. Its doubt, and the turns, can be changed."""
-    found = [0.0, [PAINTED, HUNG]]
+    """A search that finds two turns. Its doubt, the turns, and the message's meaning can be changed."""
+    found = [0.0, [PAINTED, HUNG], None]
     monkeypatch.setattr(query, "find_said_turns", lambda *_, **__: found)
     return found
 
@@ -324,6 +347,43 @@ def test_of_two_turns_that_are_equally_near_the_one_of_more_typed_words_comes_fi
 def test_no_turn_comes_back_unasked_if_several_are_equally_near(searched):
     searched[1] = [HUNG, *(HUNG._replace(key=name, text=f"Hang the {name} lanterns.", meant=0.58) for name in ("red", "blue"))]
     assert query.find_near_turns(None, "where should the lights of the harbour be?", "project:harbour", "another") == {}
+
+
+MOVED = SaidTurn("moved", "No, move the lanterns to the pier instead.", "later", 0.1, 0.0, 0.0, item=7, at="2026-03-02")
+
+
+class MeaningStub:
+    """A meaning to which the last of the units asked about is the nearest one to any other."""
+
+    def __init__(self, similarity: float) -> None:
+        self.similarity = similarity
+
+    def find_like(self, _kind, _item, mark, among):
+        return {max(among): NearUnit(similarity=self.similarity, mark=mark)}
+
+
+@pytest.mark.parametrize(
+    ("later", "similarity", "session", "found"),
+    [
+        (MOVED, 0.4, "another", "hung moved"),
+        (MOVED._replace(at="2026-01-02"), 0.4, "another", "hung"),
+        (MOVED, 0.3, "another", "hung"),
+        (MOVED, 0.4, "later", "hung"),  # the session that asks has said it
+        (MOVED._replace(text="No, paint it red instead."), 0.4, "another", "hung"),
+        (MOVED._replace(text=f"{MOVED.text} {' '.join(f'word{number}' for number in range(40))}"), 0.4, "another", "hung"),
+        (MOVED._replace(text=f"see below\n```\n{MOVED.text}\n```"), 0.4, "another", "hung"),
+    ],
+    ids=["later", "earlier", "unlike", "said here", "without its words", "long", "pasted"],
+)
+def test_a_turn_comes_back_with_the_nearest_later_one_that_is_short_and_in_its_words(searched, later, similarity, session, found):
+    searched[1:] = [[HUNG._replace(at="2026-02-17"), later], MeaningStub(similarity)]
+    assert list(query.find_near_turns(None, "where should the lights of the harbour be?", "project:harbour", session)) == [found]
+
+
+def test_a_turn_that_comes_back_behind_an_earlier_one_does_not_come_back_by_itself(searched):
+    searched[1:] = [[HUNG._replace(at="2026-02-17"), MOVED._replace(meant=0.57)], MeaningStub(0.9)]
+    asked = (None, "where should the lights of the harbour be?", "project:harbour", "another")
+    assert list(query.find_near_turns(*asked)) == ["hung moved"]
 
 
 @pytest.fixture

@@ -28,7 +28,8 @@ from kept.recall.relevance import is_related_recent_work
 from kept.store.reader import RecallMemory, StoreReader
 
 RULE_CATEGORIES = ("constraint", "convention", "preference", "preferences")  # shown to clients that do not load kept's files
-# Takes a scope and returns the turns in it that a message may refer to: key → nearness.
+# Takes a scope and returns the turns in it that a message may refer to: key → nearness. After a key and a space there may be the
+# key of a later turn about the same, which may end what the first one says.
 TurnLookup = Callable[[str], Mapping[str, float]]
 # Takes scopes and returns the results of a search in them, best first: ids of memories, and keys of turns with ``passages.PREFIX``.
 ResultLookup = Callable[[list[str]], Sequence[str]]

@@ -85,6 +85,11 @@ def _omission_reason(
         return "over the budget"
     if any(jaccard_similarity(words, item) >= _SAME and number_tokens(words) == number_tokens(item) for item in seen):
         return "in the session already"
-    if layer.name in (PAST, SAID) and any(len(words & item) >= max(_WHOLE * len(item), len(words) / 2) for item in seen):
+    if layer.name in (PAST, SAID) and any(contains_line(words, item) for item in seen):
         return "in the session already"  # a memory made from this passage is shown
     return ""
+
+
+def contains_line(words: frozenset[str], line: frozenset[str]) -> bool:
+    """True if a passage says what a line says, and not much else. Both are given as their words."""
+    return len(words & line) >= max(_WHOLE * len(line), len(words) / 2)

@@ -70,6 +70,13 @@ class MeaningQuery(NamedTuple):
         """Like :meth:`Vectors.of`, with cosines on the common scale."""
         return self._to_common_scale(self.vectors.of(kind, items, self.question, need=need))
 
+    def find_like(self, kind: UnitKind, item: int, mark: int, among: Iterable[int]) -> "dict[int, NearUnit]":
+        """The unit nearest to another one, with the cosine on the common scale. Empty if that one has no vector of its text."""
+        vector = self.vectors.of_texts(kind, {item: mark}).get(item)
+        if vector is None:
+            return {}
+        return self._to_common_scale(self.vectors.find_nearest(kind, vector / (vector @ vector) ** 0.5, 1, among))
+
     def _to_common_scale(self, near: "Mapping[int, NearUnit]") -> "dict[int, NearUnit]":
         return {item: replace(unit, similarity=self.level.to_common_scale(unit.similarity)) for item, unit in near.items()}
 

@@ -11,6 +11,7 @@ from kept.core.fence import SAID, ContextPiece
 from kept.core.sentences import sentence_texts
 from kept.core.spans import find_spans
 from kept.core.text import index_words, one_line, tokenize
+from kept.recall.context_budget import contains_line
 from kept.recall.nearby import ContextLookup
 from kept.recall.question import telling_words
 from kept.store.reader import RecallTurn
@@ -23,25 +24,45 @@ _HANDED_OVER = re.compile(r'(?m)^[*_`> \t]*kept: ".*$')  # lines of a reply that
 
 
 def turn_pieces(look: ContextLookup, near: Mapping[str, float]) -> list[ContextPiece]:
-    """The lines for turns. ``near`` maps their keys to their nearness. Erased, withdrawn and very short turns are left out."""
+    """The lines for turns, as a :data:`kept.recall.context.TurnLookup` found them. A later turn stands behind the first one.
+
+    Erased, withdrawn and very short turns are left out.
+    """
     pieces = []
-    for place, (key, close) in enumerate(near.items()):
-        turn = look.reader.turn(key)
-        passage = _typed_passage(turn, look.asked.message) if turn and turn.session != look.asked.session else ""
-        if turn is None or len(tokenize(passage)) < _LEAST_WORDS or (turn.ended and not turn.instead):
-            continue
-        day = look.local_day(turn.at)
-        text = f'{day}, you: "{passage}"'
-        if turn.instead:
-            text += f" (replaced since: {one_line(turn.instead)})"
-        elif then := _objection(turn, passage):
-            text += f' Then you: "{then}"'
-        elif (reply := _HANDED_OVER.sub("", turn.reply).strip()) and FORGOTTEN_MARK not in reply:
-            text += f' Answer: "{_cut_passage(one_line(reply), _REPLY)}"'
-        pieces.append(
-            ContextPiece(SAID, PREFIX + key, text, "", close, -place, "you said it in an earlier session of this project")
-        )
+    for place, (keys, close) in enumerate(near.items()):
+        key, _, later = keys.partition(" ")
+        if text := _said_line(look, key, _said_line(look, later) if later else "", least=_LEAST_WORDS):
+            pieces.append(
+                ContextPiece(SAID, PREFIX + key, text, "", close, -place, "you said it in an earlier session of this project")
+            )
     return pieces
+
+
+def _said_line(look: ContextLookup, key: str, since: str = "", *, least: int = 1) -> str:
+    """The line for a turn; empty if it is left out. ``since`` is the line for a later turn, ``least`` the minimum of words."""
+    turn = look.reader.turn(key)
+    passage = _typed_passage(turn, look.asked.message) if turn and turn.session != look.asked.session else ""
+    if turn is not None and passage and not turn.ended:
+        turn = _end_copy(look, turn, passage)
+    if turn is None or len(tokenize(passage)) < least or (turn.ended and not turn.instead):
+        return ""
+    text = f'{look.local_day(turn.at)}, you: "{passage}"'
+    if turn.instead:
+        return f"{text} (replaced since: {one_line(turn.instead)})"
+    if (then := _objection(turn, passage)) and then not in since:
+        text += f' Then you: "{then}"'
+    elif not since and (reply := _HANDED_OVER.sub("", turn.reply).strip()) and FORGOTTEN_MARK not in reply:
+        text += f' Answer: "{_cut_passage(one_line(reply), _REPLY)}"'
+    return f"{text}; {since}" if since else text
+
+
+def _end_copy(look: ContextLookup, turn: RecallTurn, passage: str) -> RecallTurn:
+    """The turn, marked as ended if its passage says what a memory said that ended after it, and not what replaced that memory."""
+    words = tokenize(passage)
+    for content, instead in look.reader.ended_memories(look.scopes, turn.at):
+        if contains_line(words, tokenize(content)) and not (instead and contains_line(words, tokenize(instead))):
+            return turn._replace(ended=True, instead=instead)
+    return turn
 
 
 def _typed_passage(turn: RecallTurn, message: str) -> str:

@@ -24,6 +24,7 @@ class SaidTurn(NamedTuple):
 
     ``meant`` is the mean of two cosines: of the turn, and of the turn with the turns beside it. It is None if meanings cannot be
     compared. ``shared`` is the share of the message's telling words that the turn contains. ``worded`` is its score by words alone.
+    ``item`` is its row, and ``at`` its time in the store's format.
     """
 
     key: str
@@ -32,6 +33,8 @@ class SaidTurn(NamedTuple):
     meant: float | None
     shared: float
     worded: float
+    item: int = 0
+    at: str = ""
 
 
 def fuse_scores(

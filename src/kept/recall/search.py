@@ -16,7 +16,7 @@ from kept.core.times import format_instant, format_optional_instant, parse_optio
 from kept.core.value import dataclass, replace
 from kept.recall.embed.levels import detect_language, find_asked
 from kept.recall.index import Index, SearchLimits, SearchUnit, UnitKind, open_index
-from kept.recall.meaning import QueryContext, embed_query
+from kept.recall.meaning import MeaningQuery, QueryContext, embed_query
 from kept.recall.question import build_phrases, find_compounds, is_telling, select_search_terms, telling_words
 from kept.recall.rank import TIME, SaidTurn, add_conversation_score, add_surroundings, conversation_scores, fuse_scores
 from kept.recall.relevance import ACROSS, DOUBT, NEAR, Spread, cosine_spread, stem, weigh_requests
@@ -147,8 +147,9 @@ def find_near_memories(workspace: "Workspace | QueryContext", message: str, scop
 
 def find_said_turns(
     workspace: "Workspace | QueryContext", message: str, scope: str, *, meaning: bool = True
-) -> tuple[float, list[SaidTurn]]:
-    """The doubt that a message asks for anything remembered (0 if nothing can tell), and the turns of a scope near the message.
+) -> tuple[float, list[SaidTurn], MeaningQuery | None]:
+    """Three results: the doubt that a message asks for anything remembered (0 if nothing can tell), the turns of a scope near the
+    message, and the message's meaning, None if meanings cannot be compared.
 
     Raises the errors of :func:`search`.
     """
@@ -258,7 +259,7 @@ class _IndexSearch:
         wanted = {item: (unit, needed[item].similarity + requested.get(item, 0.0)) for item, unit in near.items()}
         return cosine_spread([unit.similarity for unit in beside.values()], len(among)), doubt, wanted
 
-    def find_said_turns(self) -> tuple[float, list[SaidTurn]]:
+    def find_said_turns(self) -> tuple[float, list[SaidTurn], MeaningQuery | None]:
         """See :func:`find_said_turns`."""
         kind, asked, doubt, own, meant = UnitKind.TURN, self._asked, 0.0, dict[int, "NearUnit"](), dict[int, float]()
         found = self.find_by_words(kind)
@@ -278,8 +279,8 @@ class _IndexSearch:
             if unit.author == "human":
                 near = meant.get(item) if _current_near(unit, own.get(item)) else None
                 shared = len(self._shared_words(unit)) / max(1, len(self._words))
-                turns.append(SaidTurn(unit.id, unit.text, unit.session, near, shared, words.get(item, 0.0)))
-        return doubt, turns
+                turns.append(SaidTurn(unit.id, unit.text, unit.session, near, shared, words.get(item, 0.0), item, unit.first_at))
+        return doubt, turns, asked
 
     def _build_hit(self, unit: SearchUnit, score: float, near: "NearUnit | None", reasons: tuple[str, ...]) -> Hit:
         """Build the hit for a unit."""

@@ -258,6 +258,10 @@ class StoreReader:
             then=self._archived(following[0][0], texts_of) if following else "",
         )
 
+    def ended_memories(self, scopes: Sequence[str], after: str) -> list[tuple[str, str]]:
+        """The contents of memories that ended after an instant, each with the content that replaced it, or an empty text."""
+        return [(str(row[0]), str(row[1])) for row in self._fetch_all("ended_memories", scopes=format_json(scopes), after=after)]
+
     def _archived(self, event: int, find: Callable[[bytes], list[str]]) -> str:
         from kept.store.columns import DAMAGE  # noqa: PLC0415 - as above
 

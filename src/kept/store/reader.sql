@@ -140,6 +140,13 @@ ORDER BY te.ordinal, e.id LIMIT 1;
 -- The events with a mark.
 SELECT event FROM marks WHERE mark = :mark ORDER BY event;
 
+-- name: ended_memories
+-- The memories of some scopes that ended after an instant, and the active memories that superseded them.
+SELECT json_extract(old.body, '$.content') AS content, coalesce(json_extract(new.body, '$.content'), '') AS instead
+FROM memories AS old LEFT JOIN memories AS new ON new.id = json_extract(old.body, '$.superseded_by') AND +new.status = 'active'
+WHERE old.status IN ('superseded', 'resolved', 'retired') AND +old.scope IN (SELECT value FROM json_each(:scopes))
+      AND json_extract(old.body, '$.ended_at') > :after AND json_extract(old.body, '$.content') <> '';
+
 -- name: memories_based_on
 -- Memories that rest on a prompt, and the active memories that superseded them.
 SELECT old.status, coalesce(json_extract(old.body, '$.content'), '') AS content, coalesce(json_extract(new.body, '$.content'), '') AS instead

@@ -4,21 +4,24 @@ Search finds the turns. This module ranks them and decides which are near enough
 numbers. Callers read the texts from the store. A hook may run this in its own process, so it does not import the workspace.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import inf, log1p
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
+from kept.core.digest import text_hash
 from kept.core.errors import KeptError
 from kept.core.text import index_words
 from kept.core.value import fields
 from kept.local.recall_settings import RecallSettings
 from kept.recall.context import TurnLookup
-from kept.recall.meaning import QueryContext, QueryPaths, QuerySettings
+from kept.recall.index import UnitKind
+from kept.recall.meaning import MeaningQuery, QueryContext, QueryPaths, QuerySettings
 from kept.recall.nearby import NearnessLookup, NearnessReader
-from kept.recall.question import is_telling
+from kept.recall.question import is_telling, telling_words
 from kept.recall.rank import SaidTurn
+from kept.recall.relevance import stem
 from kept.recall.search import find_near_memories, find_said_turns
 
 if TYPE_CHECKING:
@@ -66,11 +69,13 @@ def turns_in_process(place: "Workspace | QueryContext", message: str, session: s
 
 
 def find_near_turns(place: "Workspace | QueryContext", message: str, scope: str, session: str) -> dict[str, float]:
-    """The turns near enough to be shown unasked, best first, as a mapping from key to nearness.
+    """The turns near enough to be shown unasked, best first. Maps keys to nearness, as :data:`kept.recall.context.TurnLookup`.
 
     Raises the errors of :func:`kept.recall.search.search`.
     """
-    return {turn.key: turn.near for turn in rank_past_turns(place, message, scope, session=session) if turn.near}
+    shown = [turn for turn in rank_past_turns(place, message, scope, session=session) if turn.near]
+    beside = {turn.later for turn in shown}
+    return {f"{turn.key} {turn.later}".rstrip(): turn.near for turn in shown if turn.later or turn.key not in beside}
 
 
 # Fitted to judged prompts by benchmarks/train_said.py; the cosine weighs 1.
@@ -82,15 +87,22 @@ _NEAR = 0.53  # minimum score of a turn that is shown unasked
 _APART = 0.09  # minimum difference between the score of a turn that is shown unasked and the best one that is not
 _DOUBTED = 0.1  # taken off the score for each unit of doubt that the message asks for anything remembered
 _DOUBTFUL = 2.5  # if the doubt is larger, no turn is shown unasked
+# When a later turn is about the same as one that is shown.
+_LIKE = 0.4  # minimum cosine of the two
+_SHARED = 0.2  # minimum share of the earlier turn's telling words that the later one contains
+_LATER = 40  # maximum number of typed words of the later one, because a long text touches many subjects
 
 
 class PastTurn(NamedTuple):
-    """A turn that the person typed. ``near`` is its score, or 0 if the turn should not be shown unasked."""
+    """A turn that the person typed. ``near`` is its score, or 0 if the turn should not be shown unasked. ``later`` is the key of a
+    later turn about the same, if the turn is shown and there is one.
+    """
 
     key: str
     text: str
     score: float
     near: float
+    later: str = ""
 
 
 def rank_past_turns(
@@ -102,20 +114,37 @@ def rank_past_turns(
     """
     if not is_telling(message):
         return ()
-    doubt, turns = find_said_turns(place, message, scope, meaning=meaning)
-    near = sorted((_score_nearness(turn), turn.key, turn) for turn in turns if turn.session != session)
+    doubt, turns, asked = find_said_turns(place, message, scope, meaning=meaning)
+    others = [turn for turn in turns if turn.session != session]
+    near = sorted((_score_nearness(turn), turn.key, turn) for turn in others)
     distinct = sorted(
         {" ".join(turn.text.split()).casefold(): (score, key, turn) for score, key, turn in near}.values(), reverse=True
     )
-    weighed = ((score + _weigh_length(turn), key, turn.text) for score, key, turn in distinct[: max(most, _WEIGHED)])
+    weighed = ((score + _weigh_length(turn), key, turn) for score, key, turn in distinct[: max(most, _WEIGHED)])
     best = sorted(weighed, reverse=True)[: max(most, 3)]
     first, second, third, *_ = [*(score for score, *_ in best), 0.0, 0.0, 0.0]
     apart = 1 if first - second >= _APART else 2 if second - third >= _APART else 0
     floor = _NEAR + _DOUBTED * doubt if doubt <= _DOUBTFUL else inf
     return tuple(
-        PastTurn(key, text, score, score if rank < apart and score >= floor else 0.0)
-        for rank, (score, key, text) in enumerate(best[:most])
+        PastTurn(key, turn.text, score, score, _find_later(asked, turn, others))
+        if rank < apart and score >= floor
+        else PastTurn(key, turn.text, score, 0.0)
+        for rank, (score, key, turn) in enumerate(best[:most])
     )
+
+
+def _find_later(asked: MeaningQuery | None, turn: SaidTurn, others: Iterable[SaidTurn]) -> str:
+    """The key of the later turn that is nearest to a turn, if it is about the same; else empty."""
+    later = {other.item: other for other in others if other.at > turn.at and other.text != turn.text}
+    if asked is None or not later:
+        return ""
+    words = {stem(word) for word in telling_words(turn.text)}
+    for item, unit in asked.find_like(UnitKind.TURN, turn.item, text_hash(turn.text), later).items():
+        typed = list_typed_words(later[item].text) if unit.similarity >= _LIKE else []
+        shared = words.intersection(map(stem, typed))
+        if len(shared) >= max(1, _SHARED * len(words)) and len(typed) <= _LATER:
+            return later[item].key
+    return ""
 
 
 def _score_nearness(turn: SaidTurn) -> float:
@@ -125,11 +154,11 @@ def _score_nearness(turn: SaidTurn) -> float:
 
 def _weigh_length(turn: SaidTurn) -> float:
     """What is added to a turn's score for its typed words, because a turn of a few words seldom says what somebody asks later."""
-    return _TYPED * log1p(min(count_typed_words(turn.text), _MOST_TYPED)) if turn.meant is not None else 0.0
+    return _TYPED * log1p(min(len(list_typed_words(turn.text)), _MOST_TYPED)) if turn.meant is not None else 0.0
 
 
-def count_typed_words(text: str) -> int:
-    """The number of a prompt's index words that the person typed and did not paste."""
+def list_typed_words(text: str) -> list[str]:
+    """The index words of a prompt that the person typed and did not paste."""
     from kept.core.spans import find_spans  # noqa: PLC0415 - takes longer to import than a hook that compares no meanings may take
 
-    return len(index_words(" ".join(text[span.start : span.end] for span in find_spans(text) if span.is_typed)).split())
+    return index_words(" ".join(text[span.start : span.end] for span in find_spans(text) if span.is_typed)).split()
