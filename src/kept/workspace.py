@@ -393,14 +393,16 @@ def create_client(
 def _profiles_in_files(
     home: Paths, store: SqliteStore, made: Sequence[Profile], named: Collection[str], default: str
 ) -> tuple[Profile, ...]:
-    """The active profiles, and others with lines in a memory file, because a profile given for one call must not remove
-    these lines.
+    """The active profiles, and others with lines in a memory file or in a section of a CLAUDE.md. A profile given for one call must
+    not remove these lines, and a section stays kept's where its folder is no longer read.
     """
+    sections = [path for path in store.outputs() if path.endswith("/CLAUDE.md")]
     try:
-        lines = [line for path in _memory_files(home, made) for output in store.output_states(path) for line in output.lines]
+        paths = dict.fromkeys((*_memory_files(home, made), *sections))
+        lines = [line for path in paths for output in store.output_states(path) for line in output.lines]
     except DamagedError:  # the code that reads the file for its own purpose reports this
         lines = []
-    wrote = dict.fromkeys(parse_kind(line.key.rpartition(":")[2])[0] for line in lines if line.key.startswith("ids:"))
+    wrote = dict.fromkeys(parse_kind(line.key.rpartition(":")[2])[0] for line in lines if line.key.startswith(("ids:", "heading:")))
     others = []
     for name in (item for item in wrote if item and item not in named):
         with suppress(ConfigError):  # the profile no longer exists

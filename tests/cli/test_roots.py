@@ -402,3 +402,47 @@ def test_a_person_at_a_terminal_is_asked_whose_notes_they_are(capsys, home, tmp_
         monkeypatch.setattr("kept.cli.commands.sources.confirm", lambda *_, yours=yours: yours)
         kept(capsys, "sources", "add", tmp_path / name)
     assert [each["author"] for each in told(capsys, "sources", "list")["roots"]] == ["person", "agent"]
+
+
+@pytest.fixture
+def lessons(capsys, home):
+    """A followed folder of dated notes whose rule stands in kept's section of the folder's CLAUDE.md."""
+    place = home / "notes"
+    (place / "Journal").mkdir(parents=True)
+    (place / "Journal" / "2026-01-05.md").write_text(f"# Today\n\n## Lessons\n\n- {ISO}\n")
+    kept(capsys, "sources", "add", place, "--as", "vault", "--author", "person")
+    kept(capsys, "run", "--no-llm")
+    assert "ISO 8601" in (place / "CLAUDE.md").read_text()
+    return place
+
+
+def test_a_section_in_a_folder_that_is_no_longer_followed_is_listed_and_its_edits_are_read(capsys, lessons):
+    kept(capsys, "sources", "remove", lessons)
+    kept(capsys, "run", "--no-llm")
+    shown = lessons / "CLAUDE.md"
+    assert "notes/CLAUDE.md" in kept(capsys, "files")[1]
+    shown.write_text(shown.read_text().replace("ISO 8601", "RFC 3339"))
+    kept(capsys, "run", "--no-llm")
+    assert "RFC 3339" in next(each["content"] for each in told(capsys, "list", "--all") if each["status"] == "active")
+
+
+@pytest.mark.parametrize("purge", [(), ("--purge", "--yes")])
+def test_uninstalling_takes_the_section_out_of_a_folder_that_is_no_longer_followed(capsys, lessons, purge):
+    kept(capsys, "sources", "remove", lessons)
+    kept(capsys, "run", "--no-llm")
+    kept(capsys, "uninstall", *purge)
+    assert not (lessons / "CLAUDE.md").exists()
+
+
+def test_uninstalling_takes_away_the_day_notes_of_a_profile_that_is_no_longer_used(capsys, home):
+    kept(capsys, "profiles", "new", "mine", "--like", "coding")
+    own = home / ".config" / "kept" / "profiles" / "mine.toml"
+    own.write_text(own.read_text().replace("[outputs]", '[outputs]\ndaily_folder = "days"', 1))
+    kept(capsys, "config", "set", "profile", "mine")
+    transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE)
+    kept(capsys, "run", "--no-llm")
+    assert list((home / "days").iterdir())
+    kept(capsys, "config", "set", "profile", "coding")
+    own.unlink()
+    kept(capsys, "uninstall")
+    assert not (home / "days").exists()

@@ -259,15 +259,16 @@ def remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
     The person's own lines in a file stay if the file is unchanged since kept wrote it. A changed file, or a section with lines of
     the person, is first copied elsewhere.
     """
-    targets = [(target.path, bool(target.heading)) for target in list_editable_targets(workspace)] + [
-        (path, False) for path, _ in list_views(workspace)
-    ]
-    for path, in_section in targets:
+    targets: dict[Path, bool | None] = dict.fromkeys(map(Path, workspace.store.outputs()))  # also of profiles no longer active
+    targets |= {target.path: bool(target.heading) for target in list_editable_targets(workspace)}
+    targets |= {path: False for path, _ in list_views(workspace)}
+    for path, sectioned in targets.items():
         outputs = workspace.store.output_states(str(path))
         try:
             workspace.refuse_links(path)
             content = files.read_file(path)
-            block = section.find_section(content.data, where=str(path)) if in_section else None
+            block = section.find_section(content.data, where=str(path)) if sectioned is not False else None
+            in_section = sectioned or block is not None
             if content.stamp == files.MISSING or not (outputs or block or holds_mark(content.data)):
                 continue
             inside = content.data if not in_section else block.inside if block else None
@@ -289,7 +290,7 @@ def remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
     except KeptError as error:
         left.problems.append(str(error))
     stay = {home.root, *(home.of(client) for client in CLIENTS), home.root / ".config"}  # the agents' own folders stay
-    for path, _ in targets:
+    for path in targets:
         schedule.remove_empty_folders(path.parent, lambda folder: folder not in stay and folder.is_relative_to(home.root))
 
 
