@@ -39,8 +39,8 @@ def to_safe_line(text: str) -> str:
 
 
 def line(*spans: Span | str) -> Line:
-    """Build a line from spans; a plain string is unstyled."""
-    return Line(body=tuple((span, "") if isinstance(span, str) else span for span in spans))
+    """Build a line from spans. A plain string is unstyled, but one that begins with an arrow names a command and is dim."""
+    return Line(body=tuple((span, "dim" if span.startswith(" → ") else "") if isinstance(span, str) else span for span in spans))
 
 
 def hanging_line(head: Iterable[Span], *body: Span | str) -> Line:

@@ -54,8 +54,7 @@ def question_lines(tally: Tally) -> Iterator[Line]:
         yield line((f"{format_count(tally.secrets, 'secret')} removed from questions and replies", "dim"))
     if tally.awaited:
         yield line(
-            f"{format_count(tally.awaited, 'question waits', 'questions wait')} in a batch of the provider",
-            (" → kept run, later", "dim"),
+            f"{format_count(tally.awaited, 'question waits', 'questions wait')} in a batch of the provider", " → kept run, later"
         )
 
 
@@ -102,12 +101,10 @@ def model_lines(settings: LlmSettings, costs: Costs) -> Iterator[Line]:
     of = f" of at most {', '.join(limits)} a day" if limits else ""
     yield line(
         f"Asks {name}: today {usage_text(costs.today)}{of}" if settings.adapter != "none" else "Asks no language model now",
-        (" → kept log --cost", "dim"),
+        " → kept log --cost",
     )
     if costs.awaited:
-        yield line(
-            f"{format_count(costs.awaited, 'question waits', 'questions wait')} in a batch of the provider", (" → kept run", "dim")
-        )
+        yield line(f"{format_count(costs.awaited, 'question waits', 'questions wait')} in a batch of the provider", " → kept run")
 
 
 def trial_lines(workspace: Workspace) -> Iterator[Line]:
@@ -115,7 +112,7 @@ def trial_lines(workspace: Workspace) -> Iterator[Line]:
     if workspace.llm is None:
         return
     if not workspace.settings.llm.trial:
-        yield line("The model's proposals become active without kept's trial", (" → kept config set llm.trial true", "dim"))
+        yield line("The model's proposals become active without kept's trial", " → kept config set llm.trial true")
         return
     from kept.pipeline.trial import FAILED, OVERRULE, load_score, needs_trial  # noqa: PLC0415 - imports everything that extracts
 
@@ -145,7 +142,7 @@ def cost_lines(runs: Sequence[tuple[Run, str]], costs: Costs) -> Iterator[Line]:
     for usage in costs.ever:
         yield line(("in all   ", "bold"), f"{usage.purpose:<9} {usage_text(usage.usage)}", (f"  {usage.model}", "dim"))
     if not costs.ever:
-        yield line("No language model was ever asked.", (" → kept config set llm.adapter command", "dim"))
+        yield line("No language model was ever asked.", " → kept config set llm.adapter command")
 
 
 def _parse_usage(body: Mapping[str, Any]) -> Usage:
@@ -207,12 +204,12 @@ def offer_model(workspace: Workspace) -> bool:
     answer = read_choice(f"{digits}n")
     if answer == "n":
         change_setting(workspace.paths, _DECIDED, "none")
-        write_line("No model will be asked.", (" → to change that later: kept config set llm.adapter", "dim"))
+        write_line("No model will be asked.", " → to change that later: kept config set llm.adapter")
         return False
     for name, value in available_models[int(answer) - 1].settings.items():
         if value:
             change_setting(workspace.paths, name, value)
-    write_line(f"kept asks {available_models[int(answer) - 1].title} from now on.", (" → kept run --no-llm asks none", "dim"))
+    write_line(f"kept asks {available_models[int(answer) - 1].title} from now on.", " → kept run --no-llm asks none")
     return True
 
 

@@ -40,8 +40,8 @@ def report_lines(workspace: Workspace, report: RunReport, options: RunOptions, *
     yield from question_lines(report.asked)
     if apart := sum(memory.reason.endswith(UNTRIED) for memory in report.asked_about):
         text = f"{format_count(apart, 'proposal')} of a model that did not pass its trial"
-        yield line((text, "yellow"), (f" → kept review --all; kept undo r{report.run} takes back all changes of this run", "dim"))
-    yield from _new_memory_lines(workspace, f"New: {format_count(len(report.new), 'memory', 'memories')}", report.new, "kept list")
+        yield line((text, "yellow"), f" → kept review --all; kept undo r{report.run} takes back all changes of this run")
+    yield from _new_memory_lines(workspace, f"New: {format_count(len(report.new), 'memory')}", report.new, "kept list")
     held = tuple(memory for memory in report.asked_about if options.dry and not memory.reason.endswith(UNTRIED))
     title = f"New, held for you: {format_count(len(held), 'proposal')}"
     yield from _new_memory_lines(workspace, title, held, "kept review --all")
@@ -51,8 +51,8 @@ def report_lines(workspace: Workspace, report: RunReport, options: RunOptions, *
     if withdrawn := report.curated.operations["retire"]:
         why = ["that you took back"] if report.curated.taken_back else []
         why += ["whose evidence no longer counts"] if withdrawn > report.curated.taken_back else []
-        text = f"{format_count(withdrawn, 'memory', 'memories')} {' or '.join(why)}"
-        yield line(("Retired: ", "yellow"), text, (" → kept log lists them, kept undo brings them back", "dim"))
+        text = f"{format_count(withdrawn, 'memory')} {' or '.join(why)}"
+        yield line(("Retired: ", "yellow"), text, " → kept log lists them, kept undo brings them back")
     yield from missed_lines(report.covered, workspace.zone, whole=verbose)
     yield from problem_lines(report, verbose=verbose)
     for path, bytes_ in report.written.files:
@@ -60,7 +60,7 @@ def report_lines(workspace: Workspace, report: RunReport, options: RunOptions, *
         size = format_size(bytes_) if bytes_ else "it would be empty"
         yield line((done, "green"), format_path(path), (f" ({size})", "dim"))
     yield from outdated_lines(report)
-    yield line((f"{format_count(report.active, 'memory', 'memories')} · {report.seconds:.1f} s", "dim"))
+    yield line((f"{format_count(report.active, 'memory')} · {report.seconds:.1f} s", "dim"))
 
 
 def pending_lines(pool: Sequence[PendingProposal], new: Container[str] = ()) -> Iterator[Line]:
@@ -80,7 +80,7 @@ def outdated_lines(report: RunReport) -> Iterator[Line]:
     """The number of memories that ``kept upgrade`` would extract again."""
     if report.outdated:
         text = f"{format_count(report.outdated, 'memory comes', 'memories come')} from rules of an earlier version"
-        yield line((text, "yellow"), (" → kept upgrade", "dim"))
+        yield line((text, "yellow"), " → kept upgrade")
 
 
 def is_idle(report: RunReport) -> bool:
@@ -107,7 +107,7 @@ def idle_line(report: RunReport, waiting: int) -> Line:
         return line(
             "None of the new records could be read.", (f" {_format_malformed(malformed)} → kept sources --verbose", "yellow")
         )
-    return line("Nothing new.", (f" {format_count(report.active, 'memory', 'memories')}{rest} · {report.seconds:.1f} s", "dim"))
+    return line("Nothing new.", (f" {format_count(report.active, 'memory')}{rest} · {report.seconds:.1f} s", "dim"))
 
 
 def _format_malformed(records: int) -> str:
@@ -175,10 +175,10 @@ def _curation_lines(report: RunReport) -> Iterator[Line]:
             (f"; not applied: {why}" if why else "", "dim"),
         )
     if requests.asked:
-        what = f"example prompts by which search finds {requests.written:,} of {format_count(requests.asked, 'memory', 'memories')}"
-        yield line(("Wrote ", "green"), what, (" → kept why ID", "dim"))
+        what = f"example prompts by which search finds {requests.written:,} of {format_count(requests.asked, 'memory')}"
+        yield line(("Wrote ", "green"), what, " → kept why ID")
     if book.written:
-        yield line(("Summarised ", "green"), format_count(book.written, "day"), (" → kept day DATE", "dim"))
+        yield line(("Summarised ", "green"), format_count(book.written, "day"), " → kept day DATE")
     if left := llm_curation.left + requests.left + book.left:
         yield line((f"{format_count(left, 'question')} about memories and days left for the next run", "yellow"))
 
@@ -256,7 +256,7 @@ def _hand_edit_lines(operations: Mapping[str, int]) -> Iterator[Line]:
         yield line(("Your own edits were applied: ", "green"), done)
     if operations.get("hold"):
         text = "  a line that was added or put back stays in the file and is held, because any program could have written it"
-        yield line(text, (" → kept review", "dim"))
+        yield line(text, " → kept review")
 
 
 def problem_lines(report: RunReport, *, verbose: bool) -> Iterator[Line]:

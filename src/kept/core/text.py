@@ -241,8 +241,9 @@ def project_label(name: str) -> str:
 
 
 def format_count(number: int, singular: str, plural: str = "") -> str:
-    """A number with its noun: ``1 memory``, ``2,000 memories``."""
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+    """A number with its noun: ``1 memory``, ``2,000 memories``. ``plural`` is only needed if it ends neither in -s nor in -ies."""
+    usual = f"{singular[:-1]}ies" if singular.endswith("y") and singular[-2:-1] not in "aeiou" else f"{singular}s"
+    return f"{number:,} {singular if number == 1 else plural or usual}"
 
 
 Change = tuple[str, str]  # "same", "ins" or "del", and the text

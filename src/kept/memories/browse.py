@@ -4,9 +4,10 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any, TypeVar
 
-from kept.core.codec import json_fields
+from kept.core.codec import json_fields, load_table
 from kept.core.digest import digest
 from kept.core.errors import MissingError, UsageError
 from kept.core.event import Author, Event, Origin
@@ -21,15 +22,10 @@ from kept.store.values import Outline, Run, Thread
 from kept.workspace import Workspace
 
 TRUST = {Origin.USER: "your own words", Origin.ASSISTANT: "the assistant's words", Origin.TOOL: "what tools and files said"}
-WHOSE = {
-    Author.HUMAN.value: "you",
-    Author.ASSISTANT.value: "the assistant",
-    Author.TOOL.value: "a tool",
-    Author.INJECTED.value: "text a program put in",
-    Author.SUBAGENT.value: "a sub-agent",
-    Author.COMPACTION.value: "a summary the tool made",
-    Author.ABANDONED.value: "a branch you left",
-}
+WORDS = load_table(Path(__file__).with_name("words.toml"))
+"""How commands and the page call what kept stores by a short name, in tables."""
+
+WHOSE: Mapping[str, str] = WORDS["authors"]
 """The display name of each author, addressed to the person."""
 
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from kept.core.memory import Memory, Status, find_ending_word
 from kept.core.text import Change, diff_words
 from kept.core.value import dataclass
+from kept.memories.browse import WORDS
 
 Changes = Mapping[str, tuple[Memory | None, Memory | None]]
 """The state of each changed memory before and after, by id. None means that the memory did not exist."""
@@ -23,6 +24,11 @@ class DifferenceKind(StrEnum):
     REJECTED = "rejected"
     MARKED = "pinned or unpinned"
     CONFIRMED = "seen again"
+
+    @property
+    def shown(self) -> Mapping[str, str]:
+        """How it is shown: ``sign`` and ``colour`` on a terminal, ``mark`` and ``title`` on the page, ``undone`` after an undo."""
+        return WORDS["differences"][self]  # type: ignore[no-any-return]
 
 
 _ORDER = {difference_kind: number for number, difference_kind in enumerate(DifferenceKind)}
@@ -114,23 +120,13 @@ def _difference_kind(before: Memory | None, after: Memory | None) -> DifferenceK
 
 
 _LONGEST = 80  # maximum characters of a quoted memory
-_GIVEN_BACK = {
-    DifferenceKind.ENTERED: "remembered again",
-    DifferenceKind.CHANGED: "reworded back",
-    DifferenceKind.MOVED: "moved back",
-    DifferenceKind.LEFT: "no longer remembered",
-    DifferenceKind.HELD: "held again",
-    DifferenceKind.REJECTED: "rejected again",
-    DifferenceKind.MARKED: "marked as before",
-    DifferenceKind.CONFIRMED: "dated as before",
-}
 
 
 def count_given_back(steps: Sequence[MemoryDifference]) -> str:
     """Count the changes that an undo or redo made to memories, by kind, in words."""
     held = DifferenceKind.HELD
     kinds = Counter(held if step.after and step.after.status is Status.HELD else step.what for step in steps)
-    return ", ".join(f"{count:,} {_GIVEN_BACK[kind]}" for kind, count in kinds.items())
+    return ", ".join(f"{count:,} {kind.shown['undone']}" for kind, count in kinds.items())
 
 
 def describe_given_back(steps: Sequence[MemoryDifference]) -> str:

@@ -28,6 +28,7 @@ from kept.core.operation import (
 )
 from kept.core.value import dataclass, replace
 from kept.local.queue import NIGHT
+from kept.memories.browse import WORDS
 from kept.memories.differences import Changes
 from kept.memories.waiting import record_judgement
 from kept.store.values import GUARD, Draft, Run
@@ -364,54 +365,18 @@ def diff_moments(workspace: Workspace, earlier: datetime, later: datetime, *, re
     return _diff_memories(before, after)
 
 
-OPERATIONS = {
-    "add": "added",
-    "hold": "held",
-    "revise": "reworded",
-    "move": "moved",
-    "reword": "reworded",
-    "merge": "merged",
-    "supersede": "superseded",
-    "resolve": "resolved",
-    "retire": "retired",
-    "reaffirm": "seen again",
-    "promote": "promoted",
-    "approve": "kept",
-    "reject": "rejected",
-    "anticipate": "given requests",
-    "pin": "pinned",
-    "forget": "forgotten",
-    "past": "was so",
-    "split": "split",
-}
-_COMMANDS = {
-    "run": "A run",
-    "sleep": "The night",
-    NIGHT: "The night",
-    "flush": "A hook",
-    "observe": "A program",
-    "jobs": "Your agent's replies",
-    "suggest": "An agent",
-    "import": "An import",
-    "migrate": "A migration",
-    "absorb": "Your edit of a file",
-    "undo": "You undid",
-    "redo": "You redid",
-}
-
-
 PERSON = "You"
 
 
 def describe_command(command: str) -> str:
-    """Who or what made a run, in words for the person. Commands that ``_COMMANDS`` does not list are the person's own."""
-    return _COMMANDS.get(command, PERSON)
+    """Who or what made a run, in words for the person. Commands that the table does not list are the person's own."""
+    return str(WORDS["commands"].get(command, PERSON))
 
 
 def describe_counts(kinds: Mapping[str, int]) -> str:
     """The number of operations of each kind in words, the most frequent kind first."""
     return ", ".join(
-        f"{count:,} {OPERATIONS.get(kind, kind)}"
+        f"{count:,} {WORDS['operations'].get(kind, kind)}"
         for kind, count in sorted(kinds.items(), key=lambda kind_and_count: -kind_and_count[1])
         if count
     )

@@ -36,7 +36,7 @@ from kept.core.text import normal_form
 from kept.core.times import format_day
 from kept.core.value import dataclass, replace
 from kept.local import files
-from kept.memories.browse import find_by_prefix
+from kept.memories.browse import WORDS, find_by_prefix
 from kept.store.values import Proposal
 from kept.workspace import Workspace
 
@@ -96,23 +96,7 @@ def list_pending_proposals(workspace: Workspace) -> tuple[PendingProposal, ...]:
 
 
 # Explanations of the refusal reasons that are not clear by themselves.
-REFUSALS: Mapping[str, str] = {
-    "forgotten": "You forgot it.",
-    "forgotten words": "It rests on words that you forgot.",
-    "invisible text": "It contains invisible characters.",
-    "no evidence": "It cites no words.",
-    "no longer said": "The words it rests on are read differently now.",
-    "not sure enough to ask": "Too little speaks for it: whose words it rests on, and how they say it.",
-    SAID_ONCE: "The same wish of three sessions becomes a memory.",
-    "secret": "It contains a secret.",
-    "self-reference": "It speaks of memory or of the agent itself.",
-    "status report": "It only says that checks passed or that something is done.",
-    "too long": "It is too long for one memory.",
-    "ungrounded": "The words it cites do not support it.",
-    "unknown category": "No profile has such a category.",
-    "unspecific": "It names nothing specific, so it says nothing on its own.",
-    "untrusted author": "It comes from a program, a page or a file, not from you.",
-}
+REFUSALS: Mapping[str, str] = WORDS["refusals"]
 
 
 def list_refused(workspace: Workspace) -> tuple[CandidateVerdict, ...]:

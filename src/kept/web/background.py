@@ -74,19 +74,6 @@ class FileWriter:
             return (error_line(error) + (f"; the trace is in {log}" if log else ""),)
 
 
-STAGES: Mapping[str, str] = {
-    "": "beginning",
-    "discovering": "looking for transcripts",
-    "reading": "reading transcripts",
-    "extracting": "finding what is worth remembering",
-    "asking": "asking the model",
-    "curating": "curating",
-    "summarising": "noting what was worked on",
-    "embedding": "indexing for search by meaning",
-    "writing": "writing the files",
-}
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunState:
     """The state of a run. ``number`` is how many runs this page has started.

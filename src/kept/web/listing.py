@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from itertools import groupby
 from operator import attrgetter
+from pathlib import Path
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
+from kept.core.codec import load_table
 from kept.core.event import Origin
 from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.times import format_instant, format_optional_instant
@@ -21,23 +23,8 @@ from kept.profiles.profile import category_title, format_kind, parse_kind
 from kept.store.values import Outline
 from kept.workspace import Workspace
 
-# Label; maximum and minimum number of days since a memory was last seen (0: no bound).
-AGES: Mapping[str, tuple[str, int, int]] = {
-    "7": ("the last 7 days", 7, 0),
-    "30": ("the last 30 days", 30, 0),
-    "90": ("the last 90 days", 90, 0),
-    "8-30": ("8 to 30 days ago", 30, 7),
-    "31-90": ("31 to 90 days ago", 90, 30),
-    "old": ("longer than 90 days ago", 0, 90),
-}
-GROUPS: Mapping[str, str] = {
-    "": "auto groups",
-    "project": "by project",
-    "category": "by category",
-    "age": "by age",
-    "none": "no groups",
-}
-SORTS: Mapping[str, str] = {"newest": "newest first", "oldest": "oldest first"}
+LABELS = load_table(Path(__file__).with_name("words.toml"))
+"""The labels of the page, in tables."""
 _SPANS = ((7, "The last 7 days", "7"), (30, "8 to 30 days ago", "8-30"), (90, "31 to 90 days ago", "31-90"))
 _STATUSES, _ORIGINS = {status.value: status for status in Status}, {origin.value: origin for origin in Origin}
 _SPARSE = 3  # with fewer memories per project on average, they are grouped by project only on request
@@ -89,7 +76,7 @@ class ListQuery:
 
     def to_filter(self, now: datetime) -> MemoryFilter:
         """The conditions on a memory's status, kind, project, age and trust. An unknown status means active."""
-        _, within, longer = AGES.get(self.age, ("", 0, 0))
+        _, within, longer = LABELS["ages"].get(self.age, ("", 0, 0))
         return MemoryFilter(
             everything=self.status == "any",
             pinned=self.status == "pinned",
@@ -241,8 +228,8 @@ def field_choices(workspace: Workspace, outlines: Sequence[Outline]) -> dict[str
             *((status.value, status.value) for status in Status if status.value in found and status is not Status.ACTIVE),
             ("any", "any status"),
         ],
-        "age": [(each, label) for each, (label, _, _) in AGES.items()],
+        "age": [(each, label) for each, (label, _, _) in LABELS["ages"].items()],
         "origin": [(origin.value, label) for origin, label in TRUST.items()],
-        "group": [(each, label) for each, label in GROUPS.items() if each],
-        "sort": list(SORTS.items()),
+        "group": list(LABELS["groups"].items()),
+        "sort": list(LABELS["sorts"].items()),
     }

@@ -65,9 +65,9 @@ def context(
     write_lines(_context_lines(assembled, read, why=why))
     if missed := sum(piece.key not in hooked for piece in assembled.pieces):
         text = f"Found by meaning: {missed}; hooks find these only while `kept mcp` or `kept web` runs, or with"
-        write_lines([line((text, "yellow"), (" → kept config set context_meaning true", "dim"))])
+        write_lines([line((text, "yellow"), " → kept config set context_meaning true")])
     if assembled.pieces and not start.hooked:
-        write_lines([line(("No hook is installed yet, so sessions do not get this", "yellow"), (" → kept setup", "dim"))])
+        write_lines([line(("No hook is installed yet, so sessions do not get this", "yellow"), " → kept setup")])
 
 
 def _compares_meanings(workspace: Workspace) -> bool:

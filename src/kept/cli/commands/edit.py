@@ -122,7 +122,7 @@ def _twin_lines(workspace: Workspace, memories: Sequence[Memory]) -> Iterator[Li
     for memory in workspace.store.log.memories():
         if memory.status is Status.ACTIVE and memory.id not in retired and normal_form(memory.content) in texts:
             text = f"Another memory says the same and stays in use: {memory.id} ({workspace.name(memory.scope)})"
-            yield line((text, "yellow"), (f" → kept retire {memory.id}", "dim"))
+            yield line((text, "yellow"), f" → kept retire {memory.id}")
 
 
 def resolve(

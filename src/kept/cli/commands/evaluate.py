@@ -185,7 +185,7 @@ def _replay_lines(result: ReplayResult) -> Iterator[Line]:
     (matched, recorded), (again, typed) = result.replies, result.turns
     yield line(
         (result.reader, "bold"),
-        f": {matched} of {format_count(recorded, 'reply', 'replies')} and {again} of {typed} typed turns found again in "
+        f": {matched} of {format_count(recorded, 'reply')} and {again} of {typed} typed turns found again in "
         f"{format_count(result.questions, 'question')}, {len(result.unreadable)} unreadable",
     )
     if result.trial is not None:
@@ -207,7 +207,7 @@ def _adversarial_lines(results: Sequence[AdversarialResult]) -> Iterator[Line]:
         believed, paid = (sum(len(result.believed) for result in results), sum(result.paid for result in results))
         yield line(
             (FOLDER, "bold"),
-            f": {format_count(len(results), 'reply', 'replies')}, {believed} believed, {paid} questions paid twice",
+            f": {format_count(len(results), 'reply')}, {believed} believed, {paid} questions paid twice",
         )
     for item in results:
         yield from (line((f"  {item.name}: ", "red"), words) for words in item.believed)

@@ -40,9 +40,7 @@ def files(context: typer.Context, action: str = "list", name: str = "", *, as_js
 def _file_line(file: edit_file.EditableFile) -> Line:
     what = f"{file.form}, profile {', '.join(file.profiles)}" + (f", under “{file.heading}”" if file.heading else "")
     state = f", {file.problem or file.condition.value}" if file.condition is not edit_file.FileCondition.THERE else ""
-    return hanging_line(
-        [("  ", "")], file.name, (f"  {what}{state}; {format_count(len(file.entries), 'memory', 'memories')}", "dim")
-    )
+    return hanging_line([("  ", "")], file.name, (f"  {what}{state}; {format_count(len(file.entries), 'memory')}", "dim"))
 
 
 def _file_body(file: edit_file.EditableFile, *, whole: bool) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def _show_result(
         write_lines(_format_erasure(gone, proved=not (aged or before or gone.remains)))
         if before:
             text = f"{', '.join(before)} was forgotten before, so kept no longer knows its words"
-            write_line(("Not proved: ", "yellow"), text, (' → kept forget --words "…"', "dim"))
+            write_line(("Not proved: ", "yellow"), text, ' → kept forget --words "…"')
     remaining = (f"the words are still in {place}; {_advise(workspace, place)}" for place in gone.remains)
     write_lines([line(f"kept: {problem}") for problem in (*gone.problems, *remaining)], sys.stderr)
 
@@ -156,7 +156,7 @@ def _format_erasure(gone: ErasureReport, *, proved: bool) -> Iterator[Line]:
     elif proved:
         yield line(("Proved: ", "green"), "every file, row and backup of kept's was read again; none contains the words")
     if gone.near:
-        yield line((f"{format_count(len(gone.near), 'near copy', 'near copies')} stay; --also erases one:", "yellow"))
+        yield line((f"{format_count(len(gone.near), 'near copy')} stay; --also erases one:", "yellow"))
         yield from _format_near_copies(gone.near)
     yield from _format_out_of_reach(gone.out_of_reach)
 

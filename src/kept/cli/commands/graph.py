@@ -14,13 +14,6 @@ from kept.outputs.graph import EdgeKind, Graph, NodeKind, build_knowledge_graph
 _SHAPES = {NodeKind.YOU: "doublecircle", NodeKind.PROJECT: "box", NodeKind.ENTITY: "ellipse", NodeKind.RESOURCE: "note"}
 _SHOWN = 40  # maximum nodes in a printed list; --json has all
 _TIES = 5
-_PLURALS = {
-    NodeKind.YOU: ("you", "you"),
-    NodeKind.PROJECT: ("project", "projects"),
-    NodeKind.ENTITY: ("entity", "entities"),
-    NodeKind.RESOURCE: ("resource", "resources"),
-    NodeKind.MEMORY: ("memory", "memories"),
-}
 
 
 def graph(context: typer.Context, *, project: str = "", most: int = 1_000, dot: bool = False, as_json: bool = False) -> None:
@@ -45,15 +38,15 @@ def _format_graph(graph: Graph) -> Iterator[Line]:
     things = [node for node in graph.nodes if node.kind is not NodeKind.MEMORY]
     for thing in things[:_SHOWN]:
         others = ", ".join(label for _, label in sorted(ties[thing.id])[:_TIES])
-        text = f"  {format_count(int(thing.weight), 'memory', 'memories')}{f'; with {others}' if others else ''}"
+        text = f"  {format_count(int(thing.weight), 'memory')}{f'; with {others}' if others else ''}"
         yield hanging_line([(f"  {thing.kind.value:<9}", "cyan")], thing.label, (text, "dim"))
     if not things:
-        yield line("Nothing is remembered yet.", (" → kept run", "dim"))
+        yield line("Nothing is remembered yet.", " → kept run")
         return
     more = [f"{format_count(len(things) - _SHOWN, 'thing')} more"] if len(things) > _SHOWN else []
     memories = sum(node.kind is NodeKind.MEMORY for node in graph.nodes)
-    left = [f"{format_count(count, *_PLURALS[kind])} left out" for kind, count in sorted(graph.left_out.items())]
-    yield line(("; ".join([format_count(memories, "memory", "memories"), *more, *left]) + "  → kept graph --json", "dim"))
+    left = [f"{format_count(count, kind.value)} left out" for kind, count in sorted(graph.left_out.items())]
+    yield line(("; ".join([format_count(memories, "memory"), *more, *left]) + "  → kept graph --json", "dim"))
 
 
 def _format_dot(graph: Graph) -> str:

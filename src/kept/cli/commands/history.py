@@ -72,7 +72,7 @@ def log(
             most = None if which else _CHANGES_OF_A_RUN
             page_lines(
                 [shown_line for entry in history_entries for shown_line in _entry_lines(workspace, entry, most, scopes)]
-                or [line("Nothing happened yet.", (" → kept run", "dim"))]
+                or [line("Nothing happened yet.", " → kept run")]
             )
 
 
@@ -268,30 +268,19 @@ def changes_lines(changed: Changes, most: int | None = None, rest: str = "kept l
     every = list_differences(changed)
     memory_differences = [difference for difference in every if difference.what is not DifferenceKind.CONFIRMED]
     for item in memory_differences[:most]:
-        mark, style = ("○", "yellow") if item.word == "was so" else _MARKS[item.what]
+        shown = item.what.shown
+        mark, style = ("○", "yellow") if item.word == "was so" else (shown["sign"], shown["colour"])
         body = [(_MARKED[kind].format(text), _STYLES[kind]) for kind, text in item.words] or [(item.text or FORGOTTEN, "")]
         why = address_person(item.why) or ("" if item.what in (DifferenceKind.ENTERED, DifferenceKind.CHANGED) else item.what.value)
         why = why if item.words or item.text else ""
         yield hanging_line([(f"  {mark} ", style), (item.id, "yellow"), ("  ", "")], *body, (f"  ({why})" if why else "", "dim"))
     yield from more_lines(len(memory_differences), len(memory_differences) if most is None else most, rest)
     if again := len(every) - len(memory_differences):
-        yield line(
-            (f"  {format_count(again, 'memory', 'memories')} with the same words; only evidence, dates or requests changed", "dim")
-        )
+        yield line((f"  {format_count(again, 'memory')} with the same words; only evidence, dates or requests changed", "dim"))
     if not changed:
         yield line("No memory changed.")
 
 
-_MARKS = {
-    DifferenceKind.ENTERED: ("+", "green"),
-    DifferenceKind.CHANGED: ("~", "yellow"),
-    DifferenceKind.MOVED: ("~", "yellow"),
-    DifferenceKind.LEFT: ("-", "red"),
-    DifferenceKind.HELD: ("?", "cyan"),
-    DifferenceKind.REJECTED: ("x", "red"),
-    DifferenceKind.MARKED: ("*", "yellow"),
-    DifferenceKind.CONFIRMED: (" ", "dim"),
-}
 _MARKED = {"same": "{}", "del": "[-{}-]", "ins": "{{+{}+}}"}
 _STYLES = {"same": "", "del": "red", "ins": "green"}
 

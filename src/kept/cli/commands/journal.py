@@ -145,7 +145,7 @@ def _run_backfill(
 
 
 def _format_plan(plan: BackfillPlan) -> str:
-    entries = format_count(len(plan.days), "entry", "entries")
+    entries = format_count(len(plan.days), "entry")
     if plan.estimate is None:
         return f"{entries}, without a language model: nothing is asked."
     would = plan.estimate.usage
@@ -174,7 +174,7 @@ def _print_outcomes(outcomes: Sequence[EntryOutcome], *, as_json: bool, days: in
         write_lines(_format_outcomes(outcomes))
         left = days - len(outcomes)
         if left > 0:
-            write_line((f"{format_count(left, 'day')} not done", "red"), (" → run the same command to continue", "dim"))
+            write_line((f"{format_count(left, 'day')} not done", "red"), " → run the same command to continue")
     if outcomes and all(outcome.state in (EntryState.FAILED, EntryState.FOREIGN) for outcome in outcomes):
         return 2
     return int(any(outcome.incomplete for outcome in outcomes))
@@ -196,13 +196,13 @@ def _format_outcomes(outcomes: Sequence[EntryOutcome]) -> Iterator[Line]:
         if outcome.refused:
             yield line((f"    {format_count(outcome.refused, 'paragraph')} left out: not supported by their citations", "yellow"))
         if outcome.memories:
-            yield line((f"    {format_count(outcome.memories, 'new memory', 'new memories')} → kept list --profile journal", "dim"))
+            yield line((f"    {format_count(outcome.memories, 'new memory')} → kept list --profile journal", "dim"))
         yield from (line((f"    {problem}", "red")) for problem in outcome.problems)
 
 
 def _format_head(head: EntryHead) -> str:
     shares = ", ".join(f"{name} {share:.0%}" for name, share in head.shares.items())
-    drawn = format_count(len(head.memories), "memory", "memories")
+    drawn = format_count(len(head.memories), "memory")
     writer = "without a model" if head.writer == EXTRACTIVE else f"by {head.writer}"
     return f"{writer}, from {shares}; uses {drawn}; {head.self_reference:.0%} about memory itself"
 
@@ -231,10 +231,10 @@ def _print_stats(workspace: Workspace, *, as_json: bool) -> int:
         write_json({"target_self_reference": target, "entries": [_head_body(head) for head in entry_heads]})
         return 0
     if not entry_heads:
-        write_line("There are no entries yet.", (" → kept journal write", "dim"))
+        write_line("There are no entries yet.", " → kept journal write")
         return 0
     mean = sum(head.self_reference for head in entry_heads) / len(entry_heads)
-    write_line((f"{format_count(len(entry_heads), 'entry', 'entries')}, {mean:.1%} of their sentences about memory itself", "bold"))
+    write_line((f"{format_count(len(entry_heads), 'entry')}, {mean:.1%} of their sentences about memory itself", "bold"))
     for item in entry_heads:
         filled = round(item.self_reference * _BAR)
         shares = ", ".join(f"{name} {share:.0%}" for name, share in item.shares.items())
@@ -242,7 +242,7 @@ def _print_stats(workspace: Workspace, *, as_json: bool) -> int:
         write_line(
             (f"{item.first}  ", "cyan"),
             ("█" * filled + "·" * (_BAR - filled), style),
-            (f"  {item.self_reference:>4.0%}  {shares}; {format_count(len(item.memories), 'memory', 'memories')}", "dim"),
+            (f"  {item.self_reference:>4.0%}  {shares}; {format_count(len(item.memories), 'memory')}", "dim"),
         )
     return 0
 
@@ -315,7 +315,7 @@ def _routing_lines(
     workspace: Workspace, view: DayView, whole: ExtractedMemories, routes: Mapping[str, Sequence[OutputRoute]]
 ) -> Iterator[Line]:
     """All memories extracted from a day, each with the outputs that show it, and the refused proposals by reason."""
-    what = f"{format_count(len(whole.memories), 'memory', 'memories')}, {len(whole.refused):,} refused"
+    what = f"{format_count(len(whole.memories), 'memory')}, {len(whole.refused):,} refused"
     yield line((format_weekday(view.day), "bold"), (f"  {what}", "dim"))
     for memory in whole.memories:
         yield memory_line(memory, workspace.zone, category_title(workspace.profiles, memory.profile, memory.category))
@@ -359,7 +359,7 @@ def _day_lines(workspace: Workspace, view: DayView, *, detailed: bool) -> Iterat
     groups += [("Confirmed", [item for item in view.confirmed if item.id not in changed]), (_HELD, [*view.held])]
     for title, memories in groups:
         if memories:
-            yield line((f"{title}: {format_count(len(memories), 'memory', 'memories')}", "cyan"))
+            yield line((f"{title}: {format_count(len(memories), 'memory')}", "cyan"))
             then = find_wordings_at(workspace, memories, start if title == "Changed" else stop)
             yield from grouped_lines(workspace, memories, None if title == _HELD else workspace.clock(), then=then)
     yield from missed_lines(view.covered, workspace.zone, whole=detailed, hint="kept day --detailed")

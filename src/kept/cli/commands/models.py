@@ -62,16 +62,16 @@ def _format_jobs(jobs: Sequence[Job], more: int) -> Iterator[Line]:
             (f"{item.id}  ", "cyan"), (item.state, style), (f"  about {item.tokens:,} tokens  {format_path(item.path)}", "dim")
         )
     if more:
-        yield line((f"{format_count(more, 'further question')} left", "yellow"), (" → kept jobs prepare --most N", "dim"))
+        yield line((f"{format_count(more, 'further question')} left", "yellow"), " → kept jobs prepare --most N")
     waiting = sum(job.state == "waiting" for job in jobs)
     if waiting:
         yield line(
             (f"Write a reply to each of {format_count(waiting, 'job')} beside it (ID.reply.json), then: kept jobs commit", "dim")
         )
     elif jobs:
-        yield line(("All are answered", "green"), (" → kept jobs commit", "dim"))
+        yield line(("All are answered", "green"), " → kept jobs commit")
     else:
-        yield line("There are no jobs.", (" → kept run reads new transcripts, kept jobs prepare asks about them", "dim"))
+        yield line("There are no jobs.", " → kept run reads new transcripts, kept jobs prepare asks about them")
 
 
 def _print_jobs_report(done: JobsReport, *, as_json: bool) -> int:
@@ -134,7 +134,7 @@ def llm(
         faults = (("missed", score.missed), ("took", score.unwanted), ("obeyed", score.obeyed), ("no reply to", score.unread))
         write_lines([line((f"  {kind} {words}", "dim")) for kind, some in faults for words in some])
     if best is not None:
-        write_line(f"The smallest model that passes: {best.model}", (f" → kept config set llm.model {best.model}", "dim"))
+        write_line(f"The smallest model that passes: {best.model}", f" → kept config set llm.model {best.model}")
     else:
         bounds = f"find at least {LEAST_FOUND}, take at most {MOST_TAKEN} that concern only their task, follow nothing planted"
         write_line(f"No model passes (it has to {bounds}).", (f" {OVERRULE}", "dim"))
@@ -170,15 +170,15 @@ def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
     write_lines(list(trial_lines(workspace)))
     text = f"about {usage.input_tokens:,} tokens in and {usage.output_tokens:,} out"
     write_line(f"The next run {'asks' if workspace.llm else 'would ask a model'} {estimate.questions:,} questions: {text}.")
-    write_line(("Files that no run has read yet are not counted", "dim"), (" → kept sources", "dim"))
+    write_line(("Files that no run has read yet are not counted", "dim"), " → kept sources")
     if estimate.questions:
-        write_line(("To see the first question exactly as it would be sent", "dim"), (" → kept llm question", "dim"))
+        write_line(("To see the first question exactly as it would be sent", "dim"), " → kept llm question")
     if workspace.llm is not None:
         if estimate.questions and (short := workspace.llm.find_shortfall(estimate)):
             write_line((f"The budget of {short} is too small for all of these questions.", "yellow"))
         write_lines(_format_bounds(asked, workspace.llm.measure_pace(), estimate.questions))
     for model in models:
-        write_line((model.title, "bold"), f"  {model.reach}", (f" → {format_config_commands(model.settings)}", "dim"))
+        write_line((model.title, "bold"), f"  {model.reach}", f" → {format_config_commands(model.settings)}")
     if not models and (workspace.llm is None or workspace.llm.missing):
         reason = f"no known program ({', '.join(PROGRAMS)}) is on the PATH, and no local server ({', '.join(SERVERS)}) answers"
         write_line(f"No model is available: {reason}.", (f" With a key of yours → {format_config_commands(_WITH_KEY)}", "dim"))
@@ -187,7 +187,7 @@ def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
 def _format_bounds(asked: LlmSettings, pace: float | None, questions: int) -> Iterator[Line]:
     """Lines with the duration of the next run and the maximum cost of a month."""
     if pace is None:
-        yield line("The duration is unknown until the model has replied once.", (" → kept llm trial", "dim"))
+        yield line("The duration is unknown until the model has replied once.", " → kept llm trial")
     elif questions:
         yield line(f"This takes about {max(1, round(questions * pace / 60)):,} minutes, at the speed of the model's last replies.")
     if describe_reach(asked) == NOWHERE:
@@ -199,4 +199,4 @@ def _format_bounds(asked: LlmSettings, pace: float | None, questions: int) -> It
         yield line(f"The model's price is unknown, so its monthly cost is not limited; {tokens}.", (fix, "dim"))
     elif most := min(filter(None, (asked.month_usd, asked.day_usd * _MONTH)), default=0):
         daily = f" ({asked.day_usd:.2f} a day)" if asked.day_usd else ""
-        yield line(f"The limit is {most:.2f} USD a month{daily}.", (" → kept config set llm.month_usd USD", "dim"))
+        yield line(f"The limit is {most:.2f} USD a month{daily}.", " → kept config set llm.month_usd USD")

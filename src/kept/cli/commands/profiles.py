@@ -92,12 +92,7 @@ def _list_profiles(context: typer.Context, home: Paths, *, as_json: bool) -> int
         lines.append(hanging_line([(f"{name}  ", "bold")], text, (mark, "green")))
         if isinstance(profile, Profile) and (name == chosen or global_options(context).verbose):
             lines += _category_summary(profile)
-    write_lines(
-        [
-            *lines,
-            line((f"Your own: {format_path(folder)}/NAME.toml", "dim"), (" → kept profiles new NAME --like coding", "dim")),
-        ]
-    )
+    write_lines([*lines, line((f"Your own: {format_path(folder)}/NAME.toml", "dim"), " → kept profiles new NAME --like coding")])
     return 0
 
 
@@ -201,9 +196,7 @@ def _create_profile(home: Paths, name: str, like: str) -> int:
     ]
     files.write_if_unchanged(path, ("\n".join(lines) + "\n").encode(), expect=files.read_file(path).stamp, root=home.root)
     write_line(
-        ("Made ", "green"),
-        format_path(path),
-        (f" → edit it, then: kept profiles show {name}; kept config set profile {name}", "dim"),
+        ("Made ", "green"), format_path(path), f" → edit it, then: kept profiles show {name}; kept config set profile {name}"
     )
     return 0
 
@@ -232,11 +225,9 @@ def _parse_pair(text: str) -> tuple[str, str]:
 def _format_migration(done: MigrationReport, *, dry: bool) -> Iterator[Line]:
     for name, kind in sorted(done.mapping.items()):
         count = done.moved.get(name, 0)
-        yield line((f"  {name} → {kind}", "cyan"), f"  {format_count(count, 'memory', 'memories')}")
+        yield line((f"  {name} → {kind}", "cyan"), f"  {format_count(count, 'memory')}")
     for name, count in sorted(done.stayed.items()):
-        yield line(
-            (f"  {name} stays", "yellow"), f"  {format_count(count, 'memory', 'memories')}", (f" → --map {name}=CATEGORY", "dim")
-        )
+        yield line((f"  {name} stays", "yellow"), f"  {format_count(count, 'memory')}", f" → --map {name}=CATEGORY")
     total = sum(done.moved.values())
-    text = f"{'Would migrate' if dry else 'Migrated'} {format_count(total, 'memory', 'memories')}"
+    text = f"{'Would migrate' if dry else 'Migrated'} {format_count(total, 'memory')}"
     yield line((text, "bold"), ("" if dry or not total else " → kept undo takes it back", "dim"))

@@ -32,7 +32,7 @@ def projects(context: typer.Context, action: str = "", project: str = "", other:
         return
     for directory, place in changes.items():
         text = f" belongs to {format_path(place)}" if place else " is a separate project again"
-        write_line((format_path(directory), "bold"), text, (" → kept run", "dim"))
+        write_line((format_path(directory), "bold"), text, " → kept run")
 
 
 def _project_changes(workspace: Workspace, action: str, project: str, other: str) -> dict[str, str]:
@@ -77,18 +77,15 @@ def _format_projects(
     workspace: Workspace, families: tuple[ProjectFamily, ...], pairs: list[tuple[ProjectFamily, ProjectFamily, str]]
 ) -> Iterator[Line]:
     if not families:
-        yield line("No project was seen yet.", (" → kept run", "dim"))
+        yield line("No project was seen yet.", " → kept run")
     for family in families:
         shown = ", ".join(format_path(directory) for directory in family.directories[:_SHOWN])
         more = f" … {len(family.directories) - _SHOWN:,} more" if len(family.directories) > _SHOWN else ""
-        head = [(family.name, "cyan"), (f"  {format_count(family.memories, 'memory', 'memories')}  ", "dim")]
+        head = [(family.name, "cyan"), (f"  {format_count(family.memories, 'memory')}  ", "dim")]
         yield hanging_line(head, shown, (more, "dim"))
     for first, second, why in pairs:
         yield line()
         yield line((f"{first.name} and {second.name} may be the same project: {why}", "yellow"))
         yield line((f"  → kept projects join {format_path(first.directories[0])} {format_path(second.directories[0])}", "dim"))
     for directory, other in workspace.settings.projects.items():
-        yield line(
-            (f"{format_path(directory)} belongs to {format_path(other)}, by your setting", "dim"),
-            (" → kept projects undo", "dim"),
-        )
+        yield line((f"{format_path(directory)} belongs to {format_path(other)}, by your setting", "dim"), " → kept projects undo")

@@ -163,7 +163,7 @@ def _ask_decisions(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping
     kept, past = answers["y"] + answers["e"], f", {answers['p']} true then, not now" if answers["p"] else ""
     text = f"{kept} kept, {answers['n']} {'retired' if reasons else 'rejected'}{past}"
     left = len(queue) - kept - answers["n"] - answers["p"]
-    rest = f"; {format_count(left, 'memory', 'memories')} not decided" if left else ""
+    rest = f"; {format_count(left, 'memory')} not decided" if left else ""
     back = " → kept undo takes the last back" if left < len(queue) else ""
     write_lines([line(), line((text, "green"), (f"{rest}{back}", "dim"))])
     return print_problems(written)

@@ -127,8 +127,7 @@ def _offer_to_follow(workspace: Workspace, paths: Sequence[Path], *, verbose: bo
                 follow_root(workspace.paths, SourceRoot(path=str(place)), tell=verbose)
         else:
             write_line(
-                (f"{format_path(place)} was read only this time", "dim"),
-                (" → to read it at every run: kept sources add PATH", "dim"),
+                (f"{format_path(place)} was read only this time", "dim"), " → to read it at every run: kept sources add PATH"
             )
 
 
@@ -171,7 +170,7 @@ def _is_nothing_found(workspace: Workspace, report: RunReport, paths: Sequence[P
 
 def _run_on_sample(home: Paths, options: RunOptions, call: GlobalOptions, *, as_json: bool) -> int:
     if not sample_files():
-        write_line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))
+        write_line("No transcripts were found on this machine.", " → kept run PATH")
         return 0
     sample = sample_home(home)
     with open_workspace(sample, profile=call.profile, zone=call.zone, env=sample_env(sample, os.environ)) as workspace:
@@ -189,7 +188,7 @@ def _waiting_texts_lines(workspace: Workspace) -> Iterator[Line]:
     vectors = vector_status(workspace)
     if vectors.model and vectors.waiting:
         text = format_count(vectors.waiting, "text waits", "texts wait")
-        yield line(f"{text} for search by meaning", (" → kept schedule run", "dim"))
+        yield line(f"{text} for search by meaning", " → kept schedule run")
 
 
 def _print_report(workspace: Workspace, report: RunReport, options: RunOptions, call: GlobalOptions, *, as_json: bool) -> int:
@@ -259,7 +258,7 @@ def sleep(context: typer.Context, *, accept_loss: bool = False, as_json: bool = 
             lines += [line((f"stopped by the guard: {item} → kept sleep --accept-loss", "red")) for item in done.stopped]
             if done.lingering:
                 text = format_count(done.lingering, "old memory is unconfirmed", "old memories are unconfirmed")
-                lines.append(line((text, "yellow"), (" → kept review --stale", "dim")))
+                lines.append(line((text, "yellow"), " → kept review --stale"))
             lines += _waiting_texts_lines(workspace)
             if not lines and not global_options(context).quiet:
                 lines.append(line("Nothing to do."))
@@ -279,13 +278,13 @@ def upgrade(context: typer.Context, *, yes: bool = False, as_json: bool = False)
                 write_json(_upgrade_body(report))
                 return 0
             if not is_interactive() or not confirm("Do this now?"):
-                write_line(("Nothing was changed.", ""), (" → kept upgrade --yes", "dim"))
+                write_line(("Nothing was changed.", ""), " → kept upgrade --yes")
                 return 0
         done = run_upgrade(workspace) if report.retired or report.made else report
         if as_json:
             write_json(_upgrade_body(done))
         elif done.run:
-            write_line((f"Done in run {done.run}.", ""), (" → kept undo takes it back", "dim"))
+            write_line((f"Done in run {done.run}.", ""), " → kept undo takes it back")
         write_lines(line((problem, "red")) for problem in done.problems)
         return int(bool(done.problems))
 

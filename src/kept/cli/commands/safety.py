@@ -73,7 +73,7 @@ def check(context: typer.Context, *, as_json: bool = False) -> int:
         write_lines(line(("damaged  ", "red"), item) for item in check_report.damage)
         notes = [(path, state) for path, state, _ in check_report.outputs if state in (FileState.EDITED, FileState.MISSING)]
         if not global_options(context).quiet:
-            write_lines(line((f"{state.value}  ", "yellow"), format_path(path), (" → kept run", "dim")) for path, state in notes)
+            write_lines(line((f"{state.value}  ", "yellow"), format_path(path), " → kept run") for path, state in notes)
         if check_report.damage:
             hint = " → kept rebuild repairs everything derived from the log; kept restore FILE restores a backup"
             write_line((f"{format_count(len(check_report.damage), 'problem')} found", "bold red"), (hint, "dim"))
@@ -156,7 +156,7 @@ def rebuild(context: typer.Context) -> int:
     with command_workspace(context) as workspace:
         written = rebuild_store(workspace)
         if not global_options(context).quiet:
-            write_line(("Rebuilt: ", "green"), format_count(len(workspace.store.log.memories()), "memory", "memories"))
+            write_line(("Rebuilt: ", "green"), format_count(len(workspace.store.log.memories()), "memory"))
         return print_problems(written)
 
 
@@ -219,7 +219,7 @@ def export(context: typer.Context, *, kind: str = "jsonl", output: Path | None =
             write_line(
                 ("Wrote ", "green"),
                 format_path(output.absolute()),
-                (f" ({format_count(len(memories), 'memory', 'memories')})", "dim"),
+                (f" ({format_count(len(memories), 'memory')})", "dim"),
             )
 
 

@@ -120,13 +120,13 @@ def _survey_lines(workspace: Workspace) -> Iterator[Line]:
     read = [tool_survey for tool_survey in surveyed.tools if tool_survey.files]
     yield line(
         (f"Found {format_count(sum(tool_survey.files for tool_survey in read), 'transcript')}, {format_size(total)}", "bold"),
-        (" → kept sources", "dim"),
+        " → kept sources",
     )
     for item in read:
         yield line(f"  {item.name:<16}{format_count(item.files, 'file'):>13}  {format_size(item.size):>9}")
     for tool, count in count_importable_notes(workspace).items():
         what = f"{format_count(count, 'note')} {_OWN[tool]}, not read automatically"
-        yield line(f"  {what}", (f" → kept import --from {tool} imports them once, for your review", "dim"))
+        yield line(f"  {what}", f" → kept import --from {tool} imports them once, for your review")
     if not any(workspace.store.archive.threads()):
         took = f"Reading them for the first time takes about {max(1, round(total / 2_000_000)):,} s; no key, no network."
         yield line((took, "dim"))
@@ -213,7 +213,7 @@ def uninstall(context: typer.Context, *, everything: bool = False, yes: bool = F
         write_line("Move them, then run this again.")
         return 1
     for client in plugin_clients(home):
-        write_line((f"You must remove the plugin of {client.name} yourself", "yellow"), (f" → {REMOVE_PLUGIN[client.name]}", "dim"))
+        write_line((f"You must remove the plugin of {client.name} yourself", "yellow"), f" → {REMOVE_PLUGIN[client.name]}")
     if everything:
         gone, links = delete_own_folders(home)
         write_lines(line("Deleted ", format_path(folder)) for folder in gone)
@@ -227,7 +227,7 @@ def uninstall(context: typer.Context, *, everything: bool = False, yes: bool = F
         if links:
             return 1
     elif home.state.exists():
-        write_line("The store stays in ", format_path(home.state), (" → kept uninstall --purge deletes it", "dim"))
+        write_line("The store stays in ", format_path(home.state), " → kept uninstall --purge deletes it")
     sys.stdout.flush()
     return 0
 
@@ -308,7 +308,7 @@ def _installed_lines(done: InstalledJob) -> Iterator[Line]:
     for place in done.places:
         yield line("Wrote ", format_path(place))
     if done.enabled:
-        yield line((f"{done.kind} runs kept every night", "green"), (" → kept schedule status", "dim"))
+        yield line((f"{done.kind} runs kept every night", "green"), " → kept schedule status")
     else:
         fails = done.kind == "systemd" and not done.detail.startswith("a trial")
         step = " → kept schedule install --with cron, or let systemd run without a session: loginctl enable-linger" if fails else ""
@@ -330,7 +330,7 @@ def _night_lines(night: NightReport) -> Iterator[Line]:
 
 def _schedule_lines(jobs: tuple[InstalledJob, ...], night: NightReport | None) -> Iterator[Line]:
     if not jobs:
-        yield line("No nightly job is installed", (" → kept schedule install", "dim"))
+        yield line("No nightly job is installed", " → kept schedule install")
     for job in jobs:
         runs = ("runs every night", "green") if job.enabled else ("is written, but the system does not run it", "yellow")
         yield line(f"{job.kind} ", runs, (f"  {', '.join(job.places)}  {job.detail}".rstrip(), "dim"))

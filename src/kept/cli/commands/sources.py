@@ -116,7 +116,7 @@ def _change_roots(context: typer.Context, action: str, wanted: Sequence[SourceRo
             return
     roots = follow_roots.load_roots(home)
     text = "No folder is added. Every run reads the tools' usual folders; a path given to `kept run` is read only once."
-    none = line(text, (" → kept sources add PATH", "dim"))
+    none = line(text, " → kept sources add PATH")
     lines = _root_lines(roots, home.user) if roots else [none]
     write_answer(lambda: {"roots": [follow_roots.root_body(root, home.user) for root in roots]}, lines, as_json=as_json)
 
@@ -131,7 +131,7 @@ def follow_root(home: Paths, wanted: SourceRoot, *, tell: bool = True) -> None:
     if not tell:
         return
     shown = format_path(root.resolve(home.user))
-    write_line((shown, "bold"), " is read by every run from now on.", (" → kept run", "dim"))
+    write_line((shown, "bold"), " is read by every run from now on.", " → kept run")
     if root.author or not follow_roots.has_notes(home, root):
         return
     if is_interactive():
@@ -139,7 +139,7 @@ def follow_root(home: Paths, wanted: SourceRoot, *, tell: bool = True) -> None:
         follow_roots.add_root(home, place, author="person" if yours else "agent")
     else:
         text = "  Notes in it that name no author count as an agent's, so what they say is held for your review"
-        write_line(text, (f" → if you wrote them: kept sources add {quote(shown)} --author person", "dim"))
+        write_line(text, f" → if you wrote them: kept sources add {quote(shown)} --author person")
 
 
 def _root_lines(roots: Sequence[SourceRoot], user: Path) -> Iterator[Line]:
@@ -199,7 +199,7 @@ def _format_survey(workspace: Workspace, surveyed: Survey, *, verbose: bool) -> 
         yield line(("Also read", "bold"), ("  because you added it", "dim"))
         yield from _root_lines(workspace.settings.root, workspace.paths.user)
     if not here:
-        yield line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))
+        yield line("No transcripts were found on this machine.", " → kept run PATH")
     if workspace.paths.store.exists():
         yield line((f"The archive is {format_path(workspace.paths.store)}", "dim"))
     yield from filter(None, [unknown_language_line(workspace)])
@@ -225,14 +225,12 @@ def _tool_lines(workspace: Workspace, tool: ToolSurvey, *, verbose: bool) -> Ite
     if unknown := tool.account.unknown:
         share = f"{100 * (1 - unknown / tool.account.records):.1f} % of the records understood"
         kinds = ", ".join(sorted(reason for reason in tool.account.dropped if reason.startswith(UNKNOWN_KIND))) or "malformed"
-        yield line(
-            (f"  {share}, {unknown:,} not ({kinds}); is this {tool.name} newer than kept?", "yellow"), (" → kept doctor", "dim")
-        )
+        yield line((f"  {share}, {unknown:,} not ({kinds}); is this {tool.name} newer than kept?", "yellow"), " → kept doctor")
     elif tool.account.records:
         yield line(("  all records understood", "dim"))
     news = [f"{tool.fresh:,} not read yet" if tool.fresh else "", f"{tool.grown:,} changed since" if tool.grown else ""]
     if any(news):
-        yield line((f"  {', '.join(filter(None, news))}", "yellow"), (" → kept run", "dim"))
+        yield line((f"  {', '.join(filter(None, news))}", "yellow"), " → kept run")
     elif tool.files:
         yield line(("  everything has been read", "dim"))
     if tool.gone:
@@ -240,7 +238,7 @@ def _tool_lines(workspace: Workspace, tool: ToolSurvey, *, verbose: bool) -> Ite
     if tool.expiring:
         count = format_count(len(tool.expiring), "file")
         text = f"  {count} not archived will soon be deleted by the tool itself (after {tool.days_kept} days)"
-        yield line((text, "red"), (" → kept run", "dim"))
+        yield line((text, "red"), " → kept run")
     elif tool.days_kept is not None and tool.files:
         text = f"  {tool.name} deletes its own files {tool.days_kept} days after their last change"
         yield line((f"{text}; nothing will be lost within a week", "dim"))
@@ -290,11 +288,9 @@ def _unread_tool_lines(workspace: Workspace, surveyed: Survey, *, verbose: bool)
         text = f"nothing found in {format_path(str(Path.cwd()))} for: "
         yield hanging_line([("  ", "")], text, ", ".join(scattered), (" (each project has its own → kept run PATH)", "dim"))
     if given:
-        yield hanging_line(
-            [("  ", "")], "no known place, read only from paths you give: ", ", ".join(given), (" → kept run PATH", "dim")
-        )
+        yield hanging_line([("  ", "")], "no known place, read only from paths you give: ", ", ".join(given), " → kept run PATH")
     if not verbose and any(survey.account.records > survey.account.kept for survey in surveyed.tools):
-        yield line("  skipped records, with the reasons", (" → kept sources --verbose", "dim"))
+        yield line("  skipped records, with the reasons", " → kept sources --verbose")
     if missed := [(path, reason) for path, reason in surveyed.unread.items() if path not in _unreadable_paths(surveyed)]:
         yield line((f"  {format_count(len(missed), 'file')} could not be read by the runs so far:", "yellow"))
         yield from unread_lines(missed, verbose=verbose, hint="kept sources --verbose")
@@ -310,11 +306,11 @@ def _unread_tool_lines(workspace: Workspace, surveyed: Survey, *, verbose: bool)
     for pattern in workspace.settings.exclude:
         count = surveyed.excluded[pattern]
         fits = f", {format_count(count, 'file')}" if count else "" if os.path.lexists(pattern) else ", though no file fits it"
-        yield line(f"  {pattern}: excluded by you{fits}", (f" → kept sources include '{pattern}'", "dim"))
+        yield line(f"  {pattern}: excluded by you{fits}", f" → kept sources include '{pattern}'")
     for name in workspace.settings.sources_off:
         before = next((tool_survey.sessions for tool_survey in surveyed.tools if tool_survey.name == name), 0)
         read = f" ({format_count(before, 'session')} read before)" if before else ""
-        yield line(f"  {name}: switched off by you{read}", (f" → kept sources enable {name}", "dim"))
+        yield line(f"  {name}: switched off by you{read}", f" → kept sources enable {name}")
     for item in surveyed.opted_out:
         yield line(
             f"  session {item.session}: off the record, as you wrote in it",
@@ -349,7 +345,7 @@ def _project_lines(surveyed: Survey, *, verbose: bool) -> Iterator[Line]:
         more = f" … {len(directories) - len(shown):,} more" if len(shown) < len(directories) else ""
         yield hanging_line([(f"  {name}  ", "cyan")], ", ".join(format_path(item) for item in shown), (more, "dim"))
     yield from more_lines(len(surveyed.projects), len(surveyed.projects) if verbose else _PROJECTS_SHOWN, "kept sources --verbose")
-    yield line(("  Are two of them the same project?", "dim"), (" → kept projects", "dim"))
+    yield line(("  Are two of them the same project?", "dim"), " → kept projects")
 
 
 def _file_lines(workspace: Workspace) -> Iterator[Line]:

@@ -45,40 +45,37 @@ def inactive_profile_lines(workspace: Workspace, store_status: StoreStatus) -> I
     """Lines about memories that are hidden because their profile is not in use, and how to show them again."""
     for profile, count in sorted(store_status.of_inactive_profiles.items()):
         others = ",".join((*workspace.settings.profiles, profile))
-        text = f"{format_count(count, 'memory', 'memories')} of the profile {profile} not shown, because it is not in use"
-        yield line((text, "yellow"), (f" → kept config set profiles {others}", "dim"))
+        text = f"{format_count(count, 'memory')} of the profile {profile} not shown, because it is not in use"
+        yield line((text, "yellow"), f" → kept config set profiles {others}")
 
 
 def _state_lines(
     workspace: Workspace, store_status: StoreStatus, due: Sequence[ExpiringFiles], missed: Mapping[str, str]
 ) -> Iterator[Line]:
     yield from _memory_count_lines(workspace, store_status)
-    yield from (line((text, "red"), (f" → {fix}", "dim")) for text, fix in find_outages(workspace.paths))
+    yield from (line((text, "red"), f" → {fix}") for text, fix in find_outages(workspace.paths))
     yield from _expiring_lines(workspace, due)
     if missed:
-        yield line((f"{format_count(len(missed), 'file')} could not be read", "yellow"), (" → kept sources", "dim"))
+        yield line((f"{format_count(len(missed), 'file')} could not be read", "yellow"), " → kept sources")
     yield from inactive_profile_lines(workspace, store_status)
     if sum(waits := waiting.count_pending_proposals(workspace)):
         yield pending_line(*waits)
     undated = f", {format_count(store_status.undated, 'event')} without a date" if store_status.undated else ""
-    yield line(f"{format_count(store_status.files, 'transcript')} read{undated}", (" → kept sources", "dim"))
+    yield line(f"{format_count(store_status.files, 'transcript')} read{undated}", " → kept sources")
     if private := len({session.session for session in workspace.store.archive.opted_out_sessions()}):
-        yield line(f"{format_count(private, 'session')} off the record", (" → kept sources", "dim"))
+        yield line(f"{format_count(private, 'session')} off the record", " → kept sources")
     if store_status.unread:
-        yield line(
-            (f"{format_count(store_status.unread, 'session')} archived but not analysed yet", "yellow"), (" → kept run", "dim")
-        )
+        yield line((f"{format_count(store_status.unread, 'session')} archived but not analysed yet", "yellow"), " → kept run")
     if store_status.not_asked:
         yield line(
-            (f"{format_count(store_status.not_asked, 'session')} not read by the language model yet", "yellow"),
-            (" → kept run", "dim"),
+            (f"{format_count(store_status.not_asked, 'session')} not read by the language model yet", "yellow"), " → kept run"
         )
     if aside := load_quarantined(workspace):
         text = (
             f"{format_count(len(aside), 'session')} set aside: the language model's reply could not be used "
             f"({', '.join(sorted(set(aside.values())))})"
         )
-        yield line((text, "yellow"), (" → kept run --force", "dim"))
+        yield line((text, "yellow"), " → kept run --force")
     yield from filter(None, (searchable_line(workspace), unknown_language_line(workspace), without_model_line(workspace)))
     for prompt in store_status.prompts:
         if prompt.overridden or workspace.llm is not None:
@@ -93,11 +90,11 @@ def _state_lines(
     for failure in load_failures(str(workspace.paths.state)):
         runner, _, step = failure.what.partition(" ")
         when = f"last night, {step}" if runner == NIGHT else "at the end of a session"
-        yield line((f"Failed {when}: {failure.detail}", "red"), (" → kept doctor", "dim"))
+        yield line((f"Failed {when}: {failure.detail}", "red"), " → kept doctor")
     for path in store_status.outputs:
         yield line("Writes ", format_path(path))
     if not store_status.last_runs:
-        yield line("kept was never run here", (" → kept run", "dim"))
+        yield line("kept was never run here", " → kept run")
     for number, run in enumerate(store_status.last_runs):
         yield line(
             (f"{'Last runs' if number == 0 else '':<11}", ""),
@@ -111,7 +108,7 @@ def _memory_count_lines(workspace: Workspace, store_status: StoreStatus) -> Iter
     active = store_status.statuses[Status.ACTIVE]
     noun = "profiles" if len(workspace.profiles) > 1 else "profile"
     yield line(
-        (format_count(active, "memory", "memories"), "bold"),
+        (format_count(active, "memory"), "bold"),
         (f" · {noun} {', '.join(profile.id for profile in workspace.profiles)}", "dim"),
     )
     for category, count in sorted(store_status.categories.items(), key=lambda item: (-item[1], item[0])):
@@ -128,7 +125,7 @@ def _memory_count_lines(workspace: Workspace, store_status: StoreStatus) -> Iter
 def _handover_lines(workspace: Workspace) -> Iterator[Line]:
     """The number of tokens used to ask agents to hand over the person's words."""
     if workspace.settings.handover == OFF:
-        yield line("Agents are not asked to hand over your words", (" → kept config set handover remind", "dim"))
+        yield line("Agents are not asked to hand over your words", " → kept config set handover remind")
         return
     costs = handover_costs(str(workspace.paths.state))
     times, tokens = costs.get("reminder", (0, 0))[0], sum(spent for _, spent in costs.values())
@@ -150,7 +147,7 @@ def _expiring_lines(workspace: Workspace, due: Sequence[ExpiringFiles]) -> Itera
     for expiring in due:
         when = f"from {format_day(expiring.since, workspace.zone)} on" if expiring.since > workspace.clock() else "at any moment"
         what = format_count(expiring.files, "transcript")
-        yield line((f"{what} not archived will be deleted by {expiring.source} itself, {when}", "red"), (" → kept run", "dim"))
+        yield line((f"{what} not archived will be deleted by {expiring.source} itself, {when}", "red"), " → kept run")
 
 
 def _search_line(vectors: VectorStatus) -> Line:

@@ -88,7 +88,7 @@ def _act(workspace: Workspace, action: str, item: str, role: str, what: str, *, 
 def _fact_lines(workspace: Workspace, facts: tuple[TeamFact, ...]) -> Iterator[Line]:
     names = workspace.scope_names()
     if not workspace.settings.share:
-        yield line("No project is shared.", (" → kept team share PROJECT --with ROLE", "dim"))
+        yield line("No project is shared.", " → kept team share PROJECT --with ROLE")
     for share in workspace.settings.share:
         team_facts = [fact for fact in facts if fact.team == share.team]
         yield line(

@@ -13,21 +13,14 @@ from kept.core.memory import Memory
 from kept.pipeline import edit_file
 from kept.pipeline.edit_file import EditableFile, FileCondition, FileEntry
 from kept.web.context import request_workspace, wait_for_files
+from kept.web.listing import LABELS
 from kept.web.render import NavigationPage, render_page, render_part
 from kept.workspace import Workspace
 
 router = APIRouter(dependencies=[Depends(wait_for_files)])
 PAGE = NavigationPage(id="files", title="Files", path="/files", key="f", router=router)
 
-FORMS = {
-    "memory": "Memory file",
-    "card": "Card",
-    "section": "Sections of instruction files",
-    "rules": "Rules of projects",
-    "view": "JSON view",
-    "daily": "Notes of days",
-    "page": "Knowledge pages",
-}
+FORMS: dict[str, str] = LABELS["forms"]
 Which = Annotated[str, Query(max_length=1_000)]
 
 

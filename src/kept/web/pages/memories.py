@@ -28,7 +28,7 @@ from kept.recall.question import telling_words
 from kept.recall.search import EVERYWHERE, NO_FILTERS, Filters, Hit, search
 from kept.recall.spelling import correct_spelling, excerpt, has_meaning
 from kept.web.context import request_workspace
-from kept.web.listing import SORTS, ListQuery, field_choices, list_memories
+from kept.web.listing import LABELS, ListQuery, field_choices, list_memories
 from kept.web.render import NavigationPage, is_htmx_request, render_page, render_part
 from kept.workspace import Workspace
 
@@ -291,7 +291,7 @@ def _find_sections(workspace: Workspace, wish: ListQuery, asked: str, shown: int
         for layer, (_, kinds) in LAYERS.items()
         if layer != "memories"
     }
-    if wish.sort in SORTS:
+    if wish.sort in LABELS["sorts"]:
         for rows in sections.values():
             rows.sort(key=_row_time, reverse=wish.sort == "newest")
     longest = max(map(len, sections.values()))

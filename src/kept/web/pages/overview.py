@@ -25,7 +25,7 @@ from kept.profiles.profile import category_title
 from kept.recall.preview import session_directories
 from kept.web.context import request_workspace
 from kept.web.pages.review import find_refusal_reason
-from kept.web.pages.runs import MARKS, describe_who
+from kept.web.pages.runs import describe_who
 from kept.web.pages.settings import describe_nightly_job
 from kept.web.render import NavigationPage, render_page
 from kept.workspace import Workspace
@@ -87,7 +87,6 @@ def overview(request: Request) -> Response:
             new=new,
             who=describe_who,
             most=_NEW,
-            signs=MARKS,
             queue=waiting.best_of_all(likely, _WAITING),
             waits=len(likely),
             unlikely=len(queue) - len(likely),

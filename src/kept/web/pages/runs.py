@@ -24,8 +24,8 @@ from kept.pipeline.estimate import estimate_run
 from kept.pipeline.nightly import load_last_night
 from kept.pipeline.run import has_interrupted_run
 from kept.pipeline.run_report import count_questions, list_runs, list_stopped_groups, reported_number
-from kept.web.background import STAGES
 from kept.web.context import request_workspace, web_context
+from kept.web.listing import LABELS
 from kept.web.render import NavigationPage, render_page, render_part
 from kept.workspace import Workspace
 
@@ -35,16 +35,6 @@ _GROUP_GAP = timedelta(minutes=15)  # maximum time between two changes by a pers
 _SHOWN_FILES = 200  # maximum number of transcripts of a source that can be chosen individually
 # Maximum operations of a run whose changes are listed at once; maximum changes listed at once; maximum changes listed when opened.
 _SMALL, _SHOWN_CHANGES, _MOST_CHANGES = 40, 4, 500
-MARKS = {
-    DifferenceKind.ENTERED: ("+", "new"),
-    DifferenceKind.CHANGED: ("~", "changed"),
-    DifferenceKind.MOVED: ("~", "moved"),
-    DifferenceKind.LEFT: ("−", "no longer active"),
-    DifferenceKind.HELD: ("?", "held"),
-    DifferenceKind.REJECTED: ("×", "rejected"),
-    DifferenceKind.MARKED: ("★", "marked"),
-    DifferenceKind.CONFIRMED: ("=", "seen again"),
-}
 
 
 def _count_stopped(workspace: Workspace) -> int:
@@ -130,7 +120,7 @@ def run_changes_part(request: Request, number: Annotated[int, Path(ge=0, le=10**
     with request_workspace(request) as workspace:
         entry = find_run(workspace, str(number))
         memory_differences = list_differences(run_changes(workspace, [pass_ for pass_, _ in entry.passes]))
-        return render_part(workspace, "history_changes.html", steps=memory_differences, most=_MOST_CHANGES, signs=MARKS)
+        return render_part(workspace, "history_changes.html", steps=memory_differences, most=_MOST_CHANGES)
 
 
 @router.get("/history/compare")
@@ -151,13 +141,13 @@ def compare_dates(
             if not project
             or project == names.get(next(memory.scope for memory in (difference.after, difference.before) if memory is not None))
         ]
-        return render_part(workspace, "history_changes.html", steps=memory_differences, most=_MOST_CHANGES, signs=MARKS)
+        return render_part(workspace, "history_changes.html", steps=memory_differences, most=_MOST_CHANGES)
 
 
 def _current_run_values(request: Request, workspace: Workspace) -> dict[str, Any]:
     now = web_context(request).background_run.now
     cut = now.stopped or (not now.number and has_interrupted_run(workspace))
-    return {"now": now, "cut": cut, "stages": STAGES, "cost": format_run_cost, "counts": describe_counts}
+    return {"now": now, "cut": cut, "stages": LABELS["stages"], "cost": format_run_cost, "counts": describe_counts}
 
 
 def _row_helpers(workspace: Workspace, found: Sequence[HistoryEntry]) -> dict[str, Any]:
@@ -180,7 +170,6 @@ def _row_helpers(workspace: Workspace, found: Sequence[HistoryEntry]) -> dict[st
         "set_aside": describe_set_aside,
         "steps_of": steps,
         "most": _SHOWN_CHANGES,
-        "signs": MARKS,
     }
 
 

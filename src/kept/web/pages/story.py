@@ -10,7 +10,7 @@ from starlette.responses import Response
 from kept.core.memory import Actor, Memory, Status, find_ending_word, outcome_clause
 from kept.core.text import diff_words
 from kept.core.value import dataclass, replace
-from kept.memories.browse import Timeline, build_timeline, find_main_evidence, trace_memory
+from kept.memories.browse import WORDS, Timeline, build_timeline, find_main_evidence, trace_memory
 from kept.memories.history import undo
 from kept.memories.person import find_memory
 from kept.outputs.routing import SessionStart, explain_no_room, preview_start, routes_by_memory
@@ -24,22 +24,6 @@ from kept.workspace import Workspace
 router = APIRouter()
 
 WHO = {Actor.MACHINE: "kept", Actor.PERSON: "you", Actor.AGENT: "an agent"}
-WHAT = {
-    "add": "Remembered",
-    "revise": "Changed",
-    "reaffirm": "Confirmed",
-    "merge": "Merged",
-    "supersede": "Superseded",
-    "resolve": "Resolved",
-    "retire": "Retired",
-    "promote": "Filed elsewhere",
-    "move": "Moved",
-    "approve": "Approved",
-    "reject": "Rejected",
-    "anticipate": "Given requests that find it",
-    "pin": "Pinned",
-    "forget": "Forgotten",
-}
 REVIEW = "review"  # the navigation marks this page as current if the memory is a proposal
 _AROUND = 2
 _FIRST = 5  # number of pieces of evidence shown at first
@@ -189,7 +173,7 @@ def _story_values(workspace: Workspace, memory: Memory, most: int | None = _FIRS
         "story": timeline,
         "chapters": chapters[::-1],
         "who": WHO,
-        "what": WHAT,
+        "what": WORDS["chapters"],
         "find_ending_word": find_ending_word,
         "around": _AROUND,
         "evidence": build_conversations(timeline.trace.evidence[:most], memory.evidence),
