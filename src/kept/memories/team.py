@@ -21,7 +21,8 @@ from kept.core.text import normal_form
 from kept.core.value import dataclass
 from kept.curation.curate.texts import find_value_pairs
 from kept.curation.curate.values import parse_value_statement
-from kept.local.settings.tables import ShareSettings, check_share
+from kept.local.settings import locate_errors
+from kept.local.settings.tables import ShareSettings
 from kept.memories.browse import find_by_prefix
 from kept.memories.configure import remove_table_item, save_table_item
 from kept.memories.decisions import hold_conflict
@@ -55,7 +56,9 @@ def share_project(workspace: Workspace, project: str, team: str, *, what: str, q
 
     Raises UsageError if the project is unknown or the team has another one, ConfigError, and StoreError if the server refuses.
     """
-    share = check_share(ShareSettings(project=workspace.find_scope(project), team=team, what=what, quotes=quotes), "--what")
+    share = ShareSettings(project=workspace.find_scope(project), team=team, what=what, quotes=quotes)
+    with locate_errors("--what"):
+        share.check()
     if any(other.team == team and other.project != share.project for other in _list_shares(workspace)):
         raise UsageError(f"{team} is the team of another project", hint="each project needs a separate team and role")
     with _connect(workspace) as server:

@@ -17,7 +17,7 @@ from kept.core.value import dataclass, field
 from kept.days.day_notes import summarize_threads
 from kept.local import files
 from kept.local.files import hold_lock
-from kept.local.settings import StoreSettings, check_store, load_settings
+from kept.local.settings import StoreSettings, load_settings, locate_errors
 from kept.memories.backups import record_backup, recorded_backups
 from kept.memories.configure import change_setting
 from kept.outputs.write import FileState, WriteReport, file_states, reset_damaged_files
@@ -240,7 +240,8 @@ def prepare_server(url: str) -> None:
 
     Raises ConfigError, StoreError.
     """
-    check_store(StoreSettings(url=url), "--prepare")
+    with locate_errors("--prepare"):
+        StoreSettings(url=url).check()
     connect_server(url, create=True).close()
 
 
@@ -251,7 +252,8 @@ def move_to_server(home: Paths, url: str) -> None:
     UsageError if the server has another store of this owner or the home already uses another server, StoreError, DamagedError. The
     settings are unchanged then.
     """
-    check_store(StoreSettings(url=url), "--to")
+    with locate_errors("--to"):
+        StoreSettings(url=url).check()
     now = load_settings(home.settings).store.url
     if now and now != url:
         raise UsageError(f"your memories are already on {now}", hint="first move them back: kept migrate --to sqlite")

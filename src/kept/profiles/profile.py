@@ -11,6 +11,7 @@ from enum import Enum, StrEnum
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+from kept.core.errors import ConfigError
 from kept.core.project import matches_path
 from kept.core.value import dataclass, field
 
@@ -240,6 +241,11 @@ class ProfileRule:
     def is_match(self, source: str, place: str) -> bool:
         """True if the rule applies to a source and a directory."""
         return (not self.sources or source in self.sources) and (not self.projects or matches_path(place, self.projects))
+
+    def check(self) -> None:
+        """Raise ConfigError if a value is invalid."""
+        if not self.profile:
+            raise ConfigError("a rule needs a profile", hint='[[use]] profile = "vault" sources = ["vault"]')
 
 
 def choose_profile(

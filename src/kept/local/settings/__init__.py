@@ -2,7 +2,8 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from kept.core.errors import ConfigError
 from kept.core.pattern import compile_late
 from kept.core.value import dataclass, field, fields, replace
 from kept.local.recall_settings import RecallSettings
-from kept.local.settings.tables import FeedSettings, ShareSettings, SourceRoot, check_feed, check_root, check_share
+from kept.local.settings.tables import FeedSettings, ShareSettings, SourceRoot
 from kept.profiles.profile import ProfileRule
 
 REMEMBERING = frozenset({"claude", "codex", "gemini", "blocks"})
@@ -99,6 +100,13 @@ class LlmSettings:
         """The display name of the model: its name, or else the command, or else the adapter."""
         return self.model or self.command or self.adapter
 
+    def check(self) -> None:
+        """Raise ConfigError if a value is invalid."""
+        if self.model.startswith("-"):  # the name is passed to a program, which would take it for an option
+            raise ConfigError(f"llm.model {self.model!r} is not the name of a model", hint='model = "haiku"')
+        if self.base_url and not _SERVER.match(self.base_url):
+            raise ConfigError("llm.base_url is not the address of a server", hint='base_url = "http://127.0.0.1:8000/v1"')
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JournalSettings:
@@ -117,6 +125,14 @@ class JournalSettings:
     outside_most: float = 0.6
     self_reference: float = 0.2
 
+    def check(self) -> None:
+        """Raise ConfigError if a value is invalid."""
+        folder = Path(self.folder)
+        if not self.folder or folder.is_absolute() or ".." in folder.parts:
+            raise ConfigError("journal.folder must be a folder below the home", hint='folder = "journal"')
+        if not 0 <= self.outside <= self.outside_most < 1:
+            raise ConfigError("journal.outside must be from 0 to journal.outside_most, and that below 1")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoreSettings:
@@ -128,6 +144,19 @@ class StoreSettings:
 
     url: str = ""
 
+    def check(self) -> None:
+        """Raise ConfigError if a value is invalid."""
+        if self.url and not self.url.startswith(("postgresql://", "postgres://")):
+            raise ConfigError("store.url is not an address of PostgreSQL", hint='url = "postgresql://ROLE@HOST/DATABASE"')
+        if _PASSWORD.search(self.url):
+            hint = "leave it out; ~/.pgpass, a certificate or PGPASSWORD gives it"
+            raise ConfigError("store.url contains a password, and kept stores no passwords", hint=hint)
+
+
+def _check_folder(table: str, folder: str) -> None:
+    if folder and not Path(folder).expanduser().is_absolute():
+        raise ConfigError(f"{table}.folder must be an absolute path", hint=f'folder = "~/{table}/kept"')
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SyncSettings:
@@ -135,12 +164,20 @@ class SyncSettings:
 
     folder: str = ""
 
+    def check(self) -> None:
+        """Raise ConfigError if a value is invalid."""
+        _check_folder("sync", self.folder)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BackupSettings:
     """The table ``[backup]``: the ``folder``, perhaps on another disk, that gets a copy of the store each night (empty: none)."""
 
     folder: str = ""
+
+    def check(self) -> None:
+        """Raise ConfigError if a value is invalid."""
+        _check_folder("backup", self.folder)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -160,6 +197,12 @@ class ArchiveSettings:
         ConfigError.
         """
         return {name.strip(): count_days(span) for name, _, span in (item.rpartition("=") for item in self.projects)}
+
+    def check(self) -> None:
+        """Raise ConfigError if a value is invalid."""
+        count_days(self.keep)
+        if "" in self.project_days:
+            raise ConfigError("archive.projects names no project", hint='projects = ["harbor=6m"]')
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -216,6 +259,15 @@ class Settings:
     feed: tuple[FeedSettings, ...] = ()
     root: tuple[SourceRoot, ...] = ()
     share: tuple[ShareSettings, ...] = ()
+
+    def check(self) -> None:
+        """Raise ConfigError if values are invalid or exclude each other."""
+        if self.timezone:
+            load_zone(self.timezone)
+        if self.store.url and self.sync.folder:
+            raise ConfigError("store.url and sync.folder exclude each other", hint="machines meet on a server or in a folder")
+        if self.context_tokens > _MOST_TOKENS:
+            raise ConfigError(f"context_tokens is at most {_MOST_TOKENS}")
 
 
 _SECTIONS = (LlmSettings, RecallSettings, JournalSettings, StoreSettings, SyncSettings, ArchiveSettings, BackupSettings)
@@ -279,48 +331,48 @@ def _find_line(text: str, what: str, table: str) -> int:
     return best
 
 
-def unknown_setting_error(name: str, known: Iterable[str], where: str = "") -> ConfigError:
+def unknown_setting_error(name: str, known: Iterable[str]) -> ConfigError:
     """Create the error for an unknown setting, with similar names as a hint."""
     from difflib import get_close_matches  # noqa: PLC0415 - hooks read the settings and do without
 
     names = {item.rpartition(".")[2]: item for item in known} | {item: item for item in known}
     near = dict.fromkeys(names[match] for match in get_close_matches(name, names, n=3))
     hint = f"did you mean {' or '.join(near)}?" if near else "see `kept config list`"
-    return ConfigError(f"unknown setting {name!r}", where=where, hint=hint)
-
-
-def _check_all(settings: Settings, where: str) -> Settings:
-    if settings.timezone:
-        load_zone(settings.timezone)
-    if settings.store.url and settings.sync.folder:
-        raise ConfigError(
-            "store.url and sync.folder exclude each other", where=where, hint="machines meet on a server or in a folder"
-        )
-    if settings.context_tokens > _MOST_TOKENS:
-        raise ConfigError(f"context_tokens is at most {_MOST_TOKENS}", where=where)
-    return settings
+    return ConfigError(f"unknown setting {name!r}", hint=hint)
 
 
 def _parse_table(usual: Any, body: Mapping[str, Any], where: str, prefix: str = "") -> Any:
     """Return a table's defaults overridden by the given values, which must have the same types. Raises ConfigError."""
     known = {item.name: getattr(usual, item.name) for item in fields(usual)}
-    for name in body:
-        if name not in known:
-            raise unknown_setting_error(name, known, where)
-    made = replace(usual, **{name: _parse_value(f"{prefix}{name}", known[name], value, where) for name, value in body.items()})
-    return _CHECKS[type(made)](made, where) if type(made) in _CHECKS else made
+    with locate_errors(where):
+        for name in body:
+            if name not in known:
+                raise unknown_setting_error(name, known)
+        made = replace(usual, **{name: _parse_value(f"{prefix}{name}", known[name], value, where) for name, value in body.items()})
+        if hasattr(made, "check"):
+            made.check()
+    return made
+
+
+@contextmanager
+def locate_errors(where: str) -> Iterator[None]:
+    """Add ``where`` to an error that does not say where the setting is."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(error.what, where=error.where or where, hint=error.hint) from error
 
 
 def _parse_value(name: str, usual: object, value: object, where: str) -> Any:
     """Return a value after checking that it has the type of its default. Tables and lists of tables are parsed recursively."""
     match usual, value:
         case _ if name in CHOICES and value not in CHOICES[name]:
-            raise ConfigError(f"{name} cannot be {value!r:.80}", where=where, hint=f"one of: {', '.join(CHOICES[name])}")
+            raise ConfigError(f"{name} cannot be {value!r:.80}", hint=f"one of: {', '.join(CHOICES[name])}")
         case (bool(), bool()) | (str(), str()):
             return value
         case int() | float(), int() | float() if not isinstance(value, bool) and not isinstance(usual, bool):
             if not 0 <= value < _MOST_NUMBER or (isinstance(usual, int) and not isinstance(value, int)):
-                raise ConfigError(f"{name} must be a {KINDS[type(usual)]} from 0 on", where=where)
+                raise ConfigError(f"{name} must be a {KINDS[type(usual)]} from 0 on")
             return type(usual)(value)
         case tuple(), list() if name in _ROWS and all(isinstance(item, dict) for item in value):
             places = (f"{where}, [[{name}]] number {number}" for number in range(1, len(value) + 1))
@@ -332,52 +384,7 @@ def _parse_value(name: str, usual: object, value: object, where: str) -> Any:
         case section, dict() if isinstance(section, _SECTIONS):
             return _parse_table(section, value, f"{where}, [{name}]", f"{name}.")
     hint = f"possible: {', '.join(sorted(_MEMBERS[name]))}" if name in _MEMBERS else "see `kept config --help`"
-    raise ConfigError(f"{name} must be a {KINDS.get(type(usual), 'table')}", where=where, hint=hint)
-
-
-def _check_llm(settings: LlmSettings, where: str) -> LlmSettings:
-    if settings.model.startswith("-"):  # the name is passed to a program, which would take it for an option
-        raise ConfigError(f"llm.model {settings.model!r} is not the name of a model", where=where, hint='model = "haiku"')
-    if settings.base_url and not _SERVER.match(settings.base_url):
-        raise ConfigError("llm.base_url is not the address of a server", where=where, hint='base_url = "http://127.0.0.1:8000/v1"')
-    return settings
-
-
-def _check_journal(settings: JournalSettings, where: str) -> JournalSettings:
-    folder = Path(settings.folder)
-    if not settings.folder or folder.is_absolute() or ".." in folder.parts:
-        raise ConfigError("journal.folder must be a folder below the home", where=where, hint='folder = "journal"')
-    if not 0 <= settings.outside <= settings.outside_most < 1:
-        raise ConfigError("journal.outside must be from 0 to journal.outside_most, and that below 1", where=where)
-    return settings
-
-
-def check_store(settings: StoreSettings, where: str) -> StoreSettings:
-    """Return the settings of the store if they are valid. Raises ConfigError."""
-    if settings.url and not settings.url.startswith(("postgresql://", "postgres://")):
-        raise ConfigError("store.url is not an address of PostgreSQL", where=where, hint='url = "postgresql://ROLE@HOST/DATABASE"')
-    if _PASSWORD.search(settings.url):
-        hint = "leave it out; ~/.pgpass, a certificate or PGPASSWORD gives it"
-        raise ConfigError("store.url contains a password, and kept stores no passwords", where=where, hint=hint)
-    return settings
-
-
-def _check_folder(made: SyncSettings | BackupSettings, where: str) -> SyncSettings | BackupSettings:
-    if made.folder and not Path(made.folder).expanduser().is_absolute():
-        table = "sync" if isinstance(made, SyncSettings) else "backup"
-        raise ConfigError(f"{table}.folder must be an absolute path", where=where, hint=f'folder = "~/{table}/kept"')
-    return made
-
-
-def _check_archive(settings: ArchiveSettings, where: str) -> ArchiveSettings:
-    try:
-        count_days(settings.keep)
-        named = settings.project_days
-    except ConfigError as error:
-        raise ConfigError(error.what, where=where, hint=error.hint) from error
-    if "" in named:
-        raise ConfigError("archive.projects names no project", where=where, hint='projects = ["harbor=6m"]')
-    return settings
+    raise ConfigError(f"{name} must be a {KINDS.get(type(usual), 'table')}", hint=hint)
 
 
 def count_days(span: str) -> int | None:
@@ -393,26 +400,7 @@ def count_days(span: str) -> int | None:
     return int(match[1]) * _DAYS[match[2]]
 
 
-def _check_rule(settings: ProfileRule, where: str) -> ProfileRule:
-    if not settings.profile:
-        raise ConfigError("a rule needs a profile", where=where, hint='[[use]] profile = "vault" sources = ["vault"]')
-    return settings
-
-
 _ROWS: Mapping[str, Any] = {"use": ProfileRule(profile=""), "feed": FeedSettings(), "root": SourceRoot(), "share": ShareSettings()}
-_CHECKS: Mapping[type, Callable[[Any, str], Any]] = {
-    Settings: _check_all,
-    LlmSettings: _check_llm,
-    JournalSettings: _check_journal,
-    StoreSettings: check_store,
-    SyncSettings: _check_folder,
-    BackupSettings: _check_folder,
-    ArchiveSettings: _check_archive,
-    FeedSettings: check_feed,
-    SourceRoot: check_root,
-    ShareSettings: check_share,
-    ProfileRule: _check_rule,
-}
 
 
 def load_zone(name: str) -> ZoneInfo:

@@ -32,19 +32,17 @@ class SourceRoot:
         """The absolute path, with ``~`` replaced by the user's home."""
         return Path(expand_home(self.path, user))
 
+    def check(self) -> None:
+        """Raise ConfigError if a value is invalid."""
+        if not (self.path.startswith(("/", "~/")) or self.path == "~" or Path(self.path).is_absolute()) or "\0" in self.path:
+            raise ConfigError("the path of a root must be absolute", hint='[[root]] path = "~/notes"')
+        if self.author not in ("", *AUTHORS):
+            raise ConfigError(f"the author of a root must be {' or '.join(AUTHORS)}")
+
 
 def expand_home(path: str, user: Path) -> str:
     """Replace ``~`` at the beginning of a path or pattern by the user's home."""
     return f"{user}{path[1:]}" if path == "~" or path.startswith("~/") else path
-
-
-def check_root(root: SourceRoot, where: str) -> SourceRoot:
-    """Return the root if it is valid. Raises ConfigError."""
-    if not (root.path.startswith(("/", "~/")) or root.path == "~" or Path(root.path).is_absolute()) or "\0" in root.path:
-        raise ConfigError("the path of a root must be absolute", where=where, hint='[[root]] path = "~/notes"')
-    if root.author not in ("", *AUTHORS):
-        raise ConfigError(f"the author of a root must be {' or '.join(AUTHORS)}", where=where)
-    return root
 
 
 def find_root_above(roots: Sequence[SourceRoot], path: Path | str, user: Path) -> SourceRoot | None:
@@ -80,16 +78,14 @@ class FeedSettings:
     url: str = ""
     share: float = 1.0
 
-
-def check_feed(feed: FeedSettings, where: str) -> FeedSettings:
-    """Return the feed if it is valid. Raises ConfigError."""
-    if feed.kind not in FEEDS:
-        raise ConfigError(f"there is no kind of feed {feed.kind!r}", where=where, hint=f"kinds: {', '.join(FEEDS)}")
-    if bool(feed.path) == bool(feed.url) or (feed.url and feed.kind not in FETCHED):
-        raise ConfigError(f"a feed needs a path or, if its kind is {' or '.join(FETCHED)}, a url instead", where=where)
-    if feed.url and not feed.url.startswith(("https://", "http://")):
-        raise ConfigError("the url of a feed must begin with https:// or http://", where=where)
-    return feed
+    def check(self) -> None:
+        """Raise ConfigError if a value is invalid."""
+        if self.kind not in FEEDS:
+            raise ConfigError(f"there is no kind of feed {self.kind!r}", hint=f"kinds: {', '.join(FEEDS)}")
+        if bool(self.path) == bool(self.url) or (self.url and self.kind not in FETCHED):
+            raise ConfigError(f"a feed needs a path or, if its kind is {' or '.join(FETCHED)}, a url instead")
+        if self.url and not self.url.startswith(("https://", "http://")):
+            raise ConfigError("the url of a feed must begin with https:// or http://")
 
 
 SHARED = ("approved", "certain", "nothing")
@@ -108,11 +104,9 @@ class ShareSettings:
     what: str = "approved"
     quotes: bool = False
 
-
-def check_share(share: ShareSettings, where: str) -> ShareSettings:
-    """Return the share if it is valid. Raises ConfigError."""
-    if not share.project or not share.team:
-        raise ConfigError("a share needs a project and a team", where=where, hint="kept team share PROJECT --with ROLE")
-    if share.what not in SHARED:
-        raise ConfigError(f"`what` of a share must be {', '.join(SHARED[:-1])} or {SHARED[-1]}", where=where)
-    return share
+    def check(self) -> None:
+        """Raise ConfigError if a value is invalid."""
+        if not self.project or not self.team:
+            raise ConfigError("a share needs a project and a team", hint="kept team share PROJECT --with ROLE")
+        if self.what not in SHARED:
+            raise ConfigError(f"`what` of a share must be {', '.join(SHARED[:-1])} or {SHARED[-1]}")
