@@ -131,10 +131,10 @@ def _own_category(workspace: Workspace, memory: Memory, category: str) -> str:
 
 
 @contextmanager
-def _locked_memory(workspace: Workspace, memory_id: str, if_match: str) -> Iterator[Memory]:
-    """A context with a memory in a transaction, so that no other process can change it. Raises StaleError.
+def _locked_memory(workspace: Workspace, memory_id: str, if_match: str, *allowed: Status) -> Iterator[Memory]:
+    """A context with a memory in a transaction, so that no other process can change it. Raises StaleError, UsageError.
 
-    ``if_match`` is the revision that the memory must have; empty accepts any.
+    ``if_match`` is the revision that the memory must have; empty accepts any. Its status must be in ``allowed``, if any are given.
     """
     with workspace.store.transaction():
         memory = find_memory(workspace, memory_id)
@@ -144,6 +144,12 @@ def _locked_memory(workspace: Workspace, memory_id: str, if_match: str) -> Itera
             raise StaleError(
                 f"this memory was changed meanwhile; {state}", where=memory.id, hint="nothing was changed; look at it, then retry"
             )
+        if allowed and memory.status not in allowed:
+            raise UsageError(
+                f"it is {memory.status.value}",
+                where=memory.id,
+                hint=f"only {' or '.join(allowed)} memories can be changed like this",
+            )
         yield memory
 
 
@@ -151,28 +157,20 @@ def edit(
     workspace: Workspace, memory_id: str, text: str, *, category: str | None = None, if_match: str = "", agent: bool = False
 ) -> Memory:
     """Change the words or category of a memory. Untrusted agents may change held ones only. Raises UsageError, StaleError."""
-    with _locked_memory(workspace, memory_id, if_match) as memory:
-        if agent and not workspace.settings.trust_agents:
-            _require_status(memory, Status.HELD)
+    allowed = (Status.HELD,) if agent and not workspace.settings.trust_agents else ()
+    with _locked_memory(workspace, memory_id, if_match, *allowed) as memory:
         _refuse_forgotten(memory)
-        return _edit_memory(workspace, memory, text, category, agent=agent)
-
-
-def _edit_memory(workspace: Workspace, memory: Memory, text: str, category: str | None, *, agent: bool = False) -> Memory:
-    category = None if category is None else _own_category(workspace, memory, category)
-    content = clean_memory_text(workspace, text)
-    now, known = workspace.clock(), to_facts(memory)
-    facts = replace(
-        known,
-        content=content,
-        category=category or memory.category,
-        artifacts=find_artifacts(content),
-        last_seen=now,
-        valid_until=find_new_end(workspace, memory, content),
-    )
-    reason = WAS_SO if memory.reason == WAS_SO else f"edited by {_who(agent=agent)}"  # "was so" stays true after rewording
-    operation = Revise(memory=memory.id, at=now, reason=reason, facts=facts)
-    return _commit_one(workspace, "edit", operation, agent=agent)
+        content, now = clean_memory_text(workspace, text), workspace.clock()
+        facts = replace(
+            to_facts(memory),
+            content=content,
+            category=memory.category if category is None else _own_category(workspace, memory, category),
+            artifacts=find_artifacts(content),
+            last_seen=now,
+            valid_until=find_new_end(workspace, memory, content),
+        )
+        reason = WAS_SO if memory.reason == WAS_SO else f"edited by {_who(agent=agent)}"  # "was so" stays true after rewording
+        return _commit_one(workspace, "edit", Revise(memory=memory.id, at=now, reason=reason, facts=facts), agent=agent)
 
 
 def move(workspace: Workspace, memory_id: str, project: str, *, if_match: str = "") -> Memory:
@@ -181,8 +179,7 @@ def move(workspace: Workspace, memory_id: str, project: str, *, if_match: str = 
     A new memory there supersedes it. The old one stays in the store, so reading the transcripts again does not bring it back.
     Raises UsageError, StaleError.
     """
-    with _locked_memory(workspace, memory_id, if_match) as memory:
-        _require_status(memory, *_STANDING)
+    with _locked_memory(workspace, memory_id, if_match, *_STANDING) as memory:
         names = workspace.scope_names() | {USER_SCOPE: "everywhere"}
         scopes = [*matching_scopes(names, project if project in {*names, *names.values()} else find_project(workspace, project))]
         if len(scopes) != 1:
@@ -211,8 +208,7 @@ def _give_way(workspace: Workspace, command: str, memory: Memory, parts: Sequenc
 
 def retire(workspace: Workspace, memory_id: str, reason: str = "", *, if_match: str = "", agent: bool = False) -> Memory:
     """Retire a memory that is no longer true. The same candidate does not bring it back. Raises UsageError, StaleError."""
-    with _locked_memory(workspace, memory_id, if_match) as memory:
-        _require_status(memory, *_STANDING)
+    with _locked_memory(workspace, memory_id, if_match, *_STANDING) as memory:
         operation = Retire(memory=memory.id, at=workspace.clock(), reason=reason or f"retired by {_who(agent=agent)}")
         if reason and not agent:
             record_judgement(workspace, memory, reason)
@@ -224,8 +220,7 @@ def split(workspace: Workspace, memory_id: str, first: str, second: str, *, if_m
 
     Each part gets the evidence whose quotes contain its words. If there is none, it gets all evidence of the memory.
     """
-    with _locked_memory(workspace, memory_id, if_match) as memory:
-        _require_status(memory, *_STANDING)
+    with _locked_memory(workspace, memory_id, if_match, *_STANDING) as memory:
         contents, parts = [clean_memory_text(workspace, text) for text in (first, second)], []
         if normal_form(contents[0]) == normal_form(contents[1]):
             raise UsageError("both parts say the same", where=memory.id, hint="give each its own words")
@@ -248,8 +243,7 @@ def keep(workspace: Workspace, memory_id: str, *, if_match: str = "") -> Memory:
 
     The person owns the memory from then on.
     """
-    with _locked_memory(workspace, memory_id, if_match) as memory:
-        _require_status(memory, Status.ACTIVE)
+    with _locked_memory(workspace, memory_id, if_match, Status.ACTIVE) as memory:
         now = workspace.clock()
         expired = memory.status_at(now) is Status.EXPIRED
         facts = replace(to_facts(memory), last_seen=now, valid_until=None if expired else memory.valid_until)
@@ -258,8 +252,7 @@ def keep(workspace: Workspace, memory_id: str, *, if_match: str = "") -> Memory:
 
 def approve(workspace: Workspace, memory_id: str, *, if_match: str = "") -> Memory:
     """Make a held, retired or rejected memory active. Raises UsageError, StaleError."""
-    with _locked_memory(workspace, memory_id, if_match) as memory:
-        _require_status(memory, Status.HELD, Status.RETIRED, Status.REJECTED)
+    with _locked_memory(workspace, memory_id, if_match, Status.HELD, Status.RETIRED, Status.REJECTED) as memory:
         _refuse_forgotten(memory)
         return _commit_one(workspace, "approve", Approve(memory=memory.id, at=workspace.clock(), reason=APPROVED))
 
@@ -276,8 +269,7 @@ def reject(
 
     ``past`` means that it used to be true, until the time ``until``. It is then stored as a memory that has ended.
     """
-    with _locked_memory(workspace, memory_id, if_match) as memory:
-        _require_status(memory, Status.HELD)
+    with _locked_memory(workspace, memory_id, if_match, Status.HELD) as memory:
         _commit_operations(workspace, "past" if past else "reject", *_decline(workspace, memory, past=past, until=until))
         return find_memory(workspace, memory.id)
 
@@ -302,8 +294,7 @@ def pin(workspace: Workspace, memory_id: str, *, on: bool = True, if_match: str 
 
     Raises UsageError, StaleError.
     """
-    with _locked_memory(workspace, memory_id, if_match) as memory:
-        _require_status(memory, *_STANDING)
+    with _locked_memory(workspace, memory_id, if_match, *_STANDING) as memory:
         if memory.pinned == on:
             return memory
         operation = Pin(memory=memory.id, at=workspace.clock(), reason="pinned by the user", on=on)
@@ -317,37 +308,26 @@ def resolve(
 
     The answer is ``text``, or the question's own text if that is empty. ``agent`` means that a trusted agent gives the answer.
     """
-    with _locked_memory(workspace, memory_id, if_match) as memory:
-        return _resolve_memory(workspace, memory, category, text, agent=agent)
-
-
-def _resolve_memory(workspace: Workspace, memory: Memory, category: str, text: str, *, agent: bool) -> tuple[Memory, Memory]:
-    _require_status(memory, *_STANDING)
-    category = _own_category(workspace, memory, category)
-    now = workspace.clock()
-    content = clean_memory_text(workspace, text or memory.content)
-    answer = digest(memory.id, category, content, now.isoformat(), size=5)
-    value = make_memory(
-        answer,
-        content,
-        now,
-        profile=memory.profile,
-        category=category,
-        scope=memory.scope,
-        trusted=not agent,
-        trigger="resolved",
-        evidence=memory.evidence,
-        artifacts=memory.artifacts,
-    )
-    value = replace(value, status=Status.ACTIVE)
-    _commit_operations(
-        workspace,
-        "resolve",
-        Add(memory=answer, at=now, reason=f"answers {memory.id}", value=value),
-        Resolve(memory=memory.id, at=now, reason=f"answered by {_who(agent=agent)}", by=answer),
-        actor=Actor.AGENT if agent else Actor.PERSON,
-    )
-    return find_memory(workspace, memory.id), find_memory(workspace, answer)
+    with _locked_memory(workspace, memory_id, if_match, *_STANDING) as memory:
+        category, now = _own_category(workspace, memory, category), workspace.clock()
+        content = clean_memory_text(workspace, text or memory.content)
+        answer = digest(memory.id, category, content, now.isoformat(), size=5)
+        value = make_memory(
+            answer,
+            content,
+            now,
+            profile=memory.profile,
+            category=category,
+            scope=memory.scope,
+            trusted=not agent,
+            trigger="resolved",
+            evidence=memory.evidence,
+            artifacts=memory.artifacts,
+        )
+        added = Add(memory=answer, at=now, reason=f"answers {memory.id}", value=replace(value, status=Status.ACTIVE))
+        resolved = Resolve(memory=memory.id, at=now, reason=f"answered by {_who(agent=agent)}", by=answer)
+        _commit_operations(workspace, "resolve", added, resolved, actor=Actor.AGENT if agent else Actor.PERSON)
+        return find_memory(workspace, memory.id), find_memory(workspace, answer)
 
 
 def merge(
@@ -361,18 +341,15 @@ def merge(
     seen = (*if_match, *("" for _ in range(len(numbers) - len(if_match))))
     with ExitStack() as held:
         pairs = zip(numbers, seen, strict=True)
-        first, *others = {
-            memory.id: memory for memory in [held.enter_context(_locked_memory(workspace, *pair)) for pair in pairs]
-        }.values()
+        locked = [held.enter_context(_locked_memory(workspace, *pair, *_STANDING)) for pair in pairs]
+        first, *others = every = list({memory.id: memory for memory in locked}.values())
         if not others:
             raise UsageError("a merge needs two memories or more", hint="give another id")
-        for entry in (first, *others):
-            _require_status(entry, Status.ACTIVE, Status.HELD)
+        for entry in others:
             if (entry.profile, entry.scope) != (first.profile, first.scope):
                 raise UsageError("memories of different projects or profiles stay apart", where=entry.id)
-        now, every = workspace.clock(), (first, *others)
+        now = workspace.clock()
         content = clean_memory_text(workspace, text or first.content)
-        added = tuple(item for memory in others for item in memory.evidence)
         sessions = {item.session for memory in every for item in memory.evidence}
         facts = replace(
             to_facts(first),
@@ -380,7 +357,7 @@ def merge(
             category=_own_category(workspace, first, category) if category else first.category,
             confidence=max(memory.confidence for memory in every),
             artifacts=find_artifacts(content),
-            added=added,
+            added=tuple(item for memory in others for item in memory.evidence),
             first_seen=min((memory.first_seen for memory in every if memory.first_seen), default=None),
             last_seen=max((memory.last_seen for memory in every if memory.last_seen), default=None),
             observations=max(len(sessions), *(memory.observations for memory in every)),
@@ -444,13 +421,6 @@ def one_run(workspace: Workspace, command: str) -> Iterator[RunNumber]:
         finally:
             _SHARED_RUN.reset(token)
         run.end()
-
-
-def _require_status(memory: Memory, *allowed: Status) -> None:
-    if memory.status not in allowed:
-        raise UsageError(
-            f"it is {memory.status.value}", where=memory.id, hint=f"only {' or '.join(allowed)} memories can be changed like this"
-        )
 
 
 def _commit_one(workspace: Workspace, command: str, operation: Operation, *, agent: bool = False) -> Memory:
