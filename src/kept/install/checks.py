@@ -53,6 +53,16 @@ def make_fault(name: str, detail: str, fix: str, *, repair: str = "") -> CheckFi
     return CheckFinding(name=name, ok=False, detail=detail, fix=fix, repair=repair)
 
 
+def make_note(name: str, detail: str, fix: str = "") -> CheckFinding:
+    """Return a finding for information, or for what may be a fault."""
+    return CheckFinding(name=name, ok=None, detail=detail, fix=fix)
+
+
+def make_pass(name: str, detail: str) -> CheckFinding:
+    """Return the finding for what is well."""
+    return CheckFinding(name=name, ok=True, detail=detail)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProgramResult:
     """The result of a program: its output and its exit code. The code is None if it was stopped or could not be started."""
@@ -116,7 +126,7 @@ def _check_path_program() -> CheckFinding:
     on_path, own = shutil.which("kept"), Path(sys.executable).with_name("kept")
     if on_path is None:
         detail = "`kept` is not on your PATH; hooks and the schedule call it by its full path"
-        return CheckFinding(name="command", ok=None, detail=detail, fix=f"export PATH={own.parent}:$PATH")
+        return make_note("command", detail, f"export PATH={own.parent}:$PATH")
     if own.is_file() and not own.samefile(on_path):
         version = kept_version(on_path)
         detail = (
@@ -125,7 +135,7 @@ def _check_path_program() -> CheckFinding:
         return CheckFinding(
             name="command", ok=None if __version__ in version else False, detail=detail, fix=f"export PATH={own.parent}:$PATH"
         )
-    return CheckFinding(name="command", ok=True, detail=on_path)
+    return make_pass("command", on_path)
 
 
 def check_settings_file(home: Paths) -> Iterator[CheckFinding]:
@@ -146,7 +156,7 @@ def check_settings_file(home: Paths) -> Iterator[CheckFinding]:
 def check_folders(home: Paths) -> Iterator[CheckFinding]:
     """Check that kept's own folder is private and writable, on a disk with enough space and the right time."""
     if not home.state.exists():
-        yield CheckFinding(name="home", ok=None, detail=f"nothing is kept in {home.state} yet", fix="kept run")
+        yield make_note("home", f"nothing is kept in {home.state} yet", "kept run")
         return
     for item in (home.state, Path(queue_path(str(home.state), ""))):
         if item.exists() and not item.is_dir():
@@ -221,7 +231,7 @@ def _check_disk(home: Paths) -> Iterator[CheckFinding]:
     except OSError as error:
         yield make_fault("writable", f"{home.state}: {error.strerror}", f"df -h {home.state}; ls -ld {home.state}")
     else:
-        yield CheckFinding(name="writable", ok=True, detail=str(home.state))
+        yield make_pass("writable", str(home.state))
     needed = max(_FREE_BYTES, 2 * home.store.stat().st_size if home.store.exists() else 0)
     free = shutil.disk_usage(home.state).free
     detail, fix = f"{free // 1_000_000:,} MB free", "make room: a backup needs as much as the store"

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from kept import __version__
-from kept.install.checks import CheckFinding, ProgramResult, make_fault, run_limited
+from kept.install.checks import CheckFinding, ProgramResult, make_fault, make_note, make_pass, run_limited
 from kept.install.setup import hooked_clients, plugin_clients, section_clients, used_clients
 from kept.local import files
 from kept.local.clients import (
     AGENTS,
-    CLIENTS,
+    CLAUDE,
+    CODEX,
     GEMINI,
     IGNORE_FAILURE,
     TRANSCRIPTS,
@@ -38,16 +39,6 @@ from kept.paths import Paths
 
 _SESSION = "kept-doctor"
 _MANAGED = (Path("/etc/claude-code/managed-settings.json"), Path("/Library/Application Support/ClaudeCode/managed-settings.json"))
-REMOVE_PLUGIN = {
-    "claude": "claude plugin uninstall kept@kept",
-    "codex": "codex plugin remove kept@kept",
-    "gemini": "gemini extensions uninstall kept",
-}
-_NEWER = {
-    "claude": "claude plugin update kept@kept",
-    "codex": "codex plugin add kept@kept",
-    "gemini": "gemini extensions update kept",
-}
 _SECONDS = 15.0
 # The value that an event's matcher must match, for events whose hook kept installs without a matcher.
 _AT_START = {"SessionStart": "startup"}
@@ -64,11 +55,6 @@ _SWITCHES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("claudeMdExcludes", lambda value: any(fnmatch(_MEMORY_FILE, str(item)) for item in value or ()), "memory.md is not read"),
     ("permissions.deny", lambda value: "mcp__kept" in str(value), "agents may not call kept's tools"),
 )
-_SERVE = {
-    "claude": "claude mcp remove kept; claude mcp add --scope user kept -- kept mcp",
-    "codex": "codex mcp add kept -- kept mcp",
-    "gemini": "gemini mcp add --scope user kept kept mcp",
-}
 _GREETING = json.dumps(
     {
         "jsonrpc": "2.0",
@@ -94,13 +80,13 @@ def check_clients(home: Paths) -> Iterator[CheckFinding]:
             yield from _check_version(client)
         if client in calling and client in with_plugin:
             detail = "called by the settings and by the plugin; the plugin's hooks stay silent, so nothing is added twice"
-            yield CheckFinding(name=client.name, ok=None, detail=detail, fix=f"keep one: {REMOVE_PLUGIN[client.name]}")
+            yield make_note(client.name, detail, f"keep one: {client.remove_plugin}")
         elif client in with_plugin:
             yield from _check_plugin(home, client)
         elif client in calling:
             yield from _check_hooks(home, client)
         elif client in using and not elsewhere:
-            yield CheckFinding(name=client.name, ok=None, detail="has no hooks of kept", fix="kept setup")
+            yield make_note(client.name, "has no hooks of kept", "kept setup")
     sections = load_settings(home.settings).sections
     for client in section_clients(home):
         if client.name in sections:
@@ -108,14 +94,14 @@ def check_clients(home: Paths) -> Iterator[CheckFinding]:
         if client in with_plugin or client in calling or client.name in sections:
             continue
         detail = f"no memories are written to {home.of(client) / client.instructions}"
-        yield CheckFinding(name=f"{client.name} section", ok=None, detail=detail, fix="kept setup")
+        yield make_note(f"{client.name} section", detail, "kept setup")
 
 
 def _check_section(home: Paths, client: Client) -> Iterator[CheckFinding]:
     """Yield a fault if the client does not read the file with kept's section."""
     own = home.of(client) / client.instructions
     name, other, settings = f"{client.name} section", own.with_suffix(".override.md"), own.with_name("settings.json")
-    if client.name == "codex" and files.read_text(other).strip():
+    if client is CODEX and files.read_text(other).strip():
         detail = f"codex reads {other}, and not {own} with kept's section"
         yield make_fault(name, detail, f"cat {other} >> {own} && rm {other}")
     named = _value_at(_parse_settings(settings)[0], "context.fileName")
@@ -167,7 +153,7 @@ def _check_settings(home: Paths, client: Client) -> Iterator[CheckFinding]:
             detail = f"{path} is a broken link, so no transcript is written or read"
             yield make_fault(f"{client.name} transcripts", detail, f"mount {path.readlink()}, or rm {path}")
     places = dict.fromkeys((folder / (client.file or "settings.json"), folder / client.plugins))
-    if client.name == "claude":
+    if client is CLAUDE:
         extra = (folder / "settings.local.json", here / "settings.json", here / "settings.local.json")
         parts = (part for path in _MANAGED for part in sorted(path.with_suffix(".d").glob("*.json")))
         places |= dict.fromkeys((*extra, *_MANAGED, *parts))
@@ -206,7 +192,7 @@ def _check_server(home: Paths, client: Client) -> Iterator[CheckFinding]:
     if "serverInfo" not in answer.out:
         why = (answer.err.strip() or "it does not answer").splitlines()[-1]
         detail = f"kept's MCP server in {path}, `{shlex.join(command)}`, cannot be used: {why[:200]}"
-        yield make_fault(f"{client.name} server", detail, _SERVE[client.name])
+        yield make_fault(f"{client.name} server", detail, client.add_server)
 
 
 def _check_version(client: Client) -> Iterator[CheckFinding]:
@@ -218,7 +204,7 @@ def _check_version(client: Client) -> Iterator[CheckFinding]:
     if version and _version(version[0]) > _version(client.tried):
         detail = f"version {version[0]} is newer than {client.tried}, the newest that kept was tested with"
         fix = "kept sources (it says whether all records are understood)"
-        yield CheckFinding(name=f"{client.name} version", ok=None, detail=detail, fix=fix)
+        yield make_note(f"{client.name} version", detail, fix)
 
 
 def _version(text: str) -> tuple[int, ...]:
@@ -248,20 +234,17 @@ def _check_hooks(home: Paths, client: Client) -> Iterator[CheckFinding]:
         yield make_fault(client.name, detail, fix, repair="hooks" if fix == _REINSTALL else "")
     if missing or faults:
         return
-    if client.name == "codex" and (untrusted := _find_untrusted(home, str(path), body)):
+    if client is CODEX and (untrusted := _find_untrusted(home, str(path), body)):
         yield _untrusted_finding(untrusted)
     else:
-        yield CheckFinding(
-            name=client.name, ok=True, detail=f"calls kept before each prompt; its {len(entries_by_event)} hooks answer"
-        )
+        yield make_pass(client.name, f"calls kept before each prompt; its {len(entries_by_event)} hooks answer")
 
 
 def _find_untrusted(home: Paths, name: str, body: Mapping[str, Any]) -> list[str]:
     """Return the events of kept's hooks that Codex does not call, because the user has not trusted these hooks. Codex stores a hash
     of each trusted hook.
     """
-    codex = next(client for client in CLIENTS if client.name == "codex")
-    states = _value_at(_parse_settings(home.of(codex) / codex.plugins)[0], "hooks.state")
+    states = _value_at(_parse_settings(home.of(CODEX) / CODEX.plugins)[0], "hooks.state")
     return [
         event
         for event, entry in hook_entries(body)
@@ -363,7 +346,7 @@ def _is_answer(out: str, event: str) -> bool:
 def _call_hook(home: Paths, client: Client, event: str, command: str, *, patience: float, env: Mapping[str, str]) -> ProgramResult:
     """Run a hook's command line in a shell, with the payload of its event on stdin and the environment a client would pass."""
     payload = {"hook_event_name": event, "session_id": _SESSION, "cwd": str(home.root), "transcript_path": "", "prompt": "Hello."}
-    payload |= {"source": "startup", "trigger": "manual", "reason": "other"} | ({"turn_id": "1"} if client.name == "codex" else {})
+    payload |= {"source": "startup", "trigger": "manual", "reason": "other"} | ({"turn_id": "1"} if client is CODEX else {})
     seconds = min(patience, _SECONDS)
     env = {**_client_environment(home), **env}
     return run_limited(command, seconds=seconds, env=env, given=json.dumps(payload).encode(), where=home.root)
@@ -399,13 +382,12 @@ def _check_plugin(home: Paths, client: Client) -> Iterator[CheckFinding]:
     """Check that an enabled plugin's files exist, that its launcher finds this kept, and that its hook answers."""
     folder = _plugin_folder(home, client)
     if folder is None:
-        yield CheckFinding(name=client.name, ok=True, detail="calls kept before each prompt (plugin)")
+        yield make_pass(client.name, "calls kept before each prompt (plugin)")
         return
     launcher = folder / "bin" / "kept"
-    again = {"claude": "claude plugin install kept@kept", "gemini": "gemini extensions install PATH"}
     if not launcher.is_file():
         detail = f"the plugin is on, but {launcher} is not there"
-        yield make_fault(client.name, detail, again.get(client.name, _NEWER[client.name]))
+        yield make_fault(client.name, detail, client.add_plugin)
         return
     env = {"HOME": str(home.user), "PATH": os.environ.get("PATH", "")}
     done = run_limited(["/bin/sh", str(launcher), "--version"], seconds=_SECONDS, env=env).out
@@ -419,7 +401,7 @@ def _check_plugin(home: Paths, client: Client) -> Iterator[CheckFinding]:
         return
     if (own := _plugin_version(folder)) and own != __version__:
         detail = f"the plugin in {folder} is of version {own}; this is kept {__version__}"
-        yield make_fault(client.name, detail, _NEWER[client.name])
+        yield make_fault(client.name, detail, client.update_plugin)
     options = " --client gemini" if client is GEMINI else ""
     event = "BeforeAgent" if client is GEMINI else "UserPromptSubmit"
     command = f"sh {shlex.quote(str(launcher))} hook user-prompt --plugin{options}"
@@ -429,10 +411,10 @@ def _check_plugin(home: Paths, client: Client) -> Iterator[CheckFinding]:
         yield make_fault(client.name, f"at {event} {fault}", fix, repair=repair)
     name = f"kept@{folder.parent.parent.name}:hooks/codex.json"  # Codex's name for the file: plugin, marketplace, path
     hooks = _parse_settings(folder / "hooks" / "codex.json")[0]
-    if not faults and client.name == "codex" and (untrusted := _find_untrusted(home, name, hooks)):
+    if not faults and client is CODEX and (untrusted := _find_untrusted(home, name, hooks)):
         yield _untrusted_finding(untrusted)
     elif not faults:
-        yield CheckFinding(name=client.name, ok=True, detail="calls kept before each prompt (plugin); it answers")
+        yield make_pass(client.name, "calls kept before each prompt (plugin); it answers")
 
 
 def _plugin_version(folder: Path) -> str:
@@ -449,7 +431,7 @@ def _plugin_folder(home: Paths, client: Client) -> Path | None:
     folder = home.of(client)
     if client is GEMINI:
         return (folder / client.plugins).parent
-    if client.name == "codex":
+    if client is CODEX:
         return next((folder / "plugins" / "cache").glob("*/kept/*"), None)
     try:
         listed = json.loads(files.read_text(folder / "plugins" / "installed_plugins.json") or "{}").get("plugins", {})

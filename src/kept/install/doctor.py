@@ -26,6 +26,8 @@ from kept.install.checks import (
     check_settings_file,
     find_exposed_paths,
     make_fault,
+    make_note,
+    make_pass,
     run_limited,
 )
 from kept.install.client_checks import check_clients, find_misplaced_settings
@@ -136,14 +138,10 @@ def _check_store(home: Paths, profile: str | None, zone: str | None) -> Iterator
     if not home.store.exists():
         refuse_lost_store(home)
         fix = "kept run makes one; kept restore FILE puts a backup back"
-        yield CheckFinding(name="store", ok=None, detail="there is none", fix=fix)
+        yield make_note("store", "there is none", fix)
         return
     with open_workspace(home, profile=profile, zone=zone) as workspace:
-        yield CheckFinding(
-            name="settings",
-            ok=True,
-            detail=f"profiles {', '.join(profile.id for profile in workspace.profiles)}, zone {workspace.zone}",
-        )
+        yield make_pass("settings", f"profiles {', '.join(profile.id for profile in workspace.profiles)}, zone {workspace.zone}")
         yield from _check_server(workspace)
         damage_found = workspace.store.find_damage()
         damage = [item for item in damage_found if not item.startswith(NOT_COMPARED)]  # the finding about the server has the reason
@@ -210,7 +208,7 @@ def _check_outputs(workspace: Workspace) -> Iterator[CheckFinding]:
         elif state is FileState.DAMAGED:
             yield make_fault("file", f"{path}: {reason}", "kept run --accept-loss, or put the file back")
         elif state is FileState.EDITED:
-            yield CheckFinding(name="file", ok=None, detail=f"{path} was edited; the next run takes that over", fix="kept run")
+            yield make_note("file", f"{path} was edited; the next run takes that over", "kept run")
         elif not os.access(path, os.R_OK | os.W_OK) or not Path(path).stat().st_mode & 0o400:
             yield make_fault("file", f"{path} cannot be read or written", f"chmod u+rw {path}")
 
@@ -234,7 +232,7 @@ def _check_language_model(workspace: Workspace) -> Iterator[CheckFinding]:
         fix="kept config try",
     )
     if not fault and (score := load_score(workspace)).failed:
-        yield CheckFinding(name="language model", ok=None, detail=f"{FAILED} ({score.text})", fix=OVERRULE.removeprefix("→ "))
+        yield make_note("language model", f"{FAILED} ({score.text})", OVERRULE.removeprefix("→ "))
 
 
 def _model_address(chosen: LlmSettings) -> tuple[str, int]:
@@ -314,9 +312,7 @@ def _check_local_models() -> Iterator[CheckFinding]:
 def _check_hook_log(home: Paths) -> Iterator[CheckFinding]:
     lines = load_hook_log(str(home.state))
     if lines:
-        yield CheckFinding(
-            name="hook log", ok=None, detail=f"{len(lines)} lines, the last: {lines[-1][:200]}", fix="fix the named problem"
-        )
+        yield make_note("hook log", f"{len(lines)} lines, the last: {lines[-1][:200]}", "fix the named problem")
 
 
 def _check_schedule(home: Paths) -> Iterator[CheckFinding]:
@@ -330,7 +326,7 @@ def _check_schedule(home: Paths) -> Iterator[CheckFinding]:
         fix = "kept schedule install; where that fails: kept config set at_session_end run"
         yield CheckFinding(name="schedule", ok=True if job.enabled else None if at_end else False, detail=detail, fix=fix)
     if not installed_jobs:
-        yield CheckFinding(name="schedule", ok=None, detail="no nightly job is installed", fix="kept schedule install")
+        yield make_note("schedule", "no nightly job is installed", "kept schedule install")
     night = load_last_night(home)
     if night is None and (home.state / "night.json").exists():
         yield make_fault("nights", "night.json contains no nightly run", "kept schedule run")

@@ -23,7 +23,9 @@ from kept.install.schedule import Run, run_command
 from kept.local import files
 from kept.local.clients import (
     AGENTS,
+    CLAUDE,
     CLIENTS,
+    CODEX,
     CODEX_SETTINGS,
     GEMINI,
     GEMINI_POLICY,
@@ -117,9 +119,9 @@ def plugin_clients(home: Paths) -> tuple[Client, ...]:
     return tuple(client for client in AGENTS if has_plugin(files.read_text(home.of(client) / client.plugins)))
 
 
-def has_server(home: Paths, claude: Client) -> bool:
+def has_server(home: Paths) -> bool:
     """True if Claude Code's settings seem to contain kept's MCP server, for the user or for a project."""
-    folder = home.of(claude)
+    folder = home.of(CLAUDE)
     return any('"kept"' in files.read_text(place / ".claude.json") for place in (folder.parent, folder))
 
 
@@ -143,9 +145,9 @@ def plan_hooks(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[
         what = []
         if hooks and (client not in with_plugin or has_hooks(before)):
             after = with_hooks(before, command, str(path), client)
-            trust = ", which calls them once you trust them there (/hooks)" if client.name == "codex" else ""
+            trust = ", which calls them once you trust them there (/hooks)" if client is CODEX else ""
             what += [f"{len(hook_groups(client))} hooks for {client.name}{trust}"] if after != before else []
-        if allow and client.name == "claude":
+        if allow and client is CLAUDE:
             allowed = with_permission(after, PLUGIN_SUGGEST if client in with_plugin else SUGGEST, str(path))
             what += ["permission for one tool, the one that saves your words"] if allowed != after else []
             after = allowed
@@ -158,9 +160,8 @@ def _plan_permissions(home: Paths) -> Iterator[SettingsChange]:
     """Yield the changes that let Codex and Gemini CLI call the tool that saves the person's words, if kept's server is
     installed.
     """
-    codex = next(client for client in CLIENTS if client.name == "codex")
     for path, after in (
-        (home.of(codex) / CODEX_SETTINGS, with_codex_permission(files.read_text(home.of(codex) / CODEX_SETTINGS))),
+        (home.of(CODEX) / CODEX_SETTINGS, with_codex_permission(files.read_text(home.of(CODEX) / CODEX_SETTINGS))),
         (
             home.of(GEMINI) / GEMINI_POLICY,
             POLICY if GEMINI in plugin_clients(home) else files.read_text(home.of(GEMINI) / GEMINI_POLICY),
@@ -216,7 +217,7 @@ def _uninstall_clients(home: Paths, left: UninstallReport) -> None:
     note = _load_setup_note(home)
     edited: list[tuple[Path, str, Callable[[str, str], str]]] = [
         *((home.of(client) / client.file, "the hooks", without_hooks) for client in CLIENTS),
-        *((home.of(client) / CODEX_SETTINGS, "the permission", _strip_permission) for client in CLIENTS if client.name == "codex"),
+        (home.of(CODEX) / CODEX_SETTINGS, "the permission", _strip_permission),
         (home.of(GEMINI) / GEMINI_POLICY, "the permission", _strip_permission),
     ]
     for path, what, without in edited:

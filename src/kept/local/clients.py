@@ -43,7 +43,8 @@ class Client:
     ``file`` holds its hooks, and ``plugins`` lists its active plugins. ``instructions`` is the file that it reads in every session.
     If that is empty, it reads kept's memory file. The environment variable ``variable`` overrides the folder, or with ``below`` the
     folder's parent. ``failure`` is the event after a failed command (for Codex, after any command). ``tried`` is the newest version
-    whose sessions kept's tests have read.
+    whose sessions kept's tests have read. ``add_plugin``, ``update_plugin``, ``remove_plugin`` and ``add_server`` are the commands
+    with which a person does that.
     """
 
     name: str
@@ -54,7 +55,11 @@ class Client:
     variable: str = ""
     below: bool = False
     failure: str = ""
-    tried: str = ""
+    tried: str
+    add_plugin: str
+    update_plugin: str
+    remove_plugin: str
+    add_server: str
 
     def resolve_folder(self, home: Path, variables: Mapping[str, str], *, outside: bool = False) -> Path:
         """The agent's folder. The variable is ignored unless it names a folder below the home or, with ``outside``, any
@@ -70,7 +75,8 @@ class Client:
 
 
 AGENTS = tuple(Client(**table) for table in _TABLES["clients"])
-*CLIENTS, GEMINI = AGENTS  # CLIENTS have hooks that kept installs; Gemini's come only with its extension
+CLAUDE, CODEX, GEMINI = AGENTS
+CLIENTS = (CLAUDE, CODEX)  # these have hooks that kept installs; Gemini's come only with its extension
 READERS = tuple(client for client in AGENTS if client.instructions)  # agents with their own file of instructions
 
 

@@ -23,7 +23,6 @@ from kept.cli.console import (
 from kept.cli.lists import step_line
 from kept.core.codec import dump
 from kept.core.errors import KeptError, UsageError
-from kept.install.client_checks import REMOVE_PLUGIN
 from kept.install.schedule import InstalledJob, find_dead_program, install_job, job_files, list_installed_jobs
 from kept.install.schedule import uninstall_job as uninstall_schedule
 from kept.install.setup import (
@@ -43,7 +42,7 @@ from kept.install.setup import (
     used_clients,
 )
 from kept.intake.survey import survey
-from kept.local.clients import CLIENTS, Client
+from kept.local.clients import CLAUDE, CODEX, Client
 from kept.memories.configure import change_setting, load_setting
 from kept.paths import Paths
 from kept.pipeline.importing import count_importable_notes
@@ -161,20 +160,19 @@ def _plan_lines(
         yield line(
             (f"  no hooks: {f'{names} calls kept already' if names else 'neither Claude Code nor Codex is used here'}", "dim")
         )
-    claude = next(client for client in CLIENTS if client.name == "claude")
-    if allow and claude in used_clients(home) and claude not in plugin_clients(home) and not has_server(home, claude):
+    if allow and CLAUDE in used_clients(home) and CLAUDE not in plugin_clients(home) and not has_server(home):
         step = " → claude mcp add --scope user kept -- kept mcp"
         yield hanging_line([("  ", "")], "the MCP server with that tool is not added to claude; add it yourself", (step, "dim"))
     for reader in readers:
         what = "  a section of memories, at most half the size of memory.md; the rest stays as it is"
         yield hanging_line([("  ", "")], format_path(home.of(reader) / reader.instructions), (what, "dim"))
-    if any(client.name == "codex" for client in used_clients(home)) and changes:
+    if CODEX in used_clients(home) and changes:
         yield line(("  Codex asks you once whether it may call these hooks", "dim"))
     if job_line is not None:
         yield job_line
     if memory_file:
         by_hook = "  memories that apply everywhere, once there are any; the hook adds the memories of a project"
-        called = (hooks and claude in used_clients(home)) or claude in (*hooked_clients(home), *plugin_clients(home))
+        called = (hooks and CLAUDE in used_clients(home)) or CLAUDE in (*hooked_clients(home), *plugin_clients(home))
         what = by_hook if called else "  your memories; edit it as you like"
         yield hanging_line([("  ", "")], format_path(home.output_path(memory_file)), (what, "dim"))
     yield hanging_line(
@@ -213,7 +211,7 @@ def uninstall(context: typer.Context, *, everything: bool = False, yes: bool = F
         write_line("Move them, then run this again.")
         return 1
     for client in plugin_clients(home):
-        write_line((f"You must remove the plugin of {client.name} yourself", "yellow"), f" → {REMOVE_PLUGIN[client.name]}")
+        write_line((f"You must remove the plugin of {client.name} yourself", "yellow"), f" → {client.remove_plugin}")
     if everything:
         gone, links = delete_own_folders(home)
         write_lines(line("Deleted ", format_path(folder)) for folder in gone)
