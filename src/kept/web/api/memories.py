@@ -18,7 +18,7 @@ from kept.memories import decisions, person
 from kept.memories.browse import MemoryFilter, filter_memories, to_export
 from kept.memories.wording import MEMORY_CHARS
 from kept.pipeline.erase.forget import ErasureReport, close_left, find_erasure_places, forget, make_erasure_request
-from kept.web.api.models import Body, ChangeResponse, EmptyBody, Id, IfMatch, MemoryOut, Name, Sentence, apply_change
+from kept.web.api.models import Body, Change, ChangeResponse, EmptyBody, Id, IfMatch, MemoryOut, Name, Sentence
 from kept.web.context import locked_workspace, request_workspace, web_context
 from kept.workspace import Workspace
 
@@ -121,11 +121,9 @@ def list_memories(
 
 
 @router.post("/memories", status_code=201, response_model=ChangeResponse)
-def add_memory(request: Request, answer: Response, body: AddBody) -> dict[str, Any]:
+def add_memory(change: Change, body: AddBody) -> dict[str, Any]:
     """Add a memory. It is active at once."""
-    return apply_change(
-        request, answer, lambda workspace: [person.create_memory(workspace, body.text, body.category, scope=body.scope)]
-    )
+    return change(lambda workspace: [person.create_memory(workspace, body.text, body.category, scope=body.scope)])
 
 
 @router.get("/memories/{number}", response_model=MemoryOut)
@@ -138,9 +136,9 @@ def get_memory(request: Request, answer: Response, number: Id) -> dict[str, Any]
 
 
 @router.patch("/memories/{number}", response_model=ChangeResponse)
-def edit_memory(request: Request, answer: Response, number: Id, body: EditBody, if_match: IfMatch = "") -> dict[str, Any]:
+def edit_memory(change: Change, number: Id, body: EditBody, if_match: IfMatch = "") -> dict[str, Any]:
     """Change a memory's text, category or project. Runs do not change a memory that a person wrote."""
-    return apply_change(request, answer, lambda workspace: [_edit(workspace, number, body, if_match)])
+    return change(lambda workspace: [_edit(workspace, number, body, if_match)])
 
 
 def _edit(workspace: Workspace, number: str, body: EditBody, if_match: str) -> Memory:
@@ -153,60 +151,50 @@ def _edit(workspace: Workspace, number: str, body: EditBody, if_match: str) -> M
 
 
 @router.post("/memories/{number}/pin", response_model=ChangeResponse)
-def pin_memory(request: Request, answer: Response, number: Id, body: PinBody, if_match: IfMatch = "") -> dict[str, Any]:
+def pin_memory(change: Change, number: Id, body: PinBody, if_match: IfMatch = "") -> dict[str, Any]:
     """Pin or unpin a memory. A pinned memory is always shown, and kept never changes it."""
-    return apply_change(request, answer, lambda workspace: [person.pin(workspace, number, on=body.on, if_match=if_match)])
+    return change(lambda workspace: [person.pin(workspace, number, on=body.on, if_match=if_match)])
 
 
 @router.post("/memories/{number}/retire", response_model=ChangeResponse)
-def retire_memory(request: Request, answer: Response, number: Id, body: ReasonBody, if_match: IfMatch = "") -> dict[str, Any]:
+def retire_memory(change: Change, number: Id, body: ReasonBody, if_match: IfMatch = "") -> dict[str, Any]:
     """Retire a memory that no longer applies. It stays in the log, and the same candidate does not bring it back."""
-    return apply_change(request, answer, lambda workspace: [person.retire(workspace, number, body.reason, if_match=if_match)])
+    return change(lambda workspace: [person.retire(workspace, number, body.reason, if_match=if_match)])
 
 
 @router.post("/memories/{number}/split", response_model=ChangeResponse)
-def split_memory(request: Request, answer: Response, number: Id, body: SplitBody, if_match: IfMatch = "") -> dict[str, Any]:
+def split_memory(change: Change, number: Id, body: SplitBody, if_match: IfMatch = "") -> dict[str, Any]:
     """Split a memory into two. The first of them supersedes it."""
-    return apply_change(
-        request, answer, lambda workspace: person.split(workspace, number, body.first, body.second, if_match=if_match)
-    )
+    return change(lambda workspace: person.split(workspace, number, body.first, body.second, if_match=if_match))
 
 
 @router.post("/memories/{number}/approve", response_model=ChangeResponse)
-def approve_memory(request: Request, answer: Response, number: Id, body: ApproveBody, if_match: IfMatch = "") -> dict[str, Any]:
+def approve_memory(change: Change, number: Id, body: ApproveBody, if_match: IfMatch = "") -> dict[str, Any]:
     """Activate a held, retired or rejected memory, or a wish that was said only once. A text in the request replaces its text."""
-    return apply_change(
-        request,
-        answer,
-        lambda workspace: [decisions.approve(workspace, number, content=body.content, category=body.category, if_match=if_match)],
+    return change(
+        lambda workspace: [decisions.approve(workspace, number, content=body.content, category=body.category, if_match=if_match)]
     )
 
 
 @router.post("/memories/{number}/reject", response_model=ChangeResponse)
-def reject_memory(request: Request, answer: Response, number: Id, body: RejectBody, if_match: IfMatch = "") -> dict[str, Any]:
+def reject_memory(change: Change, number: Id, body: RejectBody, if_match: IfMatch = "") -> dict[str, Any]:
     """Reject a held memory, or a wish that was said only once, so that it is not proposed again.
 
     `past` records that it used to be true.
     """
-    return apply_change(
-        request,
-        answer,
-        lambda workspace: [decisions.reject(workspace, number, past=body.past, until=body.until, if_match=if_match)],
-    )
+    return change(lambda workspace: [decisions.reject(workspace, number, past=body.past, until=body.until, if_match=if_match)])
 
 
 @router.post("/memories/{number}/keep", response_model=ChangeResponse)
-def keep_memory(request: Request, answer: Response, number: Id, body: EmptyBody, if_match: IfMatch = "") -> dict[str, Any]:
+def keep_memory(change: Change, number: Id, body: EmptyBody, if_match: IfMatch = "") -> dict[str, Any]:
     """Confirm that a memory still applies. From then on, the person owns it."""
-    return apply_change(request, answer, lambda workspace: [person.keep(workspace, number, if_match=if_match)])
+    return change(lambda workspace: [person.keep(workspace, number, if_match=if_match)])
 
 
 @router.post("/memories/{number}/resolve", response_model=ChangeResponse)
-def resolve_memory(request: Request, answer: Response, number: Id, body: AnswerBody, if_match: IfMatch = "") -> dict[str, Any]:
+def resolve_memory(change: Change, number: Id, body: AnswerBody, if_match: IfMatch = "") -> dict[str, Any]:
     """Answer an open question. The question is resolved, and the answer becomes a memory."""
-    return apply_change(
-        request, answer, lambda workspace: person.resolve(workspace, number, body.category, body.text, if_match=if_match)
-    )
+    return change(lambda workspace: person.resolve(workspace, number, body.category, body.text, if_match=if_match))
 
 
 Number = Annotated[str, StringConstraints(pattern="^[0-9a-zA-Z]{4,64}$")]
@@ -294,7 +282,7 @@ class ErasureOut(BaseModel):
 
 
 @router.post("/several", response_model=BulkResponse)
-def change_several(request: Request, answer: Response, body: BulkBody) -> dict[str, Any]:
+def change_several(change: Change, body: BulkBody) -> dict[str, Any]:
     """Make the same change to several memories. If one of them cannot be changed in this way, none is changed."""
     undo_each: list[str] = []
 
@@ -305,18 +293,14 @@ def change_several(request: Request, answer: Response, body: BulkBody) -> dict[s
         undo_each.extend(str(pass_.id) if run.started and pass_.run == run() else "" for pass_ in last)
         return memories
 
-    return apply_change(request, answer, change_all) | {"undo_each": undo_each}
+    return change(change_all) | {"undo_each": undo_each}
 
 
 @router.post("/merge", response_model=ChangeResponse)
-def merge_memories(request: Request, answer: Response, body: MergeBody) -> dict[str, Any]:
+def merge_memories(change: Change, body: MergeBody) -> dict[str, Any]:
     """Merge several memories into the first of them, which gets all their evidence."""
     numbers, seen = [seen_memory.id for seen_memory in body.memories], [seen_memory.revision for seen_memory in body.memories]
-    return apply_change(
-        request,
-        answer,
-        lambda workspace: [person.merge(workspace, numbers, body.content, category=body.category or None, if_match=seen)],
-    )
+    return change(lambda workspace: [person.merge(workspace, numbers, body.content, category=body.category or None, if_match=seen)])
 
 
 class ErasingOut(BaseModel):
@@ -384,6 +368,6 @@ def _erasure_body(gone: ErasureReport) -> dict[str, Any]:
 
 
 @router.post("/refused/{number}/admit", status_code=201, response_model=ChangeResponse)
-def accept_proposal(request: Request, answer: Response, number: Id, body: EmptyBody) -> dict[str, Any]:
+def accept_proposal(change: Change, number: Id, body: EmptyBody) -> dict[str, Any]:
     """Accept a refused proposal as an active memory."""
-    return apply_change(request, answer, lambda workspace: [person.accept_refused(workspace, number)])
+    return change(lambda workspace: [person.accept_refused(workspace, number)])

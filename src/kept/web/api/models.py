@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
-from fastapi import Header, Path, Request
+from fastapi import Depends, Header, Path, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 from starlette.responses import Response
 
@@ -91,17 +91,23 @@ class ChangeResponse(BaseModel):
     problems: list[str] = Field(default=[], description="Files that could not be written; the next run writes them.")
 
 
-def apply_change(request: Request, answer: Response, act: Callable[[Workspace], Sequence[Memory]]) -> dict[str, Any]:
-    """Make a change and return its result as JSON. If it concerns a single memory, the ETag is that memory's revision.
+class Changer:
+    """Makes the change of a request and returns its result as JSON.
 
-    Raises what ``act`` raises.
+    If it concerns a single memory, the ETag of the response is that memory's revision.
     """
-    with locked_workspace(request) as workspace:
-        done = make_change(request, workspace, lambda: act(workspace))
-        if len(done.result) == 1:
-            answer.headers["etag"] = f'"{memory_revision(done.result[0])}"'
-        return {
-            "memories": [to_export(workspace, memory) for memory in done.result],
-            "undo": done.undo,
-            "problems": list(done.problems),
-        }
+
+    def __init__(self, request: Request, answer: Response) -> None:
+        self._request, self._answer = request, answer
+
+    def __call__(self, act: Callable[[Workspace], Sequence[Memory]]) -> dict[str, Any]:
+        """Make the change ``act``. Raises what it raises."""
+        with locked_workspace(self._request) as workspace:
+            done = make_change(self._request, workspace, lambda: act(workspace))
+            if len(done.result) == 1:
+                self._answer.headers["etag"] = f'"{memory_revision(done.result[0])}"'
+            memories = [to_export(workspace, memory) for memory in done.result]
+            return {"memories": memories, "undo": done.undo, "problems": list(done.problems)}
+
+
+Change = Annotated[Changer, Depends()]
