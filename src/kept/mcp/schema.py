@@ -1,6 +1,7 @@
 """The tools' arguments and results as an agent sees them, each with a description and its bounds."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import Context
@@ -9,70 +10,34 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field, ValidationError
 
+from kept.core.codec import load_table
 from kept.pipeline.tools import SearchMatch
 
-Query = Annotated[str, Field(max_length=10_000, description="Words or a question, for example: package manager of this repo")]
-Layers = Annotated[
-    list[Literal["memories", "summaries", "turns"]],
-    Field(
-        min_length=1,
-        max_length=3,
-        description="What to search: memories (rules, decisions, facts), summaries (what was done on a day), turns (the archived "
-        "conversations, word for word)",
-    ),
-]
-ProjectName = Annotated[str, Field(max_length=1_000, description="Part of a project's name; empty searches every project")]
-Directory = Annotated[
-    str,
-    Field(
-        max_length=4_096,
-        description="Absolute path of the project's directory; empty: the client's first root, or else the server's directory",
-    ),
-]
-OneCategory = Annotated[
-    str, Field(max_length=100, description="Only memories of this category, for example decision, constraint, known_fix")
-]
-Category = Annotated[
-    str, Field(max_length=100, description="Category of the memory, for example decision, constraint, preference, project_fact")
-]
+_TEXTS: dict[str, str] = load_table(Path(__file__).with_name("arguments.toml"))
+
+Query = Annotated[str, Field(max_length=10_000, description=_TEXTS["query"])]
+Layers = Annotated[list[Literal["memories", "summaries", "turns"]], Field(min_length=1, max_length=3, description=_TEXTS["layers"])]
+ProjectName = Annotated[str, Field(max_length=1_000, description=_TEXTS["project_name"])]
+Directory = Annotated[str, Field(max_length=4_096, description=_TEXTS["directory"])]
+OneCategory = Annotated[str, Field(max_length=100, description=_TEXTS["one_category"])]
+Category = Annotated[str, Field(max_length=100, description=_TEXTS["category"])]
 Kind = Annotated[
     Literal["rule", "decision", "constraint", "correction", "preference", "cause", "fact", "request", "state", "idea"],
-    Field(
-        description="rule (holds from now on), decision (settled, chosen or ruled out, beyond what is being built), constraint "
-        "(what people or systems demand), correction (what you had wrong), preference (for other work too), cause (why something "
-        "behaves so, established), fact (how their project, system or terms are), request (to do or design now; how what is being "
-        "built shall look or behave), state (where work stands, what holds for now, a symptom), idea (a guess, not settled)"
-    ),
+    Field(description=_TEXTS["kind"]),
 ]
-Lasts = Annotated[
-    Literal["yes", "maybe", "no"],
-    Field(
-        description="Whether a colleague on another task in two months, with the code of then, would go wrong without it: yes, "
-        "maybe (it may help, or the code shows it), no (it ends with this task)"
-    ),
-]
-Alone = Annotated[
-    Literal["yes", "no"],
-    Field(description="Whether a stranger to this conversation knows from the words alone what they are about and what holds"),
-]
-Since = Annotated[str, Field(max_length=100, description="First day: YYYY-MM-DD or last tuesday; empty for no bound")]
-Until = Annotated[str, Field(max_length=100, description="Last day: YYYY-MM-DD or last tuesday; empty for no bound")]
-Day = Annotated[str, Field(min_length=1, max_length=100, description="The day: YYYY-MM-DD, yesterday or last tuesday")]
-Limit = Annotated[int, Field(ge=1, le=50, description="How many results at most")]
-MemoryId = Annotated[str, Field(min_length=1, max_length=64, description="Id of a memory, as search_memory shows it in brackets")]
-Message = Annotated[str, Field(max_length=100_000, description="The user's latest message; empty for memories that always apply")]
-Budget = Annotated[int, Field(ge=0, le=100_000, description="Tokens the answer may take; 0 for the user's setting")]
-Words = Annotated[str, Field(min_length=1, max_length=10_000, description="The user's exact words, one unbroken passage")]
-Replaced = Annotated[str, Field(max_length=10_000, description="Words handed over earlier in this session that these replace")]
-Needed = Annotated[
-    list[Annotated[str, Field(max_length=160)]],
-    Field(
-        max_length=3,
-        description="Up to three short requests or errors, on other tasks months later, before which these words should stand, as "
-        "the user would type them then, in other words",
-    ),
-]
-Sentence = Annotated[str, Field(min_length=1, max_length=10_000, description="One sentence that is understood without the session")]
+Lasts = Annotated[Literal["yes", "maybe", "no"], Field(description=_TEXTS["lasts"])]
+Alone = Annotated[Literal["yes", "no"], Field(description=_TEXTS["alone"])]
+Since = Annotated[str, Field(max_length=100, description=_TEXTS["since"])]
+Until = Annotated[str, Field(max_length=100, description=_TEXTS["until"])]
+Day = Annotated[str, Field(min_length=1, max_length=100, description=_TEXTS["day"])]
+Limit = Annotated[int, Field(ge=1, le=50, description=_TEXTS["limit"])]
+MemoryId = Annotated[str, Field(min_length=1, max_length=64, description=_TEXTS["memory_id"])]
+Message = Annotated[str, Field(max_length=100_000, description=_TEXTS["message"])]
+Budget = Annotated[int, Field(ge=0, le=100_000, description=_TEXTS["budget"])]
+Words = Annotated[str, Field(min_length=1, max_length=10_000, description=_TEXTS["words"])]
+Replaced = Annotated[str, Field(max_length=10_000, description=_TEXTS["replaced"])]
+Needed = Annotated[list[Annotated[str, Field(max_length=160)]], Field(max_length=3, description=_TEXTS["needed"])]
+Sentence = Annotated[str, Field(min_length=1, max_length=10_000, description=_TEXTS["sentence"])]
 
 
 class SearchResult(BaseModel):
