@@ -17,8 +17,8 @@ from unittest.mock import patch
 
 import kept
 from kept.cli import main
-from kept.cli.parsers import STATES, create_parser
-from kept.cli.registry import GLOBAL_OPTIONS, GROUPS, Command
+from kept.cli.parsers import create_parser
+from kept.cli.registry import GLOBAL_OPTIONS, GROUPS, STATES, Command
 from kept.core import errors
 from kept.mcp import create_server
 from kept.memories.configure import describe_settings, setting_groups

@@ -7,8 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from cli_world import kept
-from kept.cli.parsers import STATES
-from kept.cli.registry import COMMANDS
+from kept.cli.registry import COMMANDS, STATES
 from kept.core.memory import Status
 
 ROOT = Path(__file__).parents[2]

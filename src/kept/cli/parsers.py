@@ -10,21 +10,7 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any
 
-from kept.cli.registry import COMMANDS, EVERYDAY, GLOBAL_OPTIONS, GROUPS, TOGETHER, Command
-
-STATES = (
-    ("active", "given to sessions where it is relevant"),
-    ("held", "a proposal that you have not decided on yet (kept review); no session gets it"),
-    ("superseded", "replaced by a later memory that contradicts it, or says it better"),
-    ("resolved", "a question that was answered"),
-    ("retired", "taken out of use; its history stays"),
-    ("was so", "no longer true since a day that you gave (kept review --past)"),
-    ("expired", "its last day has passed"),
-    ("rejected", "a proposal that you decided against; it does not come back"),
-    ("refused", "a proposal that kept itself did not accept (kept list --refused)"),
-    ("forgotten", "erased; only its id is left"),
-)
-"""The states of a proposal or a memory: for each, the word that commands, page and documentation use, and its meaning."""
+from kept.cli.registry import COMMANDS, EVERYDAY, GROUPS, TABLES, TOGETHER, Command
 
 
 def create_parser(command: Command) -> Any:
@@ -122,7 +108,7 @@ def full_overview_text() -> str:
     lines = ["Usage: kept COMMAND [OPTIONS]"]
     for title, group in GROUPS.items():
         lines += ["", f"{title}:", *map(_format_row, group)]
-    for title, rows in (("Options of every command", GLOBAL_OPTIONS), ("States of a memory or a proposal", STATES)):
+    for title, rows in TABLES.items():
         lines += ["", f"{title}:", *(f"  {name:<16}{meaning}" for name, meaning in rows)]
     return "\n".join(lines)
 

@@ -2,7 +2,8 @@
 make.
 
 The table is ``commands.txt``: for each group of commands, each one's name, then the location of its function and a summary, a line
-for each parameter of the function, and examples. Imports none of the functions.
+for each parameter of the function, and examples; then the options of every command, and the states of a memory. Imports none of
+the functions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,31 +39,25 @@ class Command:
         return {parameter: (declared, meaning) for parameter, _, row in rows for declared, _, meaning in [row.partition("  ")]}
 
 
-def _load_groups() -> dict[str, list[Command]]:
-    """The commands by the title of their group."""
+def _load_tables() -> tuple[dict[str, list[Command]], dict[str, list[tuple[str, str]]]]:
+    """The commands by the title of their group, and the other tables of the help as pairs of a name and its meaning."""
     groups: dict[str, list[Command]] = {}
+    tables: dict[str, list[tuple[str, str]]] = {}
     for block in Path(__file__).with_name("commands.txt").read_text(encoding="utf-8").split("\n\n"):
         first, *rows = block.splitlines()
-        if first.startswith("# "):
+        if first.startswith("# ") and rows:
+            tables[first[2:]] = [(name, meaning) for name, _, meaning in (row.partition("  ") for row in rows)]
+        elif first.startswith("# "):
             group = groups.setdefault(first[2:], [])
         else:
             place, _, summary = rows[0].partition("  ")
             group.append(Command(first.strip("[]"), place, summary, tuple(rows[1:])))
-    return groups
+    return groups, tables
 
 
-GROUPS = _load_groups()
+GROUPS, TABLES = _load_tables()
+GLOBAL_OPTIONS, STATES = TABLES.values()
 COMMANDS = {command.name: command for group in GROUPS.values() for command in group}
-
-GLOBAL_OPTIONS = (
-    ("--home DIR", "put kept's state and all its output files below DIR (also KEPT_HOME)"),
-    ("--profile NAME", "use this profile: it decides what is remembered, and how (see kept profiles)"),
-    ("--tz ZONE", "use this time zone for days"),
-    ("--quiet, -q", "print only requested output and errors"),
-    ("--verbose, -v", "print more; on an error, print where it occurred"),
-    ("--new-store", "start an empty store if the old one is gone, even though backups exist"),
-    ("--version", "print the version"),
-)
 
 
 EVERYDAY = ("run", "status", "review", "list", "search", "why", "add", "edit", "undo", "log", "day", "web")

@@ -94,25 +94,18 @@ def service_text(entry: JobEntry) -> str:
     """The text of the systemd service. It runs the job once per start, at low priority and without a terminal. Errors go to the
     system's journal.
     """
-    return (
-        "[Unit]\nDescription=kept: remember what the day was worth\n\n"
-        f"[Service]\nType=oneshot\nExecStart={' '.join(map(_quote_systemd, entry.command))}\n"
-        "Nice=19\nIOSchedulingClass=idle\nCPUSchedulingPolicy=idle\nTimeoutStartSec=6h\n"
-        "StandardInput=null\nStandardOutput=null\nStandardError=journal\n"
-        "SuccessExitStatus=1\n"
-    )
+    return _load_unit("service").replace("COMMAND", " ".join(map(_quote_systemd, entry.command)))
 
 
 def timer_text(entry: JobEntry) -> str:
     """The text of the systemd timer. It fires every night at the entry's time and zone. If the machine was off, it fires
     at startup.
     """
-    zone = f" {entry.zone}" if entry.zone else ""
-    return (
-        "[Unit]\nDescription=kept, every night\n\n"
-        f"[Timer]\nOnCalendar=*-*-* {entry.at:%H:%M}:00{zone}\nPersistent=true\nUnit={UNIT}.service\n\n"
-        "[Install]\nWantedBy=timers.target\n"
-    )
+    return _load_unit("timer").replace("TIME", f"{entry.at:%H:%M}:00 {entry.zone}".rstrip())
+
+
+def _load_unit(kind: str) -> str:
+    return Path(__file__).with_name("units").joinpath(f"{UNIT}.{kind}").read_text(encoding="utf-8")
 
 
 def _quote_systemd(word: str) -> str:

@@ -13,7 +13,9 @@ from pydantic import BaseModel, Field, ValidationError
 from kept.core.codec import load_table
 from kept.pipeline.tools import SearchMatch
 
-_TEXTS: dict[str, str] = load_table(Path(__file__).with_name("arguments.toml"))
+_TABLE = load_table(Path(__file__).with_name("texts.toml"))
+_TEXTS: dict[str, str] = _TABLE["arguments"]
+INSTRUCTIONS: str = _TABLE["instructions"]
 
 Query = Annotated[str, Field(max_length=10_000, description=_TEXTS["query"])]
 Layers = Annotated[list[Literal["memories", "summaries", "turns"]], Field(min_length=1, max_length=3, description=_TEXTS["layers"])]
