@@ -233,6 +233,7 @@ def test_a_reply_that_a_telling_does_not_rest_on_is_not_taken_back_with_the_next
         [agent("好的。"), user("不，保持原样。")],
         [agent("Shall I change the pipeline too?"), user("No, pnpm stays out of it.")],  # an answer that names the same
         [agent("Fine."), user("one"), agent("Fine."), user("two"), agent("Fine."), user("i was joking about pnpm")],
+        [agent("Fine."), user("forget the rule about pnpm, npm is fine too")],
     ],
 )
 def test_a_telling_waits_that_one_of_the_next_prompts_takes_back(later):
@@ -254,6 +255,9 @@ def test_a_telling_waits_that_one_of_the_next_prompts_takes_back(later):
         [agent("Fine."), user("wait for the build, then push")],
         [agent("Fine."), user("no need to run the build")],
         [agent("Fine."), user("actually, can you also fix the header")],
+        [agent("Fine."), user("forget the rule about force push, it is always fine on my own branches")],
+        [agent("Fine."), user("forget what I said about line length")],
+        [agent("Fine."), user("run the build"), user("scrap the rule about tabs, it is always fine")],
     ],
 )
 def test_a_telling_stands_where_the_next_prompts_are_about_something_else(later):

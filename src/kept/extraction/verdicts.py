@@ -14,7 +14,7 @@ from kept.core.memory import MOST_REQUESTS, UNDERSTOOD, WITHDRAWN, Accepted, Can
 from kept.core.pattern import Pattern
 from kept.core.redact import redact
 from kept.core.spans import typed_text
-from kept.core.statement import find_content
+from kept.core.statement import find_content, roots_of
 from kept.core.text import QUESTION_MARKS, normal_form, one_line
 from kept.core.value import dataclass, replace
 from kept.extraction.expiry import add_end
@@ -23,6 +23,7 @@ from kept.extraction.questions.support import find_verbatim
 from kept.extraction.rules.assertion import is_correction, is_denial, is_retraction
 from kept.extraction.rules.harms import is_harmful_command
 from kept.extraction.rules.patterns import has_match, list_texts
+from kept.extraction.rules.tellings import find_withdrawn_content
 from kept.profiles.lexicons import Lexicon
 from kept.profiles.profile import Profile
 from kept.sources.base import ENTRY
@@ -113,7 +114,7 @@ def select_requests(requests: Iterable[str], lexicon: Lexicon, forgotten: frozen
 def is_retracted(candidate: Candidate, events: Sequence[Event]) -> bool:
     """True if a later prompt takes back what a candidate cites. The next prompt may retract or deny it; a denial that answers a
     question does not count. A later prompt that shares a content word with the cited one may retract it, or within two prompts
-    correct it.
+    correct it. A prompt that names what it takes back ("forget the rule about …") retracts nothing else.
     """
     cited = {item.event for item in candidate.evidence}
     content = find_content(candidate.content)
@@ -126,6 +127,12 @@ def is_retracted(candidate: Candidate, events: Sequence[Event]) -> bool:
         elif following and is_prompt(event):
             words = typed_text(event)
             retracts = is_retraction(words)
+            named = find_withdrawn_content(words) if retracts else frozenset()
+            if named:
+                if not roots_of(named).isdisjoint(roots_of(content)):
+                    return True
+                following += 1
+                continue
             if following == 1 and (retracts or (is_denial(words) and not asked)):
                 return True
             if (retracts or (following <= _SOON and is_correction(words))) and not content.isdisjoint(find_content(words)):

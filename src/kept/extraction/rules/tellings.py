@@ -23,6 +23,7 @@ from kept.core.memory import (
 )
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan
+from kept.core.statement import find_content
 from kept.core.text import QUESTION_MARKS
 from kept.core.value import dataclass, replace
 from kept.core.words import opens_with
@@ -55,7 +56,7 @@ from kept.extraction.rules.patterns import (
     match_words,
     skip_filler,
 )
-from kept.profiles.lexicons import LANGUAGES, TellingPatterns, word_list
+from kept.profiles.lexicons import LANGUAGES, TellingPatterns, load_telling_patterns, word_list
 
 # Reasons to hold a telling for review.
 UNMEASURED = "kept's rules for this language are not tested yet"
@@ -212,11 +213,20 @@ def _find_withdrawn(rest: str, patterns: TellingPatterns) -> str:
     """The words that a sentence declares as no longer valid, also if from another session. Empty if it withdraws nothing, or if it
     also states a new value.
     """
+    stays = has_match(patterns.from_now_on, rest) or is_asking(rest, patterns)
+    return "" if stays else _cut_withdrawn(rest, patterns)
+
+
+def _cut_withdrawn(rest: str, patterns: TellingPatterns) -> str:
     match = compile_pattern(patterns.withdraws).match(rest) if patterns.withdraws else None
-    if match is None or has_match(patterns.from_now_on, rest) or is_asking(rest, patterns):
-        return ""
-    named = next(filter(None, match.groups()[1:]), rest[match.end(1) :])
+    named = next(filter(None, match.groups()[1:]), rest[match.end(1) :]) if match else ""
     return str(DENSE_CLAUSE.split(named.strip(SPACE), 1)[0])
+
+
+def find_withdrawn_content(prompt: str) -> frozenset[str]:
+    """The content words of what the beginning of a prompt takes back by name ("forget the rule about …"), in any language."""
+    heads = ((prompt[skip_filler(prompt, patterns) :], patterns) for patterns in load_telling_patterns())
+    return frozenset().union(*(find_content(_cut_withdrawn(rest, patterns)) for rest, patterns in heads))
 
 
 def _find_announcement(rest: str, patterns: TellingPatterns, *, opens: bool) -> tuple[str, str] | None:
