@@ -1178,6 +1178,18 @@ def test_keys_in_order_are_a_password_where_they_are_called_one(text: str, secre
     assert gone(text, secret)
 
 
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "sk_li" + "ve_51H8xYzAbCdEfGhIjKlMnOpQr",
+        "sk-a" + "nt-api03-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789abcdefghij",
+        "gh" + "p_abcdefghijklmnopqrstuvwxyzABCDEF0123",
+    ],
+)
+def test_a_vendors_key_is_gone_although_its_letters_are_in_order(secret: str) -> None:
+    assert gone(f"the staging key is {secret} remember that", secret)
+
+
 @pytest.mark.parametrize("text", ['API_KEY = "sk-1234567890abcdef"', 'password = "foobar"', 'token: "qwertyuiopasdf"'])
 def test_keys_in_order_are_a_placeholder_where_a_key_is_due_and_without_a_digit(text: str) -> None:
     assert redact(text, key=KEY).text == text

@@ -125,7 +125,8 @@ def _find_secret_parts(rule: Rule, name: bytes, value: bytes, *, begins: bool) -
     """The ranges of a matched value that are secret."""
     match rule.setting:
         case Setting.SHAPE:
-            secret = begins and (not looks_placeholder(value) or _ends_in_token(value)) and (not rule.mixed or looks_mixed(value))
+            made_up = looks_placeholder(value, password=True) and not _ends_in_token(value)
+            secret = begins and not made_up and (not rule.mixed or looks_mixed(value))
         case Setting.TOKEN:
             value = value.rstrip(b".:-_~|")
             secret = looks_token(value, named=True) and not names_no_secret(name)

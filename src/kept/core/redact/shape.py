@@ -51,7 +51,7 @@ _SPELLED = compile_late(
     rb"(?i)example|redacted|placeholder|change[-_]?(?:me|this)|replace[-_]?(?:me|with|this)|dummy|insert[-_]|your[-_]"
     rb"|[-_]here\b|<your|not[-_]?a[-_]?real|IkpvaG4gRG9l"
 )
-# Keys in the order of a keyboard or an alphabet: nobody's token, but many people's password.
+# Keys in the order of a keyboard or an alphabet: nobody's token without a vendor's prefix, but many people's password.
 _IN_ORDER = compile_late(rb"(?i)123456789|0123456789|abcdefgh|deadbeef|qwerty|foobar")
 _STOCK = list_words("stock")
 _PARTS = compile_late(rb"[A-Za-z0-9]+")
@@ -125,7 +125,7 @@ def looks_token(value: bytes, *, named: bool) -> bool:
 def looks_placeholder(value: bytes, *, password: bool = False) -> bool:
     """True if a string is a placeholder: a variable, a template, a mask, an example, or stock words only.
 
-    Keys in order ("qwerty") are one too, unless the string is named a ``password``.
+    Keys in order ("qwerty") are one too, unless the string is named a ``password`` or has the shape of a vendor's token.
     """
     short = value[:_LOOKED_AT].strip()
     if _STAND_IN.search(short) or _REPEATED.search(short) or _SPELLED.search(short):
