@@ -74,6 +74,28 @@ def test_insights_of_the_vault_go_into_its_section_and_nothing_else_of_the_file_
     assert "newsletter" not in memory_file(home).read_text()
 
 
+def test_forgetting_or_deleting_the_last_line_of_a_section_takes_the_section_out(vault, home, desk_at):
+    path = vault / "CLAUDE.md"
+    with desk_at(home) as workspace:
+        for gone in ("forgotten", "deleted by hand"):
+            run_pipeline(workspace, [], RunOptions())
+            (number,) = (
+                each.id for each in workspace.store.log.memories() if each.content and f"{each.content} (" in path.read_text()
+            )
+            if gone == "forgotten":
+                assert forget_ids(workspace, [number]).problems == ()
+            else:
+                path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if "Tuesdays" not in line))
+                assert run_pipeline(workspace, [], RunOptions()).written.problems == []
+            assert path.read_text() == "# Notes\n\nMine.\n"
+            chat(
+                vault,
+                "1009",
+                "We decided to open the archive on Tuesdays, because the reading room is free then.",
+                day="2026-03-06",
+            )
+
+
 def test_two_more_transcripts_are_the_only_ones_processed_and_an_existing_fact_merges(vault, home, desk_at):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())

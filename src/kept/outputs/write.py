@@ -387,7 +387,7 @@ def _whole_file(target: Target, read: _TargetState, lines: tuple[Line, ...], dat
         return data if lines else None
     original = None if read.content.stamp == files.MISSING else read.content.data
     if not lines:
-        return None if original is None else section.remove_section(original, where=str(target.path))
+        return None if original is None else section.remove_section(original, absorbed=read.inside, where=str(target.path))
     texts = [line.text for line in lines]
     return section.place_section(original, target.heading, texts, absorbed=read.inside, where=str(target.path))
 
