@@ -380,7 +380,7 @@ def test_a_near_copy_that_the_memory_rests_on_is_a_near_copy_too(full):
     with full() as workspace:
         memory = the_memory(workspace)
         near = replace(memory.evidence[0], quote=NEAR, event="another")
-        words = collect_words(workspace, [replace(memory, evidence=(*memory.evidence, near))])
+        words = collect_words(workspace.store, [replace(memory, evidence=(*memory.evidence, near))])
         assert words.is_in_text(SAID)
         assert not words.is_in_text(NEAR)
         assert list(words.find_near_copies(NEAR)) == [NEAR]
@@ -391,7 +391,7 @@ def test_what_else_a_memory_rests_on_goes_with_it_in_its_own_words(full):
     with full() as workspace:
         memory = the_memory(workspace)
         other = replace(memory.evidence[0], quote="The crew of the tug sleeps from four to nine.", event="another")
-        words = collect_words(workspace, [replace(memory, evidence=(*memory.evidence, other))])
+        words = collect_words(workspace.store, [replace(memory, evidence=(*memory.evidence, other))])
     assert words.quotes["another"] == (other.quote,)
 
 

@@ -245,7 +245,7 @@ def test_a_holder_that_cannot_be_read_is_a_place(home, desk_at, monkeypatch):
 def test_evidence_that_is_only_nearly_the_memory_is_forgotten_with_it_and_an_empty_quote_is_none(home, desk_at):
     with desk_at(home) as workspace:
         memory = remember(workspace, "0a", SAID, cite(NEAR, event="n"), cite("", event="o"))
-        words = collect_words(workspace, [memory])
+        words = collect_words(workspace.store, [memory])
         assert words.quotes == {"n": (NEAR,)}
         assert words.about == {"s"}
 
@@ -276,7 +276,7 @@ def test_what_took_back_a_memory_is_forgotten_with_it_unless_another_that_stays_
         memories = workspace.store.log.memories()
         allergic, red = (next(each for each in memories if word in each.content) for word in ("allergic", "red"))
         for forgotten, meant in (([allergic], True), ([red], False), ([red, allergic], True)):
-            quotes = collect_words(workspace, forgotten).quotes
+            quotes = collect_words(workspace.store, forgotten).quotes
             assert ("b-0-user" in quotes) is (meant and not crate), [each.content for each in forgotten]
             assert "c-0-user" not in quotes, "what took back a memory that never was"
 
@@ -288,7 +288,7 @@ def test_the_words_of_a_memory_that_another_was_merged_into_stay(home, desk_at):
         run_pipeline(workspace, [], RunOptions())
         old, new = (next(each for each in workspace.store.log.memories() if each.content == text) for text in (SAID, CRANE))
         person.merge(workspace, [new.id, old.id])
-        assert not collect_words(workspace, [workspace.store.log.memory(old.id)]).is_in_text(CRANE)
+        assert not collect_words(workspace.store, [workspace.store.log.memory(old.id)]).is_in_text(CRANE)
         forget_ids(workspace, [old.id])
         assert CRANE in contents(workspace)
 

@@ -20,7 +20,7 @@ from kept.core.event import Origin
 from kept.core.memory import Status
 from kept.local.files import hold_lock
 from kept.memories import person
-from kept.memories.backups import KEEP, create_backup, find_backups, make_daily_backup
+from kept.memories.backups import KEEP, create_backup, find_backups, make_daily_backup, recorded_backups
 from kept.memories.browse import to_export
 from kept.memories.history import undo
 from kept.outputs.write import FileState
@@ -244,6 +244,30 @@ def test_a_short_reply_of_a_session_that_was_forgotten_since_goes_too(desk_at, h
     assert any("Done." in text for text in _turns(moved))
     restore_store(workspace.paths, moved, lambda: desk_at(home))
     assert not any("Done." in text for text in _turns(workspace.paths.store))
+
+
+def _die():
+    raise OSError("the power is gone")
+
+
+def test_a_restore_that_dies_before_it_writes_files_brings_back_no_forgotten_word_and_takes_no_line_for_an_edit(
+    desk_at, home, remembered_sample, tmp_path
+):
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        moved = _take_away(create_backup(workspace, tmp_path / "made.db"))
+        gone, retired, *_ = (each.id for each in workspace.store.log.memories() if each.status is Status.ACTIVE)
+        forget_ids(workspace, [gone])
+        apply_person_change(workspace, lambda: person.retire(workspace, retired))
+    with pytest.raises(OSError, match="power"):
+        restore_store(workspace.paths, moved, _die)
+    with desk_at(home) as workspace:
+        assert {moved} <= recorded_backups(workspace.store.log)
+        report = run_pipeline(workspace, [], RunOptions())
+        assert report.written.operations == {}
+        assert not workspace.store.log.memory(gone).content
+        assert workspace.store.log.memory(retired).status is Status.ACTIVE
+        assert workspace.store.find_damage() == ()
 
 
 def _take_away(backup):

@@ -5,6 +5,7 @@ A damaged backup never causes an intact one to be deleted.
 
 import os
 from collections.abc import Collection, Iterator
+from datetime import datetime
 from pathlib import Path
 
 from kept.core.errors import StoreError, UsageError
@@ -14,6 +15,7 @@ from kept.local.files.walking import MACHINERY
 from kept.paths import Paths
 from kept.store.backups import add_backup, is_copy, list_backups, rotate
 from kept.store.log import Log
+from kept.store.sqlite import SqliteStore
 from kept.workspace import Workspace
 
 KEEP = 7  # number of intact automatic backups that are kept, one for each day with changes
@@ -30,14 +32,14 @@ def create_backup(workspace: Workspace, path: Path) -> Path:
             "there is a file of that name already", where=str(target), hint="a backup overwrites nothing: choose another name"
         )
     workspace.store.copy_to(target)
-    record_backup(workspace, target)
+    record_backup(workspace.store, target, workspace.clock())
     return target
 
 
-def record_backup(workspace: Workspace, path: Path) -> None:
+def record_backup(store: SqliteStore, path: Path, moment: datetime) -> None:
     """Record the path of a backup in the log, so that ``kept forget`` can erase words in it. Raises StoreError."""
-    run = workspace.store.log.start_run("backup", workspace.clock())
-    workspace.store.log.end_run(run, workspace.clock(), {"path": str(path)})
+    run = store.log.start_run("backup", moment)
+    store.log.end_run(run, moment, {"path": str(path)})
 
 
 def recorded_backups(log: Log) -> frozenset[Path]:

@@ -18,6 +18,7 @@ from kept.core.times import format_instant, format_optional_instant
 from kept.core.value import dataclass, replace
 from kept.profiles.profile import parse_kind
 from kept.profiles.prompts import Prompt
+from kept.store.sqlite import SqliteStore
 from kept.store.values import Outline, Run, Thread
 from kept.workspace import Workspace
 
@@ -403,9 +404,9 @@ def _timeline_entries(workspace: Workspace, trace: MemoryTrace) -> Iterator[Time
         words = words if made.id in undone else content
 
 
-def list_contents(workspace: Workspace, memory: Memory) -> list[str]:
+def list_contents(store: SqliteStore, memory: Memory) -> list[str]:
     """What a memory said after each of its operations, undone ones included, the first at first."""
-    stated = (stated_facts(each) for _, each in workspace.store.log.operations_on(memory.id) if each.memory == memory.id)
+    stated = (stated_facts(each) for _, each in store.log.operations_on(memory.id) if each.memory == memory.id)
     return [facts.content for facts in stated if facts]
 
 

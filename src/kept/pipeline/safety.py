@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kept.changes import apply_person_change
+from kept.core.erasure import ErasureWords
 from kept.core.errors import KeptError, StoreError, UsageError
 from kept.core.event import FORGOTTEN_MARK
 from kept.core.value import dataclass, field
@@ -22,15 +23,17 @@ from kept.memories.backups import record_backup, recorded_backups
 from kept.memories.configure import change_setting
 from kept.outputs.write import FileState, WriteReport, file_states, reset_damaged_files
 from kept.paths import Paths
-from kept.pipeline.erase.forget import erase_forgotten
+from kept.pipeline.erase.forget import collect_words, erase_words
+from kept.pipeline.erase.store import StoreHolder
 from kept.store.backups import make_working_copy, restore_backup, write_rows
 from kept.store.erasing import texts_of_event
 from kept.store.postgres import connect_server
 from kept.store.replica.store import ReplicaStore
 from kept.store.sqlite import SqliteStore
 from kept.store.values import Output
-from kept.workspace import Workspace
+from kept.workspace import Clock, Workspace, utc_now
 
+_PLACEHOLDER = ("coding", "constraint")  # profile and category of a memory that stands for forgotten words and is never shown
 _ERASED = 4  # words; a shorter erased passage is not searched everywhere, because it may occur by chance
 
 
@@ -92,7 +95,9 @@ class RestoreReport:
     written: WriteReport
 
 
-def restore_store(home: Paths, path: Path, open_workspace: Callable[[], AbstractContextManager[Workspace]]) -> RestoreReport:
+def restore_store(
+    home: Paths, path: Path, open_workspace: Callable[[], AbstractContextManager[Workspace]], *, clock: Clock = utc_now
+) -> RestoreReport:
     """Replace the store by a backup and update the files. The old store is moved aside, and hand edits made since the backup stay.
 
     Works even if the present store cannot be opened. Raises BusyError if a run is active, UsageError, StoreError, DamagedError; the
@@ -101,20 +106,28 @@ def restore_store(home: Paths, path: Path, open_workspace: Callable[[], Abstract
     """
     with hold_lock(home.lock):
         known, copies, ids, forgotten = _load_known(home)
-        old_store = restore_backup(path.absolute(), home.store, home.state / "aside")
+        unsure, words = True, ErasureWords(sentences=())
+
+        def prepare(store: SqliteStore) -> None:
+            """Bring the copy up to date before it is in use, because a restore may die at any moment after that."""
+            nonlocal unsure, words
+            if known is not None:
+                _carry_over_outputs(store, known)
+            # The backup lists neither itself nor the backups made after it.
+            for copy in sorted((copies | {path.absolute()}) - recorded_backups(store.log)):
+                record_backup(store, copy, clock())
+            # The store that was backed up no longer exists.
+            unsure = known is None or not ids.issuperset(store.log.memory_ids())
+            words = _find_words_forgotten(store, _add_forgotten_of_copies(home, forgotten) if unsure else forgotten)
+            if words:
+                StoreHolder(store=store, clock=clock, profile=_PLACEHOLDER).erase(words)
+
+        old_store = restore_backup(path.absolute(), home.store, home.state / "aside", prepare)
         home.vectors.unlink(missing_ok=True)
         with open_workspace() as workspace:
             workspace.store.publish()
-            # The store that was backed up no longer exists.
-            unsure = known is None or not ids.issuperset(workspace.store.log.memory_ids())
-            forgotten = _add_forgotten_of_copies(home, forgotten) if unsure else forgotten
             problems = reset_damaged_files(workspace) if known is None else []
-            if known is not None:
-                _carry_over_outputs(workspace, known)
-            # The backup lists neither itself nor the backups made after it.
-            for copy in sorted((copies | {path.absolute()}) - recorded_backups(workspace.store.log)):
-                record_backup(workspace, copy)
-            again, written = apply_person_change(workspace, lambda: _forget_again(workspace, forgotten), locks=False)
+            again, written = apply_person_change(workspace, lambda: erase_words(workspace, words) if words else (), locks=False)
             written.problems[:0] = [*problems, *again]
     return RestoreReport(old_store=old_store, unsure=unsure, written=written)
 
@@ -171,12 +184,12 @@ def _log_texts(store: SqliteStore) -> dict[str, list[str]]:
     return texts
 
 
-def _forget_again(workspace: Workspace, forgotten: _Forgotten) -> tuple[str, ...]:
-    """Erase in a restored store what was forgotten since the backup. Returns the problems."""
-    memories = [memory for memory in workspace.store.log.memories() if memory.content and memory.id in forgotten.memories]
-    whole, said, log = set[str](), set[str](), _log_texts(workspace.store)
+def _find_words_forgotten(store: SqliteStore, forgotten: _Forgotten) -> ErasureWords:
+    """The words in the store of a backup that were forgotten since."""
+    memories = [memory for memory in store.log.memories() if memory.content and memory.id in forgotten.memories]
+    whole, said, log = set[str](), set[str](), _log_texts(store)
     for key, left in forgotten.texts.items():
-        event = workspace.store.archive.event(key)
+        event = store.archive.event(key)
         texts = texts_of_event(event) if event else log.get(key, ())
         changed = [pair for pair in zip(texts, left, strict=False) if pair[0] != pair[1]]
         found = [[words for words in _find_erased(*pair) if words != FORGOTTEN_MARK] for pair in changed]
@@ -184,7 +197,7 @@ def _forget_again(workspace: Workspace, forgotten: _Forgotten) -> tuple[str, ...
             said.update(chain(*found))
         elif event:  # the erased words cannot be told from the rest, or are too short to be searched everywhere
             whole.add(key)
-    return erase_forgotten(workspace, memories, said=said, events=whole)
+    return collect_words(store, memories, said=said, events=whole)
 
 
 def _find_erased(text: str, left: str) -> list[str]:
@@ -201,15 +214,15 @@ def _find_erased(text: str, left: str) -> list[str]:
     return found[1:] if fits else []
 
 
-def _carry_over_outputs(workspace: Workspace, known: dict[str, tuple[Output, ...]]) -> None:
+def _carry_over_outputs(store: SqliteStore, known: dict[str, tuple[Output, ...]]) -> None:
     """Make the restored store expect the files that the old store wrote, so that a person's edits are still recognized."""
-    with workspace.store.transaction():
-        for path in workspace.store.outputs():
-            workspace.store.drop_output(path)
+    with store.transaction():
+        for path in store.outputs():
+            store.drop_output(path)
         for path, outputs in known.items():
-            workspace.store.save_output(path, outputs[0])
+            store.save_output(path, outputs[0])
             for output in outputs[1:]:
-                workspace.store.save_pending_output(path, output)
+                store.save_pending_output(path, output)
 
 
 def record_export(workspace: Workspace, path: Path) -> None:

@@ -14,7 +14,7 @@ import os
 import shutil
 import sqlite3
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, closing, suppress
 from hashlib import file_digest
 from pathlib import Path
@@ -75,12 +75,13 @@ def _digest(path: Path) -> str:
         return file_digest(file, "blake2b").hexdigest()[:16]
 
 
-def restore_backup(backup: Path, place: Path, aside: Path) -> Path | None:
+def restore_backup(backup: Path, place: Path, aside: Path, prepare: Callable[[SqliteStore], None] = lambda _: None) -> Path | None:
     """Replace the store at ``place`` by a copy of a backup. The old store moves to the folder ``aside``; returns its new path, or
     None.
 
-    The copy is migrated to the newest format and checked before anything changes. A process that waits to write to the old store
-    gets an error. Raises UsageError, StoreError, and DamagedError if the backup is damaged. Then the old store stays.
+    The copy is migrated to the newest format, checked, and changed by ``prepare`` before it replaces the store. A process that
+    waits to write to the old store gets an error. Raises UsageError, StoreError, and DamagedError if the backup is damaged. Then
+    the old store stays.
     """
     if not os.path.isfile(backup):  # noqa: PTH113 - Path raises where a folder is closed to us
         raise UsageError("there is no such file", where=str(backup), hint="look at the path and its permissions")
@@ -95,6 +96,7 @@ def restore_backup(backup: Path, place: Path, aside: Path) -> Path | None:
                     f"the backup is damaged: {found[0]}", where=str(backup), hint="use an older one; nothing was changed"
                 )
             store.unbind()  # otherwise the newer rows of the server would be fetched again
+            prepare(store)
         return _swap_in(staged, place, aside)
     finally:
         delete_database(staged)

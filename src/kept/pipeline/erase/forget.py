@@ -28,6 +28,7 @@ from kept.pipeline.erase.holders import list_holders
 from kept.pipeline.erase.proof import find_out_of_reach, find_remaining_words
 from kept.pipeline.erase.store import BACKUPS
 from kept.recall.indexing import drop_stale_vectors
+from kept.store.sqlite import SqliteStore
 from kept.workspace import Workspace
 
 _NAMES = "the project's name and folder stay in kept's list of erased projects; text about the project elsewhere also stays"
@@ -86,12 +87,12 @@ def make_erasure_request(
     Raises MissingError if several sessions or files match ``source``.
     """
     if not (source or project or since or until):
-        return ErasureRequest(memories=tuple(memories), words=collect_words(workspace, memories, said=said))
+        return ErasureRequest(memories=tuple(memories), words=collect_words(workspace.store, memories, said=said))
     source = find_source(workspace, source)
     chosen = select_conversations(workspace, source=source, project=project, since=since, until=until)
     found = select_memories(workspace, source=source, project=project, since=since, until=until)
     sessions = chosen.sessions if not (since or until) else frozenset[str]()
-    words = collect_words(workspace, found, said=said, sessions=sessions, events=chosen.events)
+    words = collect_words(workspace.store, found, said=said, sessions=sessions, events=chosen.events)
     words = replace(words, about=words.about | chosen.sessions)
     times: tuple[Span, ...] = chosen.times
     if (since or until) and not (source or project):
@@ -268,18 +269,19 @@ def forget_opted_out(workspace: Workspace, sessions: Collection[str], *, erased:
     ]
     if not (made or erased):
         return ()
-    return _erase(workspace, replace(collect_words(workspace, made, sessions=sessions), lasting=False))
+    return erase_words(workspace, replace(collect_words(workspace.store, made, sessions=sessions), lasting=False))
 
 
 def erase_forgotten(
     workspace: Workspace, memories: Sequence[Memory], *, said: Collection[str] = (), events: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Erase from every holder what the person forgot on another machine or since a backup. Returns the problems."""
-    words = collect_words(workspace, memories, said=said, events=events)
-    return _erase(workspace, words) if words else ()
+    """Erase from every holder what the person forgot on another machine. Returns the problems."""
+    words = collect_words(workspace.store, memories, said=said, events=events)
+    return erase_words(workspace, words) if words else ()
 
 
-def _erase(workspace: Workspace, words: ErasureWords) -> tuple[str, ...]:
+def erase_words(workspace: Workspace, words: ErasureWords) -> tuple[str, ...]:
+    """Erase words from every holder. Returns the problems."""
     erasing = _ErasureRun(workspace=workspace, words=words)
     erasing.erase_everywhere()
     return tuple(erasing.problems)
@@ -336,7 +338,7 @@ def _erase_feed(workspace: Workspace, source: str) -> int:
 
 
 def collect_words(
-    workspace: Workspace,
+    store: SqliteStore,
     memories: Sequence[Memory],
     *,
     said: Iterable[str] = (),
@@ -350,17 +352,17 @@ def collect_words(
     restated memory took from an earlier one that stays. Raises StoreError.
     """
     gone, whole = {memory.id for memory in memories}, tuple(sessions)
-    left = [memory for memory in workspace.store.log.memories() if memory.id not in gone]
+    left = [memory for memory in store.log.memories() if memory.id not in gone]
     stay, cited = (memory.content for memory in left), {(quote.event, quote.quote) for memory in left for quote in memory.evidence}
     quotes = {
         (quote.event, quote.quote)
         for memory in memories
-        for quote in _own_quotes(workspace, memory)
+        for quote in _own_quotes(store, memory)
         if not (_is_taken_over(quote, memory) and (quote.event, quote.quote) in cited)
     }
-    quotes |= {(quote.event, quote.quote) for withdrawal in _withdrawals_of(workspace, memories) for quote in withdrawal.evidence}
+    quotes |= {(quote.event, quote.quote) for withdrawal in _withdrawals_of(store, memories) for quote in withdrawal.evidence}
     return ErasureWords(
-        sentences=tuple(dict.fromkeys((*said, *(text for memory in memories for text in _all_contents(workspace, memory))))),
+        sentences=tuple(dict.fromkeys((*said, *(text for memory in memories for text in _all_contents(store, memory))))),
         passages=tuple({quote for _, quote in quotes}),
         spared=tuple(dict.fromkeys(stay)),
         cited=tuple(quotes),
@@ -371,9 +373,9 @@ def collect_words(
     )
 
 
-def _own_quotes(workspace: Workspace, memory: Memory) -> list[Evidence]:
+def _own_quotes(store: SqliteStore, memory: Memory) -> list[Evidence]:
     """A memory's evidence, except near copies of a sentence that the evidence also contains verbatim. A person chooses those."""
-    words = ErasureWords(sentences=tuple(_all_contents(workspace, memory)))
+    words = ErasureWords(sentences=tuple(_all_contents(store, memory)))
     quotes = [quote for quote in memory.evidence if quote.quote]
     verbatim = [quote for quote in quotes if words.is_in_text(quote.quote)]
     return [quote for quote in quotes if quote in verbatim or not (verbatim and any(words.find_near_copies(quote.quote)))]
@@ -384,19 +386,19 @@ def _is_taken_over(quote: Evidence, memory: Memory) -> bool:
     return memory.is_restated and not (quote.at and memory.first_seen and quote.at >= memory.first_seen)
 
 
-def _withdrawals_of(workspace: Workspace, memories: Sequence[Memory]) -> Iterator[Candidate]:
+def _withdrawals_of(store: SqliteStore, memories: Sequence[Memory]) -> Iterator[Candidate]:
     """Yield the statements that withdrew the memories, or tried to. Leaves out a statement that also matches a memory that stays,
     because it may be the reason why that memory is retired.
     """
-    said = [roots_of(find_content(text)) for memory in memories for text in _all_contents(workspace, memory)]
-    stay = [roots_of(find_content(memory.content)) for memory in workspace.store.log.memories() if memory not in memories]
-    for candidate in (judged.candidate for judged in workspace.store.log.all_judged_candidates()):
+    said = [roots_of(find_content(text)) for memory in memories for text in _all_contents(store, memory)]
+    stay = [roots_of(find_content(memory.content)) for memory in store.log.memories() if memory not in memories]
+    for candidate in (judged.candidate for judged in store.log.all_judged_candidates()):
         named = roots_of(find_content(candidate.replaces))
         if candidate.trigger == WITHDRAWAL and any(named <= words for words in said) and not any(named <= words for words in stay):
             yield candidate
 
 
-def _all_contents(workspace: Workspace, memory: Memory) -> list[str]:
+def _all_contents(store: SqliteStore, memory: Memory) -> list[str]:
     """The content of a memory, now and after each of its operations. Leaves out former contents of one or two short words."""
-    long = (text for text in list_contents(workspace, memory) if text and (len(text) >= _LEAST or len(tokenize(text)) > 2))
+    long = (text for text in list_contents(store, memory) if text and (len(text) >= _LEAST or len(tokenize(text)) > 2))
     return list(dict.fromkeys((*filter(None, (memory.content,)), *long)))

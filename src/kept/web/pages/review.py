@@ -242,7 +242,7 @@ def _last_rewording(workspace: Workspace, memory: Memory) -> tuple[Change, ...]:
     """The word diff from a held memory's previous text to its present one. Empty if there is no previous text."""
     if memory.status is not Status.HELD:
         return ()
-    before = next((item for item in reversed(list_contents(workspace, memory)) if item != memory.content), "")
+    before = next((item for item in reversed(list_contents(workspace.store, memory)) if item != memory.content), "")
     return diff_words(before, memory.content) if before else ()
 
 
