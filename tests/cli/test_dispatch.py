@@ -39,7 +39,7 @@ def test_help_all_lists_every_command(capsys, home):
 def test_each_parameter_of_a_command_says_how_it_is_given_and_what_it_means(name):
     module, _, function = COMMANDS[name].place.partition(":")
     parameters = inspect.signature(getattr(importlib.import_module(f"kept.cli.{module}"), function)).parameters
-    assert list(COMMANDS[name].options) == [parameter for parameter in parameters if parameter != "context"]
+    assert list(COMMANDS[name].options) == [parameter for parameter in parameters if parameter != "call"]
     assert all(declared and meaning for declared, meaning in COMMANDS[name].options.values())
 
 

@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import typer
-
 from kept.cli.console import Line, Span, to_safe_line, write_line, write_lines, write_text
 from kept.cli.registry import GlobalOptions
 from kept.core.errors import BusyError, UsageError
@@ -21,35 +19,28 @@ from kept.local.progress import Progress, ignore_progress
 from kept.paths import Paths, find_paths
 from kept.workspace import Workspace, open_workspace
 
-
-def global_options(context: typer.Context) -> GlobalOptions:
-    """The global options of a call."""
-    return context.find_object(GlobalOptions) or GlobalOptions()
-
-
 _END_OF_INPUT = "\x04"  # Ctrl-D
 _ESCAPE = b"\x1b"
 _KEY_SECONDS = 0.05  # the other bytes of an arrow key follow Escape within this time
 
 
 @contextmanager
-def command_workspace(context: typer.Context, also: Sequence[str] = (), *, dry: bool = False) -> Iterator[Workspace]:
+def command_workspace(call: GlobalOptions, also: Sequence[str] = (), *, dry: bool = False) -> Iterator[Workspace]:
     """Open the workspace that the global options name. The profiles ``also`` are active too. Raises KeptError.
 
     Deletes unfinished files of a killed command. If ``dry``, it deletes nothing and creates no store.
     """
-    call = global_options(context)
     with open_workspace(
-        command_home(context), profile=call.profile, zone=call.zone, new_store=call.new_store, dry=dry, also=also
+        command_home(call), profile=call.profile, zone=call.zone, new_store=call.new_store, dry=dry, also=also
     ) as workspace:
         if not dry:
             delete_leftovers(workspace)
         yield workspace
 
 
-def command_home(context: typer.Context) -> Paths:
+def command_home(call: GlobalOptions) -> Paths:
     """The paths of the home that the global options name. Raises ConfigError."""
-    return find_paths(global_options(context).home, os.environ)
+    return find_paths(call.home, os.environ)
 
 
 def is_interactive() -> bool:

@@ -10,7 +10,7 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any
 
-from kept.cli.registry import COMMANDS, EVERYDAY, GROUPS, TABLES, TOGETHER, Command
+from kept.cli.registry import COMMANDS, EVERYDAY, GROUPS, TABLES, TOGETHER, Command, GlobalOptions
 
 
 def create_parser(command: Command) -> Any:
@@ -40,11 +40,13 @@ def _load_signature(command: Command) -> Callable[..., object]:
     tree = ast.parse(Path(__file__).parent.joinpath(*place.split(".")).with_suffix(".py").read_text(encoding="utf-8"))
     (definition,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
     definition.body = definition.body[:1]  # the docstring
-    scope: dict[str, Any] = {"typer": typer, "Path": Path}
+    scope: dict[str, Any] = {"GlobalOptions": typer.Context, "Path": Path}  # Typer passes its context, which has the options
     exec(compile(ast.Module([definition], []), place, "exec"), scope)  # noqa: S102 - a signature of our own
 
     @wraps(scope[name])
-    def call(**values: object) -> object:
+    def call(**values: Any) -> object:
+        if "call" in values:
+            values["call"] = values["call"].find_object(GlobalOptions) or GlobalOptions()
         return getattr(importlib.import_module(f"kept.cli.{place}"), name)(**values)
 
     for parameter, (declared, meaning) in command.options.items():

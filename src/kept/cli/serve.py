@@ -16,9 +16,7 @@ from functools import partial
 from pathlib import Path
 from threading import Thread
 
-import typer
-
-from kept.cli.command_support import command_home, global_options
+from kept.cli.command_support import command_home
 from kept.cli.console import line, write_line, write_lines
 from kept.cli.registry import GlobalOptions
 from kept.core.errors import BusyError, KeptError
@@ -29,9 +27,9 @@ from kept.recall.embed_server.server import run_embed_server
 from kept.workspace import Workspace, open_workspace
 
 
-def mcp(context: typer.Context, *, http: bool = False, host: str = "127.0.0.1", port: int = 8321) -> None:
+def mcp(call: GlobalOptions, *, http: bool = False, host: str = "127.0.0.1", port: int = 8321) -> None:
     """Serve memory as tools and resources to any agent that speaks MCP; while it runs, hooks also find facts by meaning."""
-    call, home = global_options(context), command_home(context)
+    home = command_home(call)
     serve = importlib.import_module("kept.mcp").serve
     key = load_mcp_key(home) if http else ""
     if http:
@@ -41,12 +39,12 @@ def mcp(context: typer.Context, *, http: bool = False, host: str = "127.0.0.1", 
         serve(partial(open_workspace, home, profile=call.profile, zone=call.zone), key=key, host=host, port=port)
 
 
-def web(context: typer.Context, *, port: int = 0, no_open: bool = False) -> None:
+def web(call: GlobalOptions, *, port: int = 0, no_open: bool = False) -> None:
     """See, edit, approve and undo memories in the browser of this machine; Ctrl-C ends it.
 
     The address ends with a key that is new at every start. Without the key, no other user or web page has access.
     """
-    call, home = global_options(context), command_home(context)
+    home = command_home(call)
     page = importlib.import_module("kept.web")
     running_port = find_running_page(home)
     if running_port is not None:  # one server is enough, because a signed-in browser can open its page again

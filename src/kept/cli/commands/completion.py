@@ -6,8 +6,7 @@ The shell calls ``kept --complete WORD…`` at every Tab.
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
-
-import typer
+from typing import Any
 
 from kept.cli.parsers import create_parser
 from kept.cli.registry import COMMANDS, GLOBAL_OPTIONS
@@ -66,5 +65,5 @@ def _action_words(name: str) -> Iterator[str]:
     yield from (word for word in metavar.split("|") if word.islower()) if "|" in metavar else ()
 
 
-def _command_parameters(name: str) -> Sequence[typer.core.TyperArgument | typer.core.TyperOption]:
+def _command_parameters(name: str) -> Sequence[Any]:
     return create_parser(COMMANDS[name]).params if name else ()

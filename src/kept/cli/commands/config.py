@@ -4,12 +4,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-import typer
-
 from kept.cli.command_support import command_home, command_workspace, confirm, is_interactive
 from kept.cli.commands.status import inactive_profile_lines
 from kept.cli.console import Line, format_path, hanging_line, line, write_json, write_line, write_lines
 from kept.cli.model_use import format_cost
+from kept.cli.registry import GlobalOptions
 from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
 from kept.memories import configure
@@ -20,13 +19,7 @@ _ACTIONS = {"show": 0, "list": 0, "try": 0, "get": 1, "set": 2}
 
 
 def config(
-    context: typer.Context,
-    action: str = "show",
-    name: str = "",
-    value: str | None = None,
-    *,
-    yes: bool = False,
-    as_json: bool = False,
+    call: GlobalOptions, action: str = "show", name: str = "", value: str | None = None, *, yes: bool = False, as_json: bool = False
 ) -> int:
     """Show, list, get and set settings. They are in one file that you can also edit by hand.
 
@@ -37,8 +30,8 @@ def config(
     if action not in _ACTIONS or given != _ACTIONS[action]:
         raise UsageError("wrong arguments for `kept config`", hint="kept config [show] | list | get NAME | set NAME VALUE | try")
     if action == "try":
-        return _try_model(context, yes=yes, as_json=as_json)
-    home = command_home(context)
+        return _try_model(call, yes=yes, as_json=as_json)
+    home = command_home(call)
     if action == "list":
         settings = configure.describe_settings(home)
         write_json([dump(setting) for setting in settings]) if as_json else write_lines(_format_settings(settings))
@@ -60,16 +53,16 @@ def config(
         )
         write_line((format_path(home.settings), "dim"))
         if name in {"profile", "profiles"} and value is not None and home.store.exists():
-            with command_workspace(context) as workspace:
+            with command_workspace(call) as workspace:
                 write_lines(inactive_profile_lines(workspace, load_status(workspace)))
     return 0
 
 
-def _try_model(context: typer.Context, *, yes: bool, as_json: bool) -> int:
+def _try_model(call: GlobalOptions, *, yes: bool, as_json: bool) -> int:
     """Show the question for the language model and where it would go. Send it if the person confirms."""
     from kept.pipeline.trial import plan_probe, run_probe  # noqa: PLC0415 - imports everything that extracts
 
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         if not yes:
             if not is_interactive():
                 raise UsageError("a trial sends a question to the language model, so it needs your consent", hint="add --yes")

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-import typer
-
 from kept.cli import hook as hooks
-from kept.cli.command_support import check_choice, command_workspace, global_options
+from kept.cli.command_support import check_choice, command_workspace
 from kept.cli.console import Line, format_count, hanging_line, line, write_json, write_lines
+from kept.cli.registry import GlobalOptions
 from kept.core.codec import to_json
 from kept.core.errors import UsageError
 from kept.core.fence import TITLES, Context, render_block
@@ -25,7 +24,7 @@ _EVENTS = "session-start, user-prompt, stop, pre-compact, session-end, allow-sug
 
 
 def context(
-    context: typer.Context,
+    call: GlobalOptions,
     message: list[str] | None = None,
     *,
     project: str = "",
@@ -38,7 +37,7 @@ def context(
     """Show what a hook would add at the start of a session or, with MESSAGE, to a prompt. That may be nothing."""
     words = " ".join(message or ())
     check_choice(client, CLIENTS, "--client")
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         directory = find_directory(workspace, project or ".")
         assembled = preview_context(workspace, words, directory=directory, budget=budget, client=client, fill=bool(budget))
         start = preview_start(workspace, directory, client=client)
@@ -103,9 +102,9 @@ def _context_lines(assembled: Context, read: Sequence[tuple[str, str]], *, why: 
         yield line((f"{none}{f' (left out: {left})' if left else ''}.", "dim"))
 
 
-def hook(context: typer.Context, event: str, client: str = "") -> int:
+def hook(call: GlobalOptions, event: str, client: str = "") -> int:
     """Answer a coding agent's hook, with its payload on stdin. Always exits with 0; errors go to kept's log."""
     if event not in hooks.EVENTS:
         raise UsageError(f"there is no event {event!r}", hint=f"events: {', '.join(hooks.EVENTS)}")
-    home = global_options(context).home
+    home = call.home
     return hooks.answer_event([event, *(["--client", client] if client else []), *(["--home", home] if home else [])])

@@ -4,12 +4,11 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
-import typer
-
 from kept.changes import apply_person_change
-from kept.cli.command_support import command_workspace, edit_line, global_options, is_interactive, read_choice
+from kept.cli.command_support import command_workspace, edit_line, is_interactive, read_choice
 from kept.cli.console import Line, line, write_json, write_lines
 from kept.cli.lists import changed_line, memory_line
+from kept.cli.registry import GlobalOptions
 from kept.core.errors import UsageError
 from kept.core.memory import Memory, Status
 from kept.core.text import normal_form
@@ -22,7 +21,7 @@ from kept.pipeline import tools
 from kept.workspace import Workspace
 
 
-def add(context: typer.Context, text: str, *, kind: str = "", project: str = "", until: str = "", as_json: bool = False) -> int:
+def add(call: GlobalOptions, text: str, *, kind: str = "", project: str = "", until: str = "", as_json: bool = False) -> int:
     """Remember a sentence at once. If an agent runs this in its shell, the sentence is held for you."""
     sign = agent_variable(os.environ)
 
@@ -36,11 +35,11 @@ def add(context: typer.Context, text: str, *, kind: str = "", project: str = "",
         return [person.create_memory(workspace, text, likely.id if likely else kind, project=folder, until=ends, agent=agent)]
 
     waits = f"An agent ran this ({sign} is set), so it is held for `kept review`:"
-    return _apply_change(context, "Remembered:", apply, held_title=waits, as_json=as_json)
+    return _apply_change(call, "Remembered:", apply, held_title=waits, as_json=as_json)
 
 
 def suggest(
-    context: typer.Context,
+    call: GlobalOptions,
     text: str,
     kind: str = "",
     *,
@@ -61,7 +60,7 @@ def suggest(
         return [tools.add_suggestion(workspace, text, kind, browse.find_directory(workspace, project or "."))]
 
     if as_json or not is_interactive():
-        return _apply_change(context, "Held until the session is read, or for `kept review`:", apply, as_json=as_json)
+        return _apply_change(call, "Held until the session is read, or for `kept review`:", apply, as_json=as_json)
 
     def decide(workspace: Workspace) -> list[Memory]:
         (memory,) = apply(workspace)
@@ -76,11 +75,11 @@ def suggest(
             case _:
                 return [memory]
 
-    return _apply_change(context, "Done:", decide, as_json=False)
+    return _apply_change(call, "Done:", decide, as_json=False)
 
 
 def edit(
-    context: typer.Context,
+    call: GlobalOptions,
     memory_id: str,
     text: str = "",
     *,
@@ -103,17 +102,17 @@ def edit(
                 memory, seen = person.edit(workspace, memory.id, words, category=kind or None, if_match=seen), ""
             return [person.move(workspace, memory.id, project, if_match=seen) if project else memory]
 
-    return _apply_change(context, "Changed; it now counts as your words:", apply, as_json=as_json)
+    return _apply_change(call, "Changed; it now counts as your words:", apply, as_json=as_json)
 
 
-def retire(context: typer.Context, ids: list[str], *, reason: str = "", if_match: str = "", as_json: bool = False) -> int:
+def retire(call: GlobalOptions, ids: list[str], *, reason: str = "", if_match: str = "", as_json: bool = False) -> int:
     """Take a memory out of use. Its history stays. The same proposal does not bring it back."""
 
     def apply(workspace: Workspace) -> list[Memory]:
         return [person.retire(workspace, item, reason, if_match=if_match) for item in _resolve_ids(workspace, ids, if_match)]
 
     title = "Retired; the same proposal does not bring it back (`kept undo` does):"
-    return _apply_change(context, title, apply, after=_twin_lines, as_json=as_json)
+    return _apply_change(call, title, apply, after=_twin_lines, as_json=as_json)
 
 
 def _twin_lines(workspace: Workspace, memories: Sequence[Memory]) -> Iterator[Line]:
@@ -126,26 +125,26 @@ def _twin_lines(workspace: Workspace, memories: Sequence[Memory]) -> Iterator[Li
 
 
 def resolve(
-    context: typer.Context, memory_id: str, text: str = "", *, category: str, if_match: str = "", as_json: bool = False
+    call: GlobalOptions, memory_id: str, text: str = "", *, category: str, if_match: str = "", as_json: bool = False
 ) -> int:
     """Close an open question and remember its answer."""
 
     def apply(workspace: Workspace) -> list[Memory]:
         return [person.resolve(workspace, memory_id, category, text, if_match=if_match)[1]]
 
-    return _apply_change(context, "The question is closed; the answer is remembered:", apply, as_json=as_json)
+    return _apply_change(call, "The question is closed; the answer is remembered:", apply, as_json=as_json)
 
 
-def merge(context: typer.Context, ids: list[str], *, text: str = "", kind: str = "", as_json: bool = False) -> int:
+def merge(call: GlobalOptions, ids: list[str], *, text: str = "", kind: str = "", as_json: bool = False) -> int:
     """Merge several memories into the first, with all their evidence."""
 
     def apply(workspace: Workspace) -> list[Memory]:
         return [person.merge(workspace, ids, text, category=kind or None)]
 
-    return _apply_change(context, "Merged into one, with all their evidence:", apply, as_json=as_json)
+    return _apply_change(call, "Merged into one, with all their evidence:", apply, as_json=as_json)
 
 
-def pin(context: typer.Context, ids: list[str], *, off: bool = False, if_match: str = "", as_json: bool = False) -> int:
+def pin(call: GlobalOptions, ids: list[str], *, off: bool = False, if_match: str = "", as_json: bool = False) -> int:
     """Always show a memory, and let no machine change it."""
 
     def apply(workspace: Workspace) -> list[Memory]:
@@ -153,11 +152,11 @@ def pin(context: typer.Context, ids: list[str], *, off: bool = False, if_match: 
 
     title = "No longer pinned:" if off else "Pinned; always shown, and no machine changes it:"
     held_title = "" if off else "Pinned, but shown nowhere before you approve it (`kept review`):"
-    return _apply_change(context, title, apply, held_title=held_title, as_json=as_json)
+    return _apply_change(call, title, apply, held_title=held_title, as_json=as_json)
 
 
 def _apply_change(
-    context: typer.Context,
+    call: GlobalOptions,
     title: str,
     act: Callable[[Workspace], list[Memory]],
     *,
@@ -166,14 +165,14 @@ def _apply_change(
     as_json: bool,
 ) -> int:
     """Make a change and print the result. ``title`` is the headline, ``held_title`` that for held ones. ``after`` adds lines."""
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         agents = bool(agent_variable(os.environ)) and not workspace.settings.trust_agents
         memories, written = apply_person_change(workspace, lambda: act(workspace), with_files=not agents)
         title = held_title if held_title and all(memory.status is Status.HELD for memory in memories) else title
         if as_json:
             bodies = [to_export(workspace, memory) for memory in memories]
             write_json(bodies[0] if len(bodies) == 1 else bodies)
-        elif not global_options(context).quiet:
+        elif not call.quiet:
             moment = workspace.clock()
             write_lines(
                 [

@@ -9,10 +9,9 @@ from pathlib import Path
 from statistics import quantiles
 from typing import Any
 
-import typer
-
-from kept.cli.command_support import check_choice, global_options, progress_if_shown
+from kept.cli.command_support import check_choice, progress_if_shown
 from kept.cli.console import Line, format_count, line, write_answer
+from kept.cli.registry import GlobalOptions
 from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
 from kept.evaluation.extraction import Counts, GoldResult, compare_gold_sets, run_ablations, score_extraction
@@ -42,7 +41,7 @@ _MEANING = {
 
 
 def eval_(
-    context: typer.Context,
+    call: GlobalOptions,
     what: str,
     *,
     corpus: Path | None = None,
@@ -60,7 +59,6 @@ def eval_(
     """Score kept's archive and search, or its extraction, on a public set, with a fresh store for each namespace. Or score
     extraction on annotated transcripts, with a fresh store for each set of them.
     """
-    call = global_options(context)
 
     def open_store(folder: Path) -> AbstractContextManager[Workspace]:
         return open_workspace(Paths(root=folder, user=folder), profile=call.profile, zone=call.zone or "UTC")

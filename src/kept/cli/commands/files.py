@@ -3,22 +3,21 @@
 from collections.abc import Iterator
 from typing import Any
 
-import typer
-
 from kept.cli.command_support import command_workspace
 from kept.cli.console import Line, diff_lines, format_count, hanging_line, line, write_answer
+from kept.cli.registry import GlobalOptions
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.pipeline import edit_file
 from kept.pipeline.edit_file import WritePreview
 
 
-def files(context: typer.Context, action: str = "list", name: str = "", *, as_json: bool = False) -> None:
+def files(call: GlobalOptions, action: str = "list", name: str = "", *, as_json: bool = False) -> None:
     """List the files that kept writes, show kept's part of one, or preview what the next run would change (your edits included).
 
     Edit the files in any editor. The next run applies what you change or delete, and holds lines that you add for your review.
     """
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         match action:
             case "list":
                 editable_files = edit_file.list_output_files(workspace)

@@ -5,11 +5,10 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-import typer
-
-from kept.cli.command_support import command_workspace, confirm, global_options, is_interactive, progress_if_shown
+from kept.cli.command_support import command_workspace, confirm, is_interactive, progress_if_shown
 from kept.cli.console import Line, format_count, format_path, hanging_line, line, write_json, write_line, write_lines
 from kept.cli.lists import memory_line
+from kept.cli.registry import GlobalOptions
 from kept.core.codec import json_fields
 from kept.core.erasure import ErasureMatch
 from kept.core.errors import UsageError
@@ -28,7 +27,7 @@ from kept.workspace import Workspace
 
 
 def forget(
-    context: typer.Context,
+    call: GlobalOptions,
     ids: list[str] | None = None,
     *,
     words: list[str] | None = None,
@@ -50,12 +49,12 @@ def forget(
 
     Name memories and sentences; or a session or source, a project, and days; or --aged alone.
     """
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         named = source or (browse.find_session(workspace, session, private=True) if session else "")
         if source and session:
             raise UsageError("--source and --session do not go together", hint="forget them one after the other")
         request = _make_request(workspace, ids or [], words or [], named, project=project, since=since, until=until, aged=aged)
-        quiet = global_options(context).quiet
+        quiet = call.quiet
         shown = sys.stderr.isatty() and not quiet
         if shown:
             write_line(("Reading everything that kept stores, backups included; this may take minutes.", "dim"), stream=sys.stderr)

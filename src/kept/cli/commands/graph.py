@@ -3,10 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-import typer
-
 from kept.cli.command_support import command_workspace
 from kept.cli.console import Line, format_count, hanging_line, line, to_safe_line, write_json, write_lines, write_text
+from kept.cli.registry import GlobalOptions
 from kept.core.codec import json_fields
 from kept.memories.browse import find_project
 from kept.outputs.graph import EdgeKind, Graph, NodeKind, build_knowledge_graph
@@ -16,9 +15,9 @@ _SHOWN = 40  # maximum nodes in a printed list; --json has all
 _TIES = 5
 
 
-def graph(context: typer.Context, *, project: str = "", most: int = 1_000, dot: bool = False, as_json: bool = False) -> None:
+def graph(call: GlobalOptions, *, project: str = "", most: int = 1_000, dot: bool = False, as_json: bool = False) -> None:
     """Show the people, projects, files and tools that memories name, and their connections."""
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         found = build_knowledge_graph(workspace, project=find_project(workspace, project), most=most)
     if as_json:
         write_json(json_fields(found, "nodes", "edges", "left_out"))

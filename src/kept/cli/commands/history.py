@@ -5,15 +5,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-import typer
-
 from kept.changes import apply_person_change
-from kept.cli.command_support import command_workspace, global_options
+from kept.cli.command_support import command_workspace
 from kept.cli.commands.edit import print_problems
 from kept.cli.commands.status import run_body
 from kept.cli.console import Line, format_count, hanging_line, line, more_lines, page_lines, write_json, write_line, write_lines
 from kept.cli.lists import FORGOTTEN, operation_name, step_line
 from kept.cli.model_use import cost_lines, format_cost
+from kept.cli.registry import GlobalOptions
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.core.memory import Actor
@@ -50,13 +49,13 @@ _NIGHT_SHOWN = ("read", "extract", "curate", "sleep", "backup")  # steps of a ni
 
 
 def log(
-    context: typer.Context, which: str = "", *, limit: int = 20, project: str = "", cost: bool = False, as_json: bool = False
+    call: GlobalOptions, which: str = "", *, limit: int = 20, project: str = "", cost: bool = False, as_json: bool = False
 ) -> None:
     """List what each run and each of your changes did, newest first.
 
     It shows which memories were added, changed or removed, and which proposals were held or refused.
     """
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         scopes = find_scopes(workspace, project)
         if which:
             history_entries: Iterable[HistoryEntry] = (find_run(workspace, which),)
@@ -162,7 +161,7 @@ def _operation_body(operation: Operation) -> dict[str, Any]:
     return {"kind": operation_name(operation)} | json_fields(operation, "memory", "reason")
 
 
-def undo(context: typer.Context, what: list[str] | None = None, *, model: str = "", as_json: bool = False) -> int:
+def undo(call: GlobalOptions, what: list[str] | None = None, *, model: str = "", as_json: bool = False) -> int:
     """Take back the last run or change, or the run or pass that you name.
 
     A pass is one step of a run. `kept redo` brings it back.
@@ -170,13 +169,13 @@ def undo(context: typer.Context, what: list[str] | None = None, *, model: str = 
     if model and what:
         raise UsageError("--model does not go together with a pass or run", hint=f"kept undo --model {model}")
     if model:
-        return _apply_undo_redo(context, undo_model, lambda _: model, "Undone:", as_json=as_json)
+        return _apply_undo_redo(call, undo_model, lambda _: model, "Undone:", as_json=as_json)
     return _apply_undo_redo(
-        context, undo_passes, lambda workspace: " ".join(what or ()) or last_undoable_run(workspace), "Undone:", as_json=as_json
+        call, undo_passes, lambda workspace: " ".join(what or ()) or last_undoable_run(workspace), "Undone:", as_json=as_json
     )
 
 
-def redo(context: typer.Context, what: list[str] | None = None, *, as_json: bool = False) -> int:
+def redo(call: GlobalOptions, what: list[str] | None = None, *, as_json: bool = False) -> int:
     """Bring back what the last undo took back, or the run or pass that you name."""
 
     def choose(workspace: Workspace) -> str:
@@ -184,7 +183,7 @@ def redo(context: typer.Context, what: list[str] | None = None, *, as_json: bool
             _refuse_late_redo(workspace)
         return " ".join(what or ())
 
-    return _apply_undo_redo(context, redo_passes, choose, "Redone:", as_json=as_json)
+    return _apply_undo_redo(call, redo_passes, choose, "Redone:", as_json=as_json)
 
 
 def _refuse_late_redo(workspace: Workspace) -> None:
@@ -201,20 +200,15 @@ def _refuse_late_redo(workspace: Workspace) -> None:
 
 
 def _apply_undo_redo(
-    context: typer.Context,
-    act: Callable[[Workspace, str], UndoResult],
-    what: Callable[[Workspace], str],
-    title: str,
-    *,
-    as_json: bool,
+    call: GlobalOptions, act: Callable[[Workspace, str], UndoResult], what: Callable[[Workspace], str], title: str, *, as_json: bool
 ) -> int:
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         chosen = what(workspace)  # choose before merging hand edits, so that "last" is not the run that merges them
         done, written = apply_person_change(workspace, lambda: act(workspace, chosen))
         if as_json:
             later = [_later_body(operation) for operation in done.later]
             write_json({"passes": list(done.passes), "changed": _changes_body(workspace, done.changed), "later": later})
-        elif not global_options(context).quiet:
+        elif not call.quiet:
             write_line(
                 (f"{title} {_describe_passes(workspace, done.passes)}", "green"), (f" ({_format_pass_ids(done.passes)})", "dim")
             )
@@ -251,10 +245,10 @@ def _later_body(later: LaterOperation) -> dict[str, Any]:
 
 
 def diff(
-    context: typer.Context, earlier: str, later: str, *, recorded: bool = False, project: str = "", as_json: bool = False
+    call: GlobalOptions, earlier: str, later: str, *, recorded: bool = False, project: str = "", as_json: bool = False
 ) -> None:
     """Show what changed between two dates."""
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         moments = sorted((workspace.parse_moment(earlier), workspace.parse_moment(later)))
         changed = _changes_in(diff_moments(workspace, *moments, recorded=recorded), find_scopes(workspace, project))
         if as_json:

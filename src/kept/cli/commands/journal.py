@@ -8,9 +8,7 @@ from itertools import groupby
 from time import monotonic
 from typing import Any
 
-import typer
-
-from kept.cli.command_support import command_workspace, global_options
+from kept.cli.command_support import command_workspace
 from kept.cli.commands.show import route_lines
 from kept.cli.console import (
     Line,
@@ -24,6 +22,7 @@ from kept.cli.console import (
     write_lines,
 )
 from kept.cli.lists import grouped_lines, memory_line, scope_name
+from kept.cli.registry import GlobalOptions
 from kept.cli.report import missed_lines
 from kept.core.codec import dump, json_fields, to_json
 from kept.core.errors import UsageError
@@ -50,7 +49,7 @@ _WEEK = 7
 
 
 def journal(
-    context: typer.Context,
+    call: GlobalOptions,
     action: str = "write",
     *,
     day: str = "today",
@@ -70,7 +69,7 @@ def journal(
         raise UsageError(
             "wrong arguments for `kept journal`", hint="kept journal write | backfill --from DATE --to DATE | stats | templates"
         )
-    with command_workspace(context, also=("journal",)) as workspace:
+    with command_workspace(call, also=("journal",)) as workspace:
         match action:
             case "stats":
                 return _print_stats(workspace, as_json=as_json)
@@ -88,7 +87,7 @@ def journal(
                     _read_new_inputs(workspace, model=work.model)
                 if action == "backfill":
                     plan = write_journal.plan_backfill(workspace, work, workspace.day(first), workspace.day(last, last=True))
-                    return _run_backfill(context, workspace, work, plan, concurrency, estimate=estimate, as_json=as_json)
+                    return _run_backfill(call, workspace, work, plan, concurrency, estimate=estimate, as_json=as_json)
                 spans = _parse_day_span(workspace, work, day, first, last)
                 done = write_journal.write_journal_entry(workspace, work, *spans)
                 return _print_outcomes([done], as_json=as_json)
@@ -112,7 +111,7 @@ def _read_new_inputs(workspace: Workspace, *, model: bool) -> None:
 
 
 def _run_backfill(
-    context: typer.Context,
+    call: GlobalOptions,
     workspace: Workspace,
     work: EntryOptions,
     plan: BackfillPlan,
@@ -121,7 +120,7 @@ def _run_backfill(
     estimate: bool,
     as_json: bool,
 ) -> int:
-    quiet = global_options(context).quiet or as_json
+    quiet = call.quiet or as_json
     if not as_json and (estimate or not quiet):
         write_line(_format_plan(plan), stream=sys.stdout if estimate else sys.stderr)
     if estimate:
@@ -248,7 +247,7 @@ def _print_stats(workspace: Workspace, *, as_json: bool) -> int:
 
 
 def day(
-    context: typer.Context,
+    call: GlobalOptions,
     which: str = "today",
     *,
     whole_week: bool = False,
@@ -259,7 +258,7 @@ def day(
     as_json: bool = False,
 ) -> None:
     """Show what was worked on, decided and learnt on a day, and what is still open."""
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         chosen, last, scopes = workspace.day(which), workspace.day(which, last=True), find_scopes(workspace, project)
         if whole_month or last - chosen >= timedelta(days=_WEEK):
             calendar = load_month(workspace, chosen.replace(day=1), scopes)

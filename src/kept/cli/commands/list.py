@@ -5,11 +5,10 @@ from datetime import datetime, timedelta
 from itertools import chain, groupby
 from typing import Any
 
-import typer
-
 from kept.cli.command_support import check_choice, command_workspace
 from kept.cli.console import Line, format_id, hanging_line, line, page_lines, write_json, write_line
 from kept.cli.lists import BY, grouped_lines, source_of
+from kept.cli.registry import GlobalOptions
 from kept.core.codec import dump
 from kept.core.errors import UsageError
 from kept.core.memory import CandidateVerdict, Memory, Status
@@ -28,7 +27,7 @@ from kept.workspace import Workspace
 
 
 def list_(
-    context: typer.Context,
+    call: GlobalOptions,
     *,
     at: str = "",
     recorded: bool = False,
@@ -41,7 +40,7 @@ def list_(
     as_json: bool = False,
 ) -> None:
     """List memories: the active ones, by project and category, newest first."""
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         if recorded and not at:
             raise UsageError("--recorded needs --at DATE", hint="kept list --at 2026-01-31 --recorded")
         moment = workspace.parse_moment(at) if at else workspace.clock()

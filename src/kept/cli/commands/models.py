@@ -4,11 +4,10 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 
-import typer
-
 from kept.cli.command_support import check_choice, command_workspace
 from kept.cli.console import Line, format_count, format_path, format_size, line, write_answer, write_json, write_line, write_lines
 from kept.cli.model_use import trial_lines
+from kept.cli.registry import GlobalOptions
 from kept.cli.report import llm_extraction_lines
 from kept.core.codec import json_fields, to_json
 from kept.core.errors import KeptError, UsageError
@@ -28,7 +27,7 @@ _MONTH = 31  # days
 _ACTIONS = ("prepare", "list", "show", "commit")
 
 
-def jobs(context: typer.Context, action: str = "list", number: str = "", *, most: int = 10, as_json: bool = False) -> int:
+def jobs(call: GlobalOptions, action: str = "list", number: str = "", *, most: int = 10, as_json: bool = False) -> int:
     """Let your own agent be the model: `prepare` writes questions into files, the agent writes a reply to each, and `commit` reads
     and applies the replies.
 
@@ -37,7 +36,7 @@ def jobs(context: typer.Context, action: str = "list", number: str = "", *, most
     """
     if action not in _ACTIONS or bool(number) != (action == "show"):
         raise UsageError("wrong arguments for `kept jobs`", hint="kept jobs prepare | list | show ID | commit")
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         agent = bool(agent_variable(os.environ)) and not workspace.settings.trust_agents
         match action:
             case "show":
@@ -94,7 +93,7 @@ def _print_jobs_report(done: JobsReport, *, as_json: bool) -> int:
 
 
 def llm(
-    context: typer.Context,
+    call: GlobalOptions,
     action: str = "",
     number: int = 1,
     *,
@@ -110,7 +109,7 @@ def llm(
     Example: kept llm trial --model haiku --model sonnet
     """
     check_choice(action or "trial", ("trial", "question"), "the action")
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         if action == "question":
             ask = find_question(workspace, number)
             write_answer(

@@ -4,10 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from kept.changes import apply_person_change
-from kept.cli.command_support import command_home, command_workspace, global_options
+from kept.cli.command_support import command_home, command_workspace
 from kept.cli.commands.edit import print_problems
 from kept.cli.console import (
     Line,
@@ -21,6 +19,7 @@ from kept.cli.console import (
     write_line,
     write_lines,
 )
+from kept.cli.registry import GlobalOptions
 from kept.core.codec import dump
 from kept.core.errors import ConfigError, UsageError
 from kept.core.redact import refuse_secrets
@@ -35,7 +34,7 @@ _NAMES = {"list": (0, 0), "show": (0, 1), "new": (1, 1), "migrate": (2, 2)}
 
 
 def profiles(
-    context: typer.Context,
+    call: GlobalOptions,
     action: str = "list",
     names: list[str] | None = None,
     *,
@@ -52,28 +51,28 @@ def profiles(
     least, most = _NAMES.get(action, (1, 0))
     if not least <= len(given) <= most:
         raise UsageError("wrong arguments for profiles", hint="kept profiles [list] | show [NAME] | new NAME | migrate FROM TO")
-    home = command_home(context)
+    home = command_home(call)
     match action:
         case "new":
             return _create_profile(home, given[0], like)
         case "migrate":
-            return _migrate_memories(context, given, mapping or [], dry=dry_run, as_json=as_json)
+            return _migrate_memories(call, given, mapping or [], dry=dry_run, as_json=as_json)
         case "show":
-            return _show_profile(home, given[0] if given else _chosen_profile(context, home), as_json=as_json)
+            return _show_profile(home, given[0] if given else _chosen_profile(call, home), as_json=as_json)
         case _:
-            return _list_profiles(context, home, as_json=as_json)
+            return _list_profiles(call, home, as_json=as_json)
 
 
-def _chosen_profile(context: typer.Context, home: Paths) -> str:
-    return global_options(context).profile or str(configure.load_setting(home, "profile"))
+def _chosen_profile(call: GlobalOptions, home: Paths) -> str:
+    return call.profile or str(configure.load_setting(home, "profile"))
 
 
 def _profiles_folder(home: Paths) -> Path:
     return home.config / "profiles"
 
 
-def _list_profiles(context: typer.Context, home: Paths, *, as_json: bool) -> int:
-    folder, chosen = _profiles_folder(home), _chosen_profile(context, home)
+def _list_profiles(call: GlobalOptions, home: Paths, *, as_json: bool) -> int:
+    folder, chosen = _profiles_folder(home), _chosen_profile(call, home)
     load_profile(chosen, folder)  # raises an error if it is invalid
     used = {chosen, *configure.load_setting(home, "profiles"), *(item["profile"] for item in configure.load_setting(home, "use"))}
     loaded: dict[str, Profile | str] = {}
@@ -90,7 +89,7 @@ def _list_profiles(context: typer.Context, home: Paths, *, as_json: bool) -> int
         mark = "  in use" if name == chosen else "  also in use" if name in used else ""
         text = profile if isinstance(profile, str) else profile.summary
         lines.append(hanging_line([(f"{name}  ", "bold")], text, (mark, "green")))
-        if isinstance(profile, Profile) and (name == chosen or global_options(context).verbose):
+        if isinstance(profile, Profile) and (name == chosen or call.verbose):
             lines += _category_summary(profile)
     write_lines([*lines, line((f"Your own: {format_path(folder)}/NAME.toml", "dim"), " → kept profiles new NAME --like coding")])
     return 0
@@ -204,9 +203,9 @@ def _create_profile(home: Paths, name: str, like: str) -> int:
 _HEAD = 12  # lines at the start of a profile that are searched for its id
 
 
-def _migrate_memories(context: typer.Context, given: list[str], mapping: list[str], *, dry: bool, as_json: bool) -> int:
+def _migrate_memories(call: GlobalOptions, given: list[str], mapping: list[str], *, dry: bool, as_json: bool) -> int:
     wanted = dict(_parse_pair(item) for item in mapping)
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         done, written = apply_person_change(workspace, lambda: migrate_profile(workspace, given[0], given[1], wanted, dry=dry))
         if as_json:
             write_json({"mapping": dict(done.mapping), "moved": dict(done.moved), "stayed": dict(done.stayed), "dry": dry})

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-import typer
-
 from kept.cli.command_support import check_choice, command_home, command_workspace
 from kept.cli.console import Line, format_count, format_path, hanging_line, line, write_json, write_line, write_lines
+from kept.cli.registry import GlobalOptions
 from kept.core.codec import to_json
 from kept.core.errors import UsageError
 from kept.intake.project_evidence import load_branches, suggest_same_projects
@@ -16,17 +15,17 @@ from kept.workspace import Workspace
 _SHOWN = 5
 
 
-def projects(context: typer.Context, action: str = "", project: str = "", other: str = "", *, as_json: bool = False) -> None:
+def projects(call: GlobalOptions, action: str = "", project: str = "", other: str = "", *, as_json: bool = False) -> None:
     """List projects, and pairs that may be the same project; join two or undo that. Their memories follow at the next run.
 
     Example: kept projects join ~/old/harbor ~/code/harbor
     """
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         if not action:
             _list_projects(workspace, as_json=as_json)
             return
         changes = _project_changes(workspace, check_choice(action, ("join", "undo"), "the action"), project, other)
-    map_projects(command_home(context), changes)
+    map_projects(command_home(call), changes)
     if as_json:
         write_json({"projects": changes})
         return

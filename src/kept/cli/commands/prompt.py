@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import typer
-
-from kept.cli.command_support import command_home, global_options, is_interactive
+from kept.cli.command_support import command_home, is_interactive
 from kept.cli.console import Line, diff_lines, format_path, line, write_json, write_line, write_lines
+from kept.cli.registry import GlobalOptions
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.extraction import prompt_override
@@ -23,14 +22,14 @@ _ACTIONS = ("show", "edit", "reset", "diff")
 _EDITORS = ("VISUAL", "EDITOR")
 
 
-def prompt(context: typer.Context, action: str = "show", *, whole: bool = False, as_json: bool = False) -> None:
+def prompt(call: GlobalOptions, action: str = "show", *, whole: bool = False, as_json: bool = False) -> None:
     """Show the extraction prompt and where it comes from, write your own, go back to the built-in one, or see the difference.
 
     To add a category, begin your prompt with two lines of `---`, and between them `categories:` and, indented, a line such as
     `health: What concerns my health.` --profile NAME selects that profile's prompt. A changed prompt applies to text read later;
     `kept run --force` reads everything again.
     """
-    home, profile = command_home(context), global_options(context).profile or ""
+    home, profile = command_home(call), call.profile or ""
     match action:
         case "show" | "diff":
             pass

@@ -5,10 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
-import typer
-
 from kept.changes import apply_person_change
-from kept.cli.command_support import command_workspace, edit_line, global_options, is_interactive, read_answer, read_choice
+from kept.cli.command_support import command_workspace, edit_line, is_interactive, read_answer, read_choice
 from kept.cli.commands.edit import print_problems
 from kept.cli.console import (
     Line,
@@ -23,6 +21,7 @@ from kept.cli.console import (
     write_lines,
 )
 from kept.cli.lists import changed_line, format_rank, scope_name, turns_around
+from kept.cli.registry import GlobalOptions
 from kept.core.codec import json_fields
 from kept.core.errors import StaleError, UsageError
 from kept.core.memory import TEAM, Memory, Status
@@ -59,7 +58,7 @@ _CHOICES, _STALE_CHOICES = _choices("reject", "edit and keep"), _choices("retire
 
 
 def review(
-    context: typer.Context,
+    call: GlobalOptions,
     *,
     list_: bool = False,
     approve: list[str] | None = None,
@@ -79,7 +78,7 @@ def review(
 
     With --stale, decide on old memories that were never confirmed: y keep it as yours, n retire it.
     """
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         was_so: Decide = partial(decisions.reject, past=True)
         asked: list[tuple[Decide, list[str] | None]] = [
             (decisions.approve, approve),
@@ -88,7 +87,7 @@ def review(
             (person.accept_refused, admit),
         ]
         if any(ids for _, ids in asked):
-            return _decide_by_id(context, workspace, asked)
+            return _decide_by_id(call, workspace, asked)
         if stale:
             return _review_stale(workspace, list_=list_, as_json=as_json)
         pool = list_pending_proposals(workspace)
@@ -139,12 +138,12 @@ def _review_stale(workspace: Workspace, *, list_: bool, as_json: bool) -> int:
     return 0
 
 
-def _decide_by_id(context: typer.Context, workspace: Workspace, asked: Sequence[tuple[Decide, list[str] | None]]) -> int:
+def _decide_by_id(call: GlobalOptions, workspace: Workspace, asked: Sequence[tuple[Decide, list[str] | None]]) -> int:
     def decide_all() -> list[Memory]:
         return [decide(workspace, number) for decide, numbers in asked for number in numbers or ()]
 
     done, written = apply_person_change(workspace, decide_all)
-    if not global_options(context).quiet:
+    if not call.quiet:
         write_lines(_decided_line(workspace, memory) for memory in done)
     return print_problems(written)
 

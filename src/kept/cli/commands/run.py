@@ -11,14 +11,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import typer
-
 from kept.cli.command_support import (
     check_choice,
     command_home,
     command_workspace,
     confirm,
-    global_options,
     is_interactive,
     progress_if_shown,
 )
@@ -49,7 +46,7 @@ from kept.workspace import Workspace, open_workspace, utc_now
 
 
 def run(
-    context: typer.Context,
+    call: GlobalOptions,
     paths: list[Path] | None = None,
     *,
     no_llm: bool = False,
@@ -77,10 +74,10 @@ def run(
     )
     try:
         if since or until:
-            with command_workspace(context) as workspace:
+            with command_workspace(call) as workspace:
                 first = workspace.day(since) if since else None
                 options = replace(options, since=first, until=workspace.day(until, last=True) if until else None)
-        return run_and_report(context, options, paths or [], follow=follow, as_json=as_json)
+        return run_and_report(call, options, paths or [], follow=follow, as_json=as_json)
     except BusyError as busy:
         if as_json:
             write_json({"busy": str(busy)})
@@ -89,7 +86,7 @@ def run(
 
 
 def run_and_report(
-    context: typer.Context,
+    call: GlobalOptions,
     options: RunOptions,
     paths: Sequence[Path] = (),
     *,
@@ -98,13 +95,12 @@ def run_and_report(
     ask: bool = True,
 ) -> int:
     """Run and print the report. If ``ask``, a person at a terminal is asked, once, which language model kept may use."""
-    call = global_options(context)
     verbose = not (as_json or call.quiet)
     if follow and not options.dry:  # before reading, because the settings of a followed folder affect how it is read
-        with command_workspace(context) as workspace:
+        with command_workspace(call) as workspace:
             for place in find_unfollowed(workspace, paths):
                 follow_root(workspace.paths, SourceRoot(path=str(place)), tell=verbose)
-    with _note_outcome(command_home(context), options.occasion), command_workspace(context) as workspace:
+    with _note_outcome(command_home(call), options.occasion), command_workspace(call) as workspace:
         report = _run_with_progress(workspace, paths, options, call, as_json=as_json)
         home = workspace.paths
         if not options.dry:
@@ -116,7 +112,7 @@ def run_and_report(
             if report.sources and not options.dry:
                 _offer_to_follow(workspace, paths, verbose=verbose)
             again = ask and verbose and options.model and not options.dry and offer_model(workspace)
-    return run_and_report(context, options, paths, as_json=as_json, ask=False) if again else code
+    return run_and_report(call, options, paths, as_json=as_json, ask=False) if again else code
 
 
 def _offer_to_follow(workspace: Workspace, paths: Sequence[Path], *, verbose: bool) -> None:
@@ -211,22 +207,15 @@ def _print_report(workspace: Workspace, report: RunReport, options: RunOptions, 
 
 
 def backfill(
-    context: typer.Context,
-    *,
-    paths: list[str],
-    scheduler: str = "",
-    processes: int = 0,
-    no_llm: bool = False,
-    as_json: bool = False,
+    call: GlobalOptions, *, paths: list[str], scheduler: str = "", processes: int = 0, no_llm: bool = False, as_json: bool = False
 ) -> int:
     """Read a large archive with several processes. The result is the same as with kept run.
 
     If it is interrupted, nothing is lost, and the next run continues. Workers on other machines must see the archive under the same
     path. Files at an address (s3://…, https://…) are copied to this machine while they are read.
     """
-    call = global_options(context)
     options = RunOptions(model=not no_llm, agent=bool(agent_variable(os.environ)))
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         with progress_if_shown(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
             report = backfill_archive(
                 workspace, paths, options, scheduler=scheduler, processes=processes or count_processors(), progress=progress
@@ -234,12 +223,12 @@ def backfill(
         return _print_report(workspace, report, options, call, as_json=as_json)
 
 
-def sleep(context: typer.Context, *, accept_loss: bool = False, as_json: bool = False) -> int:
+def sleep(call: GlobalOptions, *, accept_loss: bool = False, as_json: bool = False) -> int:
     """Retire memories that their project no longer mentions, count old memories to check, and update the files.
 
     The nightly job includes it (kept schedule).
     """
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         done = run_sleep(workspace, allow=accept_loss)
         if as_json:
             write_json(
@@ -260,19 +249,19 @@ def sleep(context: typer.Context, *, accept_loss: bool = False, as_json: bool = 
                 text = format_count(done.lingering, "old memory is unconfirmed", "old memories are unconfirmed")
                 lines.append(line((text, "yellow"), " → kept review --stale"))
             lines += _waiting_texts_lines(workspace)
-            if not lines and not global_options(context).quiet:
+            if not lines and not call.quiet:
                 lines.append(line("Nothing to do."))
             write_lines(lines)
             write_lines(line((problem, "red")) for problem in done.written.problems)
         return int(done.partly)
 
 
-def upgrade(context: typer.Context, *, yes: bool = False, as_json: bool = False) -> int:
+def upgrade(call: GlobalOptions, *, yes: bool = False, as_json: bool = False) -> int:
     """Retire memories that the current rules would not make, and restore people's own words. Shows a preview first."""
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         report = preview_upgrade(workspace)
         if not as_json:
-            write_lines(_format_upgrade(report, everything=not global_options(context).quiet))
+            write_lines(_format_upgrade(report, everything=not call.quiet))
         if (report.retired or report.made) and not yes:
             if as_json:
                 write_json(_upgrade_body(report))

@@ -4,10 +4,8 @@ from difflib import unified_diff
 from itertools import groupby
 from pathlib import Path
 
-import typer
-
 from kept.changes import apply_person_change
-from kept.cli.command_support import check_choice, command_home, command_workspace, confirm, global_options, is_interactive
+from kept.cli.command_support import check_choice, command_home, command_workspace, confirm, is_interactive
 from kept.cli.commands.edit import print_problems
 from kept.cli.console import (
     diff_lines,
@@ -22,6 +20,7 @@ from kept.cli.console import (
     write_text,
 )
 from kept.cli.lists import FORGOTTEN, scope_name
+from kept.cli.registry import GlobalOptions
 from kept.core.codec import dump, to_json
 from kept.core.errors import UsageError
 from kept.core.markup import fact_line, to_fact_text
@@ -52,19 +51,19 @@ _FORMATS = ("jsonl", "json", "md", "archive")
 _MARKS = {True: ("well   ", "green"), False: ("wrong  ", "red"), None: ("note   ", "yellow")}
 
 
-def check(context: typer.Context, *, as_json: bool = False) -> int:
+def check(call: GlobalOptions, *, as_json: bool = False) -> int:
     """Check the store, its indexes and the files that kept wrote for damage.
 
     Repairs nothing. Exits with 2 if it finds damage. A memory file that you edited does not count as damaged; the next run applies
     your edits.
     """
-    home = command_home(context)
+    home = command_home(call)
     if not home.store.exists():
-        if not global_options(context).new_store:
+        if not call.new_store:
             refuse_lost_store(home)
         hint = "`kept run` creates one, `kept restore FILE` restores a backup"
         raise UsageError("there is no store", where=str(home.store), hint=hint)
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         check_report = check_home(workspace)
         if as_json:
             outputs = [{"path": path, "state": state.value, "reason": reason} for path, state, reason in check_report.outputs]
@@ -72,12 +71,12 @@ def check(context: typer.Context, *, as_json: bool = False) -> int:
             return 2 if check_report.damage else 0
         write_lines(line(("damaged  ", "red"), item) for item in check_report.damage)
         notes = [(path, state) for path, state, _ in check_report.outputs if state in (FileState.EDITED, FileState.MISSING)]
-        if not global_options(context).quiet:
+        if not call.quiet:
             write_lines(line((f"{state.value}  ", "yellow"), format_path(path), " → kept run") for path, state in notes)
         if check_report.damage:
             hint = " → kept rebuild repairs everything derived from the log; kept restore FILE restores a backup"
             write_line((f"{format_count(len(check_report.damage), 'problem')} found", "bold red"), (hint, "dim"))
-        elif not global_options(context).quiet:
+        elif not call.quiet:
             write_line(("All is well: ", "green"), "the log, the archive and the memories agree.")
         return 2 if check_report.damage else 0
 
@@ -92,13 +91,13 @@ def _confirm_hooks(home: Paths) -> bool:
     return not changes or not is_interactive() or confirm("Write this?")
 
 
-def doctor(context: typer.Context, *, fix: bool = False, as_json: bool = False) -> int:
+def doctor(call: GlobalOptions, *, fix: bool = False, as_json: bool = False) -> int:
     """Test each part of the installation, and say how to fix each problem. Changes nothing without --fix.
 
     Exits with 1 if something is wrong. Each hook is called as your coding agent calls it. A language model that runs on this
     machine is asked one short question.
     """
-    call, home = global_options(context), command_home(context)
+    home = command_home(call)
     check_findings = run_checks(home, profile=call.profile, zone=call.zone)
     if fix:
         hooks = any(finding.repair == "hooks" for finding in check_findings)
@@ -129,19 +128,19 @@ def doctor(context: typer.Context, *, fix: bool = False, as_json: bool = False) 
     return int(bool(wrong))
 
 
-def backup(context: typer.Context, file: Path) -> None:
+def backup(call: GlobalOptions, file: Path) -> None:
     """Copy everything kept knows into one verified file. Other commands may run meanwhile."""
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         made = create_backup(workspace, file)
-        if not global_options(context).quiet:
+        if not call.quiet:
             size = f" ({made.stat().st_size / 1e6:.1f} MB; as private as your memories)"
             write_line(("Backed up and verified: ", "green"), format_path(made), (size, "dim"))
 
 
-def restore(context: typer.Context, file: Path) -> int:
+def restore(call: GlobalOptions, file: Path) -> int:
     """Replace the store with a backup. The current store is moved aside. Later hand edits stay."""
-    done = restore_store(command_home(context), file, lambda: command_workspace(context))
-    if not global_options(context).quiet:
+    done = restore_store(command_home(call), file, lambda: command_workspace(call))
+    if not call.quiet:
         write_line(("Restored: ", "green"), format_path(file.absolute()))
         if done.old_store:
             write_line((f"The previous store is now at {format_path(done.old_store)}", "dim"))
@@ -151,22 +150,22 @@ def restore(context: typer.Context, file: Path) -> int:
     return print_problems(done.written)
 
 
-def rebuild(context: typer.Context) -> int:
+def rebuild(call: GlobalOptions) -> int:
     """Regenerate memories, index and files from the log."""
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         written = rebuild_store(workspace)
-        if not global_options(context).quiet:
+        if not call.quiet:
             write_line(("Rebuilt: ", "green"), format_count(len(workspace.store.log.memories()), "memory"))
         return print_problems(written)
 
 
-def migrate(context: typer.Context, *, to: str = "", prepare: str = "", drop: bool = False) -> None:
+def migrate(call: GlobalOptions, *, to: str = "", prepare: str = "", drop: bool = False) -> None:
     """Move your memories to a PostgreSQL server that your other machines share, or back to this machine alone.
 
     Before the settings change, kept builds a store from the server's rows, checks it completely, and compares its export with that
     of the present store, byte for byte. A full copy stays on this machine, so that reading needs no network.
     """
-    home, quiet = command_home(context), global_options(context).quiet
+    home, quiet = command_home(call), call.quiet
     if bool(to) == bool(prepare):
         raise UsageError("migrate needs --to or --prepare, not both", hint="kept migrate --to URL|sqlite, or --prepare URL")
     if prepare:
@@ -191,14 +190,14 @@ def migrate(context: typer.Context, *, to: str = "", prepare: str = "", drop: bo
         write_lines(lines)
 
 
-def export(context: typer.Context, *, kind: str = "jsonl", output: Path | None = None) -> None:
+def export(call: GlobalOptions, *, kind: str = "jsonl", output: Path | None = None) -> None:
     """Export memories of any status with their evidence. Forgotten words are not exported.
 
     `--format md` exports only active memories, for reading. `--format archive` exports the whole store, including the archived
     conversations, for `kept import` on another machine.
     """
     check_choice(kind, _FORMATS, "--format")
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         if kind == "archive":
             if output is None:
                 raise UsageError("an archive needs --output FILE", hint="kept export --format archive --output kept.jsonl.gz")
@@ -223,7 +222,7 @@ def export(context: typer.Context, *, kind: str = "jsonl", output: Path | None =
             )
 
 
-def import_(context: typer.Context, file: Path | None = None, *, source: str = "", as_json: bool = False) -> int:
+def import_(call: GlobalOptions, file: Path | None = None, *, source: str = "", as_json: bool = False) -> int:
     """Import a file of `kept export`, or the memories of another tool.
 
     An archive needs an empty home, and brings all its history. Memories (jsonl) can be imported into any home; `kept undo` takes
@@ -236,13 +235,13 @@ def import_(context: typer.Context, file: Path | None = None, *, source: str = "
     """
     if (file is None) == (not source):
         raise UsageError("give a file, or a tool with --from", hint="kept import FILE, or kept import --from claude")
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         done, written = apply_person_change(
             workspace, lambda: import_path(workspace, file) if file else import_from_tool(workspace, source)
         )
         if as_json:
             write_json({"whole": done.whole, "added": dict(done.added), "left_out": dict(done.left_out)})
-        elif not global_options(context).quiet:
+        elif not call.quiet:
             counts = ", ".join(f"{count} {status}" for status, count in sorted(done.added.items())) or "nothing"
             write_line(("Imported: ", "green"), counts)
             write_lines(line((f"  left out, {reason}: {count}", "dim")) for reason, count in sorted(done.left_out.items()))
@@ -284,13 +283,13 @@ _TITLES = {
 }
 
 
-def audit(context: typer.Context, path: Path, *, as_json: bool = False) -> int:
+def audit(call: GlobalOptions, path: Path, *, as_json: bool = False) -> int:
     """Find problems in a memory file or another tool's store: secrets, planted instructions, repeats, contradictions, outdated
     lines, and lines that no transcript supports. Changes nothing.
 
     Exits with 1 if it finds any.
     """
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         audit_report = audit_notes(workspace, path)
     if as_json:
         write_json(to_json(audit_report))

@@ -4,11 +4,10 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-import typer
-
 from kept.cli.command_support import check_choice, command_home, command_workspace
 from kept.cli.console import Line, format_count, format_id, hanging_line, line, write_json, write_line, write_lines
 from kept.cli.lists import EVERYWHERE, memory_line, scope_name, turn_line
+from kept.cli.registry import GlobalOptions
 from kept.core.codec import dump
 from kept.core.errors import UsageError
 from kept.core.memory import USER_SCOPE, Status
@@ -27,7 +26,7 @@ _LAYERS = {"memories": UnitKind.MEMORY, "summaries": UnitKind.SUMMARY, "turns": 
 
 
 def search(
-    context: typer.Context,
+    call: GlobalOptions,
     query: list[str],
     *,
     within: str = "memories,summaries,turns",
@@ -49,9 +48,9 @@ def search(
     if store:
         if project or category or since or until or sessions:
             raise UsageError("--store works only with words, --limit and --json", hint="kept search --store URL WORDS")
-        _search_server(context, store, words, limit, as_json=as_json)
+        _search_server(call, store, words, limit, as_json=as_json)
         return
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         filters = Filters(
             project=find_project(workspace, project),
             category=category,
@@ -85,11 +84,11 @@ def _show_hits(workspace: Workspace, hits: Sequence[Hit], keywords: Sequence[str
     write_lines([_hit_line(workspace, hit, keywords, hints) for hit in sections] or [line("Nothing found.")])
 
 
-def _search_server(context: typer.Context, url: str, words: str, limit: int, *, as_json: bool) -> None:
+def _search_server(call: GlobalOptions, url: str, words: str, limit: int, *, as_json: bool) -> None:
     """Search on a server. Neither needs nor creates a store on this machine."""
     from kept.recall.server_search import search_server  # noqa: PLC0415 - rarely used
 
-    settings = load_settings(command_home(context).settings)
+    settings = load_settings(command_home(call).settings)
     hits = search_server(url, words, settings.recall, os.environ, datetime.now(UTC), limit=limit)
     if as_json:
         write_json({"query": words, "hits": [dump(hit) for hit in hits]})

@@ -4,9 +4,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 
-import typer
-
-from kept.cli.command_support import check_choice, command_home, command_workspace, confirm, global_options, is_interactive
+from kept.cli.command_support import check_choice, command_home, command_workspace, confirm, is_interactive
 from kept.cli.commands.run import run_and_report
 from kept.cli.console import (
     Line,
@@ -21,6 +19,7 @@ from kept.cli.console import (
     write_lines,
 )
 from kept.cli.lists import step_line
+from kept.cli.registry import GlobalOptions
 from kept.core.codec import dump
 from kept.core.errors import KeptError, UsageError
 from kept.install.schedule import InstalledJob, find_dead_program, install_job, job_files, list_installed_jobs
@@ -52,7 +51,7 @@ from kept.workspace import Workspace, open_workspace, utc_now
 
 
 def setup(
-    context: typer.Context,
+    call: GlobalOptions,
     *,
     yes: bool = False,
     only_show: bool = False,
@@ -63,8 +62,8 @@ def setup(
     at: str = "",
 ) -> int:
     """Install hooks, sections and the nightly job: show exactly what is written where, write it, and run once."""
-    home = command_home(context)
-    with command_workspace(context, dry=only_show) as workspace:
+    home = command_home(call)
+    with command_workspace(call, dry=only_show) as workspace:
         write_lines(_survey_lines(workspace))
         memory_file = workspace.profile.outputs.memory_file
     changes = plan_hooks(home, hooks=hooks, allow=allow and load_setting(home, "handover") != "off")
@@ -87,20 +86,20 @@ def setup(
     for hook in install_hooks(home, changes):
         write_line("Wrote ", format_path(hook.path), (f"  {hook.what}", "dim"))
     if nightly and (dead_job or not jobs):
-        code = _install_job(context, home, at=at, kind=dead_job.kind if dead_job else "")
+        code = _install_job(call, home, at=at, kind=dead_job.kind if dead_job else "")
     elif not jobs and load_setting(home, "at_session_end") != "run":
         hint = " → kept config set at_session_end run reads each one when it ends"
         write_line(("Without a nightly job, sessions are read when you call kept run", "yellow"), (hint, "dim"))
-    code = max(code, run_and_report(context, RunOptions(), ask=not yes))
+    code = max(code, run_and_report(call, RunOptions(), ask=not yes))
     record_program_path(home, overwrite=True)
     return code
 
 
-def _install_job(context: typer.Context, home: Paths, *, at: str, kind: str) -> int:
+def _install_job(call: GlobalOptions, home: Paths, *, at: str, kind: str) -> int:
     """Install the nightly job. If no scheduler would run it, have each session read when it ends. Returns the exit code."""
     code, runs = 0, False
     try:
-        done = install_job(home, os.environ, at=at, zone=global_options(context).zone or "", kind=kind)
+        done = install_job(home, os.environ, at=at, zone=call.zone or "", kind=kind)
         write_lines(_installed_lines(done))
         runs = done.enabled
     except KeptError as error:
@@ -190,7 +189,7 @@ def _plan_job_line(jobs: tuple[InstalledJob, ...], dead_job: InstalledJob | None
     return line(what, (" → kept schedule install --show", "dim"))
 
 
-def uninstall(context: typer.Context, *, everything: bool = False, yes: bool = False) -> int:
+def uninstall(call: GlobalOptions, *, everything: bool = False, yes: bool = False) -> int:
     """Remove every hook, schedule, file and line that kept added. The store stays, unless you give --purge.
 
     Text that you added to kept's files is saved elsewhere; the command says where.
@@ -201,8 +200,8 @@ def uninstall(context: typer.Context, *, everything: bool = False, yes: bool = F
         if not confirm(("Delete all memories for good?", "bold red")):
             write_line("Nothing was changed.")
             return 0
-    home = command_home(context)
-    left = _uninstall_outside(context, home)
+    home = command_home(call)
+    left = _uninstall_outside(call, home)
     write_lines(_uninstall_lines(left))
     if left.problems:
         return 1
@@ -230,7 +229,7 @@ def uninstall(context: typer.Context, *, everything: bool = False, yes: bool = F
     return 0
 
 
-def _uninstall_outside(context: typer.Context, home: Paths) -> UninstallReport:
+def _uninstall_outside(call: GlobalOptions, home: Paths) -> UninstallReport:
     if not home.store.exists():  # the store is already gone; remove the rest
         left = uninstall_system_parts(home, os.environ)
         try:
@@ -239,7 +238,7 @@ def _uninstall_outside(context: typer.Context, home: Paths) -> UninstallReport:
         except KeptError as error:
             left.problems.append(str(error))
         return left
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         return uninstall_kept(workspace, os.environ)
 
 
@@ -256,7 +255,7 @@ _ACTIONS = ("status", "install", "uninstall", "run")
 
 
 def schedule(
-    context: typer.Context, action: str = "status", *, at: str = "", kind: str = "", only_show: bool = False, as_json: bool = False
+    call: GlobalOptions, action: str = "status", *, at: str = "", kind: str = "", only_show: bool = False, as_json: bool = False
 ) -> int:
     """Install, show or remove the nightly job: a run, `kept sleep`, a check and a backup of the store.
 
@@ -264,7 +263,7 @@ def schedule(
     It stops reading and asking a model after `night_minutes` (240). `--tz` sets the time zone of `--at`, if the scheduler supports
     zones (systemd).
     """
-    home, call = command_home(context), global_options(context)
+    home = command_home(call)
     match check_choice(action, _ACTIONS, "schedule"):
         case "install" if only_show:
             planned = job_files(home, os.environ, at=at, zone=call.zone or "", kind=kind)
@@ -278,7 +277,7 @@ def schedule(
             write_json(list(removed)) if as_json else write_lines(_removed_lines(removed))
         case "run":
             try:
-                with command_workspace(context) as workspace:
+                with command_workspace(call) as workspace:
                     night = run_nightly(workspace)
             except (KeptError, OSError) as error:
                 record_failed_start(home, utc_now(), error)

@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import typer
-
 from kept.cli.command_support import command_workspace
 from kept.cli.console import (
     Line,
@@ -31,6 +29,7 @@ from kept.cli.lists import (
     turns_around,
     turns_body,
 )
+from kept.cli.registry import GlobalOptions
 from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
 from kept.core.event import Event
@@ -50,7 +49,7 @@ _REFUSED = "refused"
 
 
 def show(
-    context: typer.Context,
+    call: GlobalOptions,
     asked: list[str] | None = None,
     *,
     turns: bool = False,
@@ -61,7 +60,7 @@ def show(
     """Show a memory in full, or the archived turns of a session."""
     if bool(asked) == bool(session):
         raise UsageError("give the id of a memory, or --session ID", hint="kept show 3fa2 --turns, or kept show --session 7f3a")
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         if session:
             show_session(workspace, session, as_json=as_json)
             return 0
@@ -80,11 +79,11 @@ def show(
         return 0
 
 
-def why(context: typer.Context, asked: list[str] | None = None, *, around: int = 1, as_json: bool = False) -> int:
+def why(call: GlobalOptions, asked: list[str] | None = None, *, around: int = 1, as_json: bool = False) -> int:
     """Show where a memory comes from: its words, their author, session, file and line, and every change since. For a refused
     candidate (`kept list --refused`), show why.
     """
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         memory = _find_one(workspace, asked, as_json=as_json)
         if memory is None:
             return 2

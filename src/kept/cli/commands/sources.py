@@ -6,14 +6,11 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-import typer
-
 from kept.cli.command_support import (
     check_choice,
     command_home,
     command_workspace,
     confirm,
-    global_options,
     is_interactive,
 )
 from kept.cli.console import (
@@ -31,6 +28,7 @@ from kept.cli.console import (
 )
 from kept.cli.lists import show_session
 from kept.cli.model_use import unknown_language_line
+from kept.cli.registry import GlobalOptions
 from kept.cli.report import format_account, unread_lines
 from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
@@ -66,7 +64,7 @@ _IN_PROJECTS = ("aider", "specstory")  # these tools keep their files in each pr
 
 
 def sources(
-    context: typer.Context,
+    call: GlobalOptions,
     action: str = "",
     items: list[str] | None = None,
     *,
@@ -82,25 +80,25 @@ def sources(
     """
     if action in ("add", "remove", "list"):
         wanted = [SourceRoot(path=item, format=source, project=project, author=author) for item in items or ()]
-        _change_roots(context, action, wanted, as_json=as_json)
+        _change_roots(call, action, wanted, as_json=as_json)
         return
     if source or project or author:
         raise UsageError("--as, --project and --author go with `kept sources add`", hint="kept sources add PATH --as FORMAT")
     if action:
-        _switch_sources(context, action, items or [], as_json=as_json)
+        _switch_sources(call, action, items or [], as_json=as_json)
         return
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         if session:
             show_session(workspace, session, as_json=as_json)
             return
         surveyed = survey(workspace)
-        lines = _format_survey(workspace, surveyed, verbose=global_options(context).verbose)
+        lines = _format_survey(workspace, surveyed, verbose=call.verbose)
         write_answer(lambda: _survey_body(workspace, surveyed), lines, as_json=as_json)
 
 
-def _change_roots(context: typer.Context, action: str, wanted: Sequence[SourceRoot], *, as_json: bool) -> None:
+def _change_roots(call: GlobalOptions, action: str, wanted: Sequence[SourceRoot], *, as_json: bool) -> None:
     """Add or remove folders and files that every run reads, or list them."""
-    home = command_home(context)
+    home = command_home(call)
     if action != "list":
         if not wanted:
             raise UsageError(f"`kept sources {action}` needs a folder or file", hint=f"kept sources {action} PATH")
@@ -151,7 +149,7 @@ def _root_lines(roots: Sequence[SourceRoot], user: Path) -> Iterator[Line]:
         yield line("  ", format_path(place), (f"  {about}" if about else "", "dim"), (gone, "yellow"))
 
 
-def _switch_sources(context: typer.Context, action: str, items: Sequence[str], *, as_json: bool) -> None:
+def _switch_sources(call: GlobalOptions, action: str, items: Sequence[str], *, as_json: bool) -> None:
     name, included = _ACTIONS[check_choice(action, tuple(_ACTIONS), "the action")]
     if not items:
         raise UsageError(
@@ -164,7 +162,7 @@ def _switch_sources(context: typer.Context, action: str, items: Sequence[str], *
             check_choice(item, tuple(source.name for source in SOURCES), f"{action}:")
     else:
         items = [str(Path(item).expanduser()) for item in items]
-    home = command_home(context)
+    home = command_home(call)
     for item in items:
         listed = configure.include_item(home, name, item, included=included)
         if not as_json:

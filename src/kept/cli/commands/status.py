@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import typer
-
 from kept.cli.command_support import command_workspace
 from kept.cli.console import Line, format_count, format_path, line, write_json, write_lines
 from kept.cli.lists import pending_line
 from kept.cli.model_use import model_lines, searchable_line, trial_lines, unknown_language_line, without_model_line
+from kept.cli.registry import GlobalOptions
 from kept.core.codec import json_fields, to_json
 from kept.core.memory import Status
 from kept.core.times import format_day, format_instant, format_minute
@@ -28,9 +27,9 @@ from kept.workspace import Workspace
 _DAYS = 7  # days for which the amount of text added by hooks is shown
 
 
-def status(context: typer.Context, *, as_json: bool = False) -> None:
+def status(call: GlobalOptions, *, as_json: bool = False) -> None:
     """Show what is stored, what was read, the last runs, and what is held for review."""
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         store_status = load_status(workspace)
         due = find_expiring_files(workspace)
         missed = load_unread_reasons(workspace.paths, workspace.settings.exclude)

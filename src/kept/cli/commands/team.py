@@ -6,11 +6,10 @@
 import os
 from collections.abc import Iterator
 
-import typer
-
-from kept.cli.command_support import check_choice, command_workspace, global_options
+from kept.cli.command_support import check_choice, command_workspace
 from kept.cli.commands.edit import print_problems
 from kept.cli.console import Line, format_count, hanging_line, line, write_json, write_line, write_lines
+from kept.cli.registry import GlobalOptions
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.local.agents_shell import agent_variable
@@ -23,7 +22,7 @@ from kept.workspace import Workspace
 
 
 def team(
-    context: typer.Context,
+    call: GlobalOptions,
     action: str = "",
     item: str = "",
     *,
@@ -36,7 +35,7 @@ def team(
 
     Lines that others share stay on the server. They are not in your files or shown to your agents until you accept them.
     """
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         if action:
             _act(workspace, action, item, role, what, quotes=quotes)
         facts = teams.list_team_facts(workspace)
@@ -46,9 +45,9 @@ def team(
             write_lines(_fact_lines(workspace, facts))
 
 
-def sync(context: typer.Context, *, key: str = "", show_key: bool = False, as_json: bool = False) -> int:
+def sync(call: GlobalOptions, *, key: str = "", show_key: bool = False, as_json: bool = False) -> int:
     """Exchange memories with your other machines through the folder that the setting sync.folder names. Every run does so too."""
-    with command_workspace(context) as workspace:
+    with command_workspace(call) as workspace:
         folder = SyncFolder(workspace=workspace)
         if show_key:
             write_line(folder.code)
@@ -58,7 +57,7 @@ def sync(context: typer.Context, *, key: str = "", show_key: bool = False, as_js
         report, written = sync_machines(workspace)
     if as_json:
         write_json(json_fields(report, "received", "sent", "clashes") | {"forgotten": len(report.forgotten)})
-    elif not global_options(context).quiet:
+    elif not call.quiet:
         received, sent = format_count(report.received, "change"), format_count(report.sent, "change")
         write_line(("Synced: ", "green"), f"{received} from other machines, {sent} to them.")
         if report.clashes:
