@@ -173,9 +173,7 @@ class Workspace:
         return known.identity if known else self.detect_identity(other or place)
 
     def detect_identity(self, place: str) -> str:
-        """Detect the present identity of a directory: its repository's origin, or the repository's root, or the directory
-        itself.
-        """
+        """Detect the present identity of a directory: the origin or the root of its repository, or the directory itself."""
         checkout = self.find_checkout(place)
         for _ in range(_CLONES):
             original = self.find_checkout(checkout.local) if checkout and checkout.local else None
