@@ -23,6 +23,23 @@ def test_undo_takes_back_the_last_run_and_redo_brings_it_back(capsys, ran):
     assert kept(capsys, "check")[0] == 0
 
 
+@pytest.mark.parametrize("command", ["journal", "restore"])
+def test_a_bare_undo_after_a_change_that_it_cannot_take_back_leaves_the_older_change_alone(capsys, ran, command, tmp_path):
+    kept(capsys, "add", "Answer in short sentences.", "--type", "preference")
+    if command == "journal":
+        assert kept(capsys, "journal", "write", "--date", "2026-01-05")[1].startswith("2026-01-05  written")
+    else:
+        kept(capsys, "backup", tmp_path / "k.db")
+        assert kept(capsys, "restore", tmp_path / "k.db")[0] == 0
+    last, before = f"kept undo r{told(capsys, 'log')[0]['run']}", told(capsys, "list")
+    code, _, err = kept(capsys, "undo")
+    assert code == 2
+    assert f"the last change was `kept {command}`, which undo does not take back → {last} takes back the change before it" in err
+    assert told(capsys, "list") == before
+    assert kept(capsys, *last.split()[1:])[0] == 0
+    assert kept(capsys, "undo")[0] == 0
+
+
 def test_a_bare_redo_does_not_reach_behind_later_changes_and_history_tells_of_both(capsys, ran):
     first = told(capsys, "log")[0]["run"]
     kept(capsys, "undo")

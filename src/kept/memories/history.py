@@ -35,6 +35,7 @@ from kept.store.values import GUARD, Draft, Run
 from kept.workspace import Workspace
 
 _SWITCHES = frozenset({"undo", "redo"})
+_LASTING = ("journal", "restore")  # commands whose effect is not in the log of memories, so that no undo takes it back
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -220,6 +221,20 @@ def last_undoable_run(workspace: Workspace) -> str:
     heads = tuple(workspace.store.log.pass_heads())
     last = _last_effective_run(heads, find_undone_passes(heads))
     return f"r{last}" if last is not None else ""
+
+
+def record_lasting_change(workspace: Workspace, command: str) -> None:
+    """Record that a command (one of ``_LASTING``) changed something, so that the next undo does not take back an older change."""
+    workspace.store.log.end_run(workspace.store.log.start_run(command, workspace.clock()), workspace.clock(), {})
+
+
+def refuse_late_undo(workspace: Workspace) -> None:
+    """Raise UsageError if the last change is one of a command that no undo takes back."""
+    log, last = workspace.store.log, last_undoable_run(workspace)
+    newest = max((run for command in _LASTING for run in log.runs(1, command=command)), key=lambda run: run.id, default=None)
+    if newest is not None and newest.id > max((head.run for head in log.pass_heads()), default=0):
+        hint = f"kept undo {last} takes back the change before it" if last else "see `kept log`"
+        raise UsageError(f"the last change was `kept {newest.command}`, which undo does not take back", hint=hint)
 
 
 def _last_effective_run(heads: Sequence[Pass], undone: frozenset[int]) -> int | None:

@@ -21,6 +21,7 @@ from kept.local.files import hold_lock
 from kept.local.settings import StoreSettings, load_settings, locate_errors
 from kept.memories.backups import record_backup, recorded_backups
 from kept.memories.configure import change_setting
+from kept.memories.history import record_lasting_change
 from kept.outputs.write import FileState, WriteReport, file_states, reset_damaged_files
 from kept.paths import Paths
 from kept.pipeline.erase.forget import collect_words, erase_words
@@ -129,6 +130,7 @@ def restore_store(
             problems = reset_damaged_files(workspace) if known is None else []
             again, written = apply_person_change(workspace, lambda: erase_words(workspace, words) if words else (), locks=False)
             written.problems[:0] = [*problems, *again]
+            record_lasting_change(workspace, "restore")
     return RestoreReport(old_store=old_store, unsure=unsure, written=written)
 
 

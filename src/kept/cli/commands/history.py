@@ -33,6 +33,7 @@ from kept.memories.history import (
     find_run,
     is_nightly_job,
     last_undoable_run,
+    refuse_late_undo,
     run_changes,
     run_history,
     undo_model,
@@ -170,9 +171,13 @@ def undo(call: GlobalOptions, what: list[str] | None = None, *, model: str = "",
         raise UsageError("--model does not go together with a pass or run", hint=f"kept undo --model {model}")
     if model:
         return _apply_undo_redo(call, undo_model, lambda _: model, "Undone:", as_json=as_json)
-    return _apply_undo_redo(
-        call, undo_passes, lambda workspace: " ".join(what or ()) or last_undoable_run(workspace), "Undone:", as_json=as_json
-    )
+
+    def choose(workspace: Workspace) -> str:
+        if not what:
+            refuse_late_undo(workspace)
+        return " ".join(what or ()) or last_undoable_run(workspace)
+
+    return _apply_undo_redo(call, undo_passes, choose, "Undone:", as_json=as_json)
 
 
 def redo(call: GlobalOptions, what: list[str] | None = None, *, as_json: bool = False) -> int:

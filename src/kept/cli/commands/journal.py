@@ -35,6 +35,7 @@ from kept.journal.entry import EXTRACTIVE, EntryHead, list_templates
 from kept.journal.feed_reading import collect_feeds
 from kept.memories.browse import find_scopes, to_export
 from kept.memories.day_view import DayView, find_wordings_at, list_active_days, load_day_view
+from kept.memories.history import record_lasting_change
 from kept.outputs.compose.pages import OutputRoute
 from kept.outputs.routing import ExtractedMemories, extracted_between, routes_by_memory
 from kept.pipeline import write_journal
@@ -90,7 +91,7 @@ def journal(
                     return _run_backfill(call, workspace, work, plan, concurrency, estimate=estimate, as_json=as_json)
                 spans = _parse_day_span(workspace, work, day, first, last)
                 done = write_journal.write_journal_entry(workspace, work, *spans)
-                return _print_outcomes([done], as_json=as_json)
+                return _print_outcomes(workspace, [done], as_json=as_json)
 
 
 def _parse_day_span(workspace: Workspace, work: EntryOptions, day: str, first: str, last: str) -> tuple[date, date]:
@@ -140,7 +141,7 @@ def _run_backfill(
             write_line((f"{outcome.first}  {outcome.state.value}", ""), (f"  {rest}", "dim"), stream=sys.stderr)
 
     outcomes = write_journal.backfill_entries(workspace, work, plan.days, tell, concurrency=concurrency)
-    return _print_outcomes(outcomes, as_json=as_json, days=len(plan.days))
+    return _print_outcomes(workspace, outcomes, as_json=as_json, days=len(plan.days))
 
 
 def _format_plan(plan: BackfillPlan) -> str:
@@ -166,7 +167,9 @@ def _plan_body(plan: BackfillPlan) -> dict[str, Any]:
     }
 
 
-def _print_outcomes(outcomes: Sequence[EntryOutcome], *, as_json: bool, days: int = 1) -> int:
+def _print_outcomes(workspace: Workspace, outcomes: Sequence[EntryOutcome], *, as_json: bool, days: int = 1) -> int:
+    if any(outcome.state is EntryState.WRITTEN for outcome in outcomes):
+        record_lasting_change(workspace, "journal")
     if as_json:
         write_json({"days": days, "entries": [_outcome_body(outcome) for outcome in outcomes]})
     else:
