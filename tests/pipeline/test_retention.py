@@ -101,6 +101,17 @@ def test_replies_of_models_go_with_the_conversation_they_are_about(desk_at, said
             assert list(replies.find_reply_keys({"old", "young"}, lambda _: False)) == ["young"]
 
 
+def test_a_proposal_that_waits_in_review_stays_when_its_turn_is_old(said, set_keep, capsys):
+    set_keep(keep="2y")
+    wish = "I prefer short answers without any preamble, always."
+    say(said, "wish", wish, day="2020-01-07")
+    call("run", "--no-llm", "--quiet")
+    assert call("forget", "--aged", "--yes") == 0
+    assert "Forgotten: no memory" in capsys.readouterr().out
+    call("review", "--all", "--list")
+    assert wish in capsys.readouterr().out
+
+
 def test_a_journal_entry_keeps_what_it_tells_of_turns_that_aged(desk_at, said, set_keep):
     set_keep(keep="2y")
     with desk_at(said, also=("journal",)) as workspace:

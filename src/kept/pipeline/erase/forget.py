@@ -23,6 +23,7 @@ from kept.local.files import hold_lock
 from kept.local.progress import Progress, ignore_progress
 from kept.local.settings import count_days
 from kept.memories.browse import find_source, list_contents, select_conversations, select_memories
+from kept.memories.waiting import collect_pending
 from kept.pipeline.erase.files import RecordingFile, ReplyFile, Span, erase_feed_from_entries
 from kept.pipeline.erase.holders import list_holders
 from kept.pipeline.erase.proof import find_out_of_reach, find_remaining_words
@@ -104,8 +105,8 @@ def make_retention_request(workspace: Workspace) -> ErasureRequest:
     """Build a request for the turns of all projects that are older than the settings allow, and for models' replies about their
     sessions.
 
-    Turns that are evidence of a memory (even of a retired one) stay. No memory is erased. Erased turns are recognized later, so no
-    transcript brings them back.
+    Turns that are evidence of a memory (even of a retired one) or of a proposal in review stay. No memory is erased. Erased turns
+    are recognized later, so no transcript brings them back.
 
     Raises UsageError if the settings keep all turns, no turn is old enough, or the settings name an unknown project.
     """
@@ -123,7 +124,8 @@ def make_retention_request(workspace: Workspace) -> ErasureRequest:
     found = find_turns("", usual).difference(*(find_turns(project, usual) for project in named))
     found = found.union(*(find_turns(project, days) for project, days in named.items()))
     aged, sessions = ({name for kind, name in found if kind == wanted} for wanted in ("event", "session"))
-    memories = [memory for memory in workspace.store.log.memories() if memory.content]
+    waiting = [memory for memory, stored in collect_pending(workspace) if not stored]
+    memories = [*waiting, *(memory for memory in workspace.store.log.memories() if memory.content)]
     within = {candidate for memory in memories for candidate in memory.candidates}
     judged = (judged_candidate.candidate for judged_candidate in workspace.store.log.all_judged_candidates())
     rests = [
