@@ -297,7 +297,7 @@ def test_a_prompt_may_only_supersede_a_memory_that_is_older_and_was_not_told():
     assert read_curation_reply({"operations": [change(2, "supersede", 3)]}, table).refused == {"what supersedes it is older": 1}
 
 
-def test_a_new_sentence_counts_only_for_a_prompt_that_is_later_than_a_memory_of_kept():
+def test_a_new_sentence_counts_only_for_what_was_typed_later_than_a_memory_of_kept():
     def state(known, other, **more):
         (table,) = build_project_tables([known, NAMES], frozenset(), [other])
         return read_curation_reply({"operations": [change(1, "supersede", 3) | {"now": " codes  then "} | more]}, table).sentences

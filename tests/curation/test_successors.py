@@ -354,3 +354,23 @@ def restate(rule, prompt, sentence, *, reply="Done.", label_reason="typed", **ch
     shown = SaidPrompt(text=prompt, reply=reply, event="p", session="s", at=said[1].at)
     sentence = NewSentence(memory=replace(build_memory("old", rule), **changes), prompt=shown, text=sentence)
     return build_successor(sentence, said, load_profile("coding"), ZoneInfo("UTC"))
+
+
+LIMIT = "Refunds over 500 EUR need a second person, and the backend must refuse, since the page can be tricked."
+RAISED = "The limit that needs a second person must be 1000 EUR, because the auditors asked for it."
+
+
+@pytest.mark.parametrize(("now", "states"), [("1000", (RAISED,)), ("900", (LIMIT, RAISED))])
+def test_a_later_memory_changes_a_part_of_another_only_if_the_new_sentence_passes_all_checks(desk_at, home, now, states):
+    sentence = LIMIT.replace("500", now)
+    model = Restating({LIMIT: sentence})
+    model.is_order = lambda line: RAISED in line
+    with desk_at(home) as workspace:
+        say(home, "one", LIMIT)
+        model.run(workspace)
+        say(home, "two", RAISED, day="2026-01-19")
+        model.run(workspace)
+        found = by_status(workspace)
+    taken = now == "1000"
+    assert set(found[Status.ACTIVE]) == {*states, *([sentence] if taken else [])}
+    assert found[Status.SUPERSEDED if taken else Status.HELD] == [LIMIT if taken else sentence]

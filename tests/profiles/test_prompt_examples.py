@@ -23,14 +23,13 @@ def test_the_example_of_curation_does_one_thing_to_each_number_it_names():
     assert set(done) | {each["with"] for each in body["operations"]} <= numbers | {0}
 
 
-def test_the_example_of_what_is_outdated_puts_into_a_sentence_what_a_prompt_changed():
+def test_the_example_of_what_is_outdated_puts_into_a_sentence_what_was_changed():
     before, body = example(question_text("outdated")[0])
     assert parse_reply(json.dumps(body), OUTDATED_SCHEMA) == body
     lines = {int(number): rest for number, rest in re.findall(r"(?m)^(\d) (\(.*)$", before)}
-    for each in body["operations"]:
-        assert ("said)" in lines[each["with"]]) == bool(each["now"])
-    (last,) = (each for each in body["operations"] if each["now"])
-    assert last["now"] == lines[last["id"]].partition("): ")[2].replace("20", "50")
+    stated = {each["id"]: each["now"] for each in body["operations"] if each["now"]}
+    told = {number: lines[number].partition("): ")[2] for number in stated}
+    assert stated == {3: told[3].replace("20", "50"), 4: told[4].replace("5 MB", "8 MB")}
 
 
 def test_the_example_of_a_days_outcome_names_points_that_were_given():

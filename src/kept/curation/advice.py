@@ -63,7 +63,7 @@ _SHAPES = {
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProposedChange:
     """A change that a model proposes for the memory with number ``id``. ``into`` is the number of another memory, or 0. ``now`` is
-    the memory's sentence as it is since a prompt changed it, or empty.
+    the memory's sentence as it is since a prompt or a later memory changed it, or empty.
     """
 
     id: int
@@ -139,7 +139,7 @@ class MemoryTable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewSentence:
-    """A memory's sentence with what a prompt changed in it, as a model wrote it."""
+    """A memory's sentence with what a prompt, or the prompt of a later memory, changed in it, as a model wrote it."""
 
     memory: Memory
     prompt: SaidPrompt
@@ -325,14 +325,15 @@ def read_curation_reply(body: Mapping[str, Any], table: MemoryTable) -> LlmCurat
         memory, other = known.get(change.id), known.get(change.into)
         fault = "more than one change to a memory" if counts[change.id] > 1 else _find_change_fault(change, memory, other, table)
         fault = fault or ("what it points at ends itself" if change.into in ending else "")
+        said = other if isinstance(other, SaidPrompt) else _find_typed(other)
         if (
             fault in ("", _LESS_TRUSTED)
             and isinstance(memory, Memory)
-            and isinstance(other, SaidPrompt)
+            and said is not None
             and (text := one_line(change.now))
-            and not _find_age_fault(memory, other.at)
+            and not _find_age_fault(memory, said.at)
         ):
-            sentences.append(NewSentence(memory=memory, prompt=other, text=text))
+            sentences.append(NewSentence(memory=memory, prompt=said, text=text))
         if fault or not isinstance(memory, Memory):
             refused[fault] += 1
         elif change.op == "merge" and isinstance(other, Memory):
@@ -342,6 +343,15 @@ def read_curation_reply(body: Mapping[str, Any], table: MemoryTable) -> LlmCurat
     found = [item for item in found if item.memory not in merges]
     found += [_build_merge(winner, several) for winner, several in merges.values()]
     return LlmCurationResult(operations=tuple(found), sentences=tuple(sentences), refused=dict(+refused))
+
+
+def _find_typed(memory: Memory | None) -> SaidPrompt | None:
+    """A memory as the prompt in which the person typed its words; None if they did not."""
+    typed = (item for item in reversed(memory.evidence if memory else ()) if item.origin is Origin.USER and item.at is not None)
+    said = next(typed, None)
+    if memory is None or said is None or said.at is None:
+        return None
+    return SaidPrompt(text=memory.content, reply="", event=said.event, session=said.session, at=said.at)
 
 
 def _find_change_fault(

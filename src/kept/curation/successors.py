@@ -59,16 +59,20 @@ def add_successors(
     workspace: Workspace,
     profile: Profile,
     operations: Sequence[Operation],
-    sentences: Iterable[NewSentence],
+    sentences: Sequence[NewSentence],
     memories: Iterable[Memory],
 ) -> tuple[Operation, ...]:
     """The operations, with those that add a memory for each sentence. An active one supersedes the memory that it replaces.
 
-    ``operations`` retire the memories that prompts end, except what was told, which stays. ``memories`` are those of the group.
-    Left out is a sentence that a memory states already, that was forgotten, or that the gate refuses. Raises StoreError.
+    ``operations`` retire the memories that prompts end, except what was told, which stays, and supersede those of which another
+    memory changed a part. These stay, too, if the sentence is only held, because the rest of them still holds. ``memories`` are
+    those of the group. Left out is a sentence that a memory states already, that was forgotten, or that the gate refuses. Raises
+    StoreError.
     """
     forgotten, key = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
-    changed, ended = {each.memory for each in operations}, {each.memory for each in operations if isinstance(each, Retire)}
+    changed = {each.memory for each in operations}
+    ended = {each.memory for each in operations if isinstance(each, Retire | Supersede)}
+    partly = {sentence.memory.id for sentence in sentences} & {each.memory for each in operations if isinstance(each, Supersede)}
     forms = {normal_form(memory.content): "" for memory in memories if memory.status in (Status.ACTIVE, Status.HELD)}
     added: list[Operation] = []
     by: dict[str, str] = {}
@@ -89,6 +93,7 @@ def add_successors(
     superseded = (
         Supersede(memory=each.memory, at=each.at, reason=each.reason, by=by[each.memory]) if each.memory in by else each
         for each in operations
+        if each.memory in by or each.memory not in partly
     )
     return (*added, *superseded)
 
