@@ -666,7 +666,9 @@ def test_what_was_only_said_to_be_remembered_and_is_held_is_not_listed_as_work_o
 
 def test_what_is_left_of_a_secret_that_a_person_adds_waits(capsys, filled):
     words = "The harbor token is " + "ghp_" + "Zk3Qm8Rt5Wx2Yb7Nc4Vd9Lf6Hj1Gs0PaEuTi"
-    assert "(held" in kept(capsys, "add", words, "--type", "preference")[1]
+    out = kept(capsys, "add", words, "--type", "preference")[1]
+    assert out.startswith("A secret was taken out, so it is held for `kept review`:")
+    assert "(held" in out
     (left,) = (memory for memory in told(capsys, "list", "--held") if "harbor token" in memory["content"])
     assert left["content"].startswith("The harbor token is [redacted:github-token:")
     assert "harbor token" not in kept(capsys, "list")[1]

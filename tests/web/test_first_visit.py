@@ -31,3 +31,13 @@ def test_an_empty_store_explains_itself_and_in_the_sample_a_wrong_memory_is_foun
     page.get_by_role("button", name="Remember", exact=True).click()
     page.get_by_text("Remembered.").wait_for()
     assert served.memory("Crates").owned
+
+
+def test_a_sentence_that_waits_because_a_secret_was_taken_out_is_not_said_to_be_remembered(served, browse):
+    page = browse()
+    page.locator("h1", has_text="Nothing is remembered yet").wait_for()
+    page.keyboard.press("n")
+    page.get_by_label("One sentence").fill("The harbor token is " + "ghp_" + "Zk3Qm8Rt5Wx2Yb7Nc4Vd9Lf6Hj1Gs0PaEuTi")
+    page.get_by_role("button", name="Remember", exact=True).click()
+    page.get_by_text("Held for review: a secret was taken out.").wait_for()
+    assert page.get_by_text("Remembered.").count() == 0

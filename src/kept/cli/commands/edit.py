@@ -34,7 +34,7 @@ def add(call: GlobalOptions, text: str, *, kind: str = "", project: str = "", un
         likely = None if kind else category_of(text, "", workspace.profile_for("", folder))
         return [person.create_memory(workspace, text, likely.id if likely else kind, project=folder, until=ends, agent=agent)]
 
-    waits = f"An agent ran this ({sign} is set), so it is held for `kept review`:"
+    waits = f"{f'An agent ran this ({sign} is set)' if sign else 'A secret was taken out'}, so it is held for `kept review`:"
     return _apply_change(call, "Remembered:", apply, held_title=waits, as_json=as_json)
 
 

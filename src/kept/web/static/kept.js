@@ -3,6 +3,7 @@
 //   data-revision="…"         is sent as If-Match: if somebody else changed the memory, nothing is changed and the row is reloaded
 //   data-ask="…"              is asked first; data-ask-from="/path" shows the part from that path in the question instead
 //   data-done="…"             the message after success, with Undo if possible; with data-go="/path" the browser goes there instead
+//   data-held="…"             the message instead if the memory is held
 //   data-row="/path"          on an enclosing element: the part with which it is replaced after a change inside it
 //   data-list                 on an element that is part of the page itself: it is reloaded if more than one row changed
 //   data-closes               on a form in a dialog: the dialog closes after success
@@ -233,7 +234,8 @@
     const now = location.pathname.startsWith("/memories/") && `${path.slice(4)}/`.startsWith(`${location.pathname}/`) ? value.memories?.[0] : null;
     if (now && !location.pathname.endsWith(now.id)) { location.assign(`/memories/${now.id}`); return; }  // another memory has superseded it
     await changed(row, true);
-    if (element.dataset.done !== "") say((element.dataset.done || "Done.") + (value.said ? ` ${value.said}` : ""), { act });
+    const done = (value.memories?.[0]?.status === "held" && element.dataset.held) || element.dataset.done;
+    if (done !== "") say((done || "Done.") + (value.said ? ` ${value.said}` : ""), { act });
     if (element.dataset.next !== undefined) { document.getElementById(at)?.focus(); move(1); }
   };
 
