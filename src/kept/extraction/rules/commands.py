@@ -1,52 +1,17 @@
 """Parse command lines, and find the actions in a run of events: commands with their outcome, and edits with their changes.
 
 Reads shell syntax in one pass over a bounded text, and pairs each output with its call. Structure (the exit status, the tool's own
-flag) decides before text. ``toolwords.toml`` lists the words of shells, package managers and compilers that identify steps and
-failures. Program patterns must match a whole name. Failure patterns are searched in single output lines of at most 300 characters.
-This module runs nothing and knows nothing of fixes.
+flag) decides before text. This module runs nothing and knows nothing of fixes.
 """
 
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 
-from kept.core.codec import load_table
 from kept.core.error_fingerprint import find_error_lines, score_error_line
 from kept.core.event import Author, Event, EventKind, ToolUse
-from kept.core.pattern import Pattern, compile_late
+from kept.core.pattern import compile_late
 from kept.core.value import dataclass
-from kept.profiles.lexicons import join_alternatives
-
-_WORDS = load_table(Path(__file__).with_name("toolwords.toml"))
-
-
-def _exact(name: str) -> Pattern:
-    return Pattern("|".join(_WORDS["exact"][name]))
-
-
-def _any_case(name: str) -> Pattern:
-    return _ignore_case(_WORDS["any_case"][name])
-
-
-def _ignore_case(fragments: list[str]) -> Pattern:
-    return Pattern(f"(?i)(?:{'|'.join(fragments)})")
-
-
-TRIVIAL, FILTERS, LOOKERS, INTERPRETERS = map(_exact, ("trivial", "filters", "lookers", "interpreters"))
-CARRIERS, GENERAL, KEEPS, CHOOSES = map(_exact, ("carriers", "general", "keeps", "chooses"))
-MAKERS = _exact("makers")
-REPORTS, LESSENS, REHEARSES, MUFFLES = map(_any_case, ("reports", "lessens", "rehearses", "muffles"))
-TRANSIENT, ASSERTS, LACKING, MISUSED = map(_any_case, ("transient", "asserts", "lacking", "misused"))
-PRESCRIBES, TAKES_AWAY, UNTELLING = map(_any_case, ("prescribes", "takes_away", "untelling"))
-CONFIG, MANIFEST, WEAKENS, DESTROYS, FORCES, RUNS = map(_any_case, ("config", "manifest", "weakens", "destroys", "forces", "runs"))
-# Words with which a person rejects an action, or says that it did not help.
-TAKEN_BACK = Pattern(
-    rf"(?i)\b(?:{join_alternatives('assertion', 'undone', spaced=True)})\b|{join_alternatives('assertion', 'undone', spaced=False)}"
-)
-KINDS = tuple((_ignore_case(kind["failure"]), _ignore_case(kind["remedy"])) for kind in _WORDS["kinds"])
-NAMES: dict[str, frozenset[str]] = {name: frozenset(words) for name, words in _WORDS["names"].items()}
-PACKAGES: dict[str, str] = _WORDS["packages"]
-
+from kept.extraction.rules import toolwords
 
 COMMAND_CHARS = 2_000  # characters of a command line that are read
 STEPS_KEPT = 24
@@ -90,7 +55,7 @@ class Step:
     @property
     def family(self) -> tuple[str, str]:
         """Program and subcommand. ``npm run test`` and ``npm test`` have the same family."""
-        if LOOKERS.fullmatch(self.program):
+        if toolwords.LOOKERS.fullmatch(self.program):
             return self.program, ""
         named = [word for word in self.words[1:6] if word not in _RUNNERS and not word.startswith("-")]
         return self.program, named[0] if named and _PLAIN_WORD.fullmatch(named[0]) else ""
@@ -103,7 +68,7 @@ class Step:
     @property
     def filters(self) -> bool:
         """True if the step only shortens the output of another one."""
-        return self.joint == "|" and FILTERS.fullmatch(self.program) is not None
+        return self.joint == "|" and toolwords.FILTERS.fullmatch(self.program) is not None
 
 
 @lru_cache(maxsize=2048)
@@ -113,7 +78,7 @@ def _program_name(word: str) -> str:
 
 @lru_cache(maxsize=2048)
 def _is_trivial(word: str) -> bool:
-    return TRIVIAL.fullmatch(_program_name(word)) is not None
+    return toolwords.TRIVIAL.fullmatch(_program_name(word)) is not None
 
 
 def unquote_word(word: str) -> str:
@@ -130,7 +95,9 @@ def find_output(events: Sequence[Event], number: int) -> Event | None:
 
 def is_reading(command: str) -> bool:
     """True if no part of a command line writes, and each of its steps is known to only prepare, read or print."""
-    return not _MAY_WRITE.search(command) and all(step.trivial or LOOKERS.fullmatch(step.program) for step in parse_steps(command))
+    return not _MAY_WRITE.search(command) and all(
+        step.trivial or toolwords.LOOKERS.fullmatch(step.program) for step in parse_steps(command)
+    )
 
 
 @lru_cache(maxsize=2048)
@@ -258,7 +225,7 @@ PATCH_FILE = " File: "
 _SHELLS = ("bash", "shell", "sh", "terminal", "exec", "command", "cmd", "powershell", "process")
 _EDITORS = ("edit", "write", "patch", "replace", "create_file", "insert")
 _PATCHES = ("apply_patch", "applypatch", "patch")
-_NOT_RUN, _NOT_RUN_CHARS = tuple(NAMES["not_run"]), 400
+_NOT_RUN, _NOT_RUN_CHARS = tuple(toolwords.NAMES["not_run"]), 400
 _PRINTERS = frozenset({"git", "gh", "curl", "wget", "docker", "kubectl"})
 _TELLING = 5
 
@@ -406,7 +373,7 @@ def _is_masked_failure(steps: tuple[Step, ...], errors: tuple[str, ...]) -> bool
     if _find_complaining_step(steps, errors) is not None:
         return True
     main = _find_main_step(steps)
-    prints = main is not None and (main.program in _PRINTERS or LOOKERS.fullmatch(main.program))
+    prints = main is not None and (main.program in _PRINTERS or toolwords.LOOKERS.fullmatch(main.program))
     return main is not None and not prints and score_error_line(errors[0]) >= _TELLING
 
 
@@ -435,5 +402,6 @@ def _find_culprit(steps: tuple[Step, ...], errors: tuple[str, ...], *, failed: b
     if command_step is not None or not failed:
         return command_step or _find_main_step(steps)
     serious = [step for step in reversed(steps) if not step.trivial and not step.filters]
-    working = (step for step in serious if not LOOKERS.fullmatch(step.program))  # a look at the result had nothing to look at
+    # A look at the result had nothing to look at.
+    working = (step for step in serious if not toolwords.LOOKERS.fullmatch(step.program))
     return next(working, next(iter(serious), None))

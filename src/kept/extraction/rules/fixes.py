@@ -13,21 +13,8 @@ from kept.core.event import Event, is_prompt, least_trusted
 from kept.core.memory import DANGEROUS, OCCASIONAL, UNNAMED, UNPROVEN, Candidate, Evidence
 from kept.core.pattern import Pattern
 from kept.core.value import dataclass
-from kept.extraction.rules.commands import (
-    ASSERTS,
-    FORCES,
-    KINDS,
-    LACKING,
-    TAKEN_BACK,
-    TAKES_AWAY,
-    TRANSIENT,
-    Actions,
-    Command,
-    Edit,
-    Step,
-    find_actions,
-    unquote_word,
-)
+from kept.extraction.rules import toolwords
+from kept.extraction.rules.commands import Actions, Command, Edit, Step, find_actions, unquote_word
 from kept.extraction.rules.harms import (
     cut_command_prose,
     cut_error_prose,
@@ -110,7 +97,7 @@ def find_failures(commands: Sequence[Command], start: int = 0) -> Failures:
         not any(later.passed is not False and _has_same_step(later, failure.step) for later in commands[index + 1 :])
         for index, failure in found
     )
-    lacking = any(LACKING.search(failure.error) for _, failure in found)
+    lacking = any(toolwords.LACKING.search(failure.error) for _, failure in found)
     return Failures(open=is_open, programs=frozenset(failure.step.program for _, failure in found), lacking=lacking)
 
 
@@ -162,7 +149,7 @@ def _find_failure(command: Command) -> Failure | None:
         return None
     # If something is missing, failed tests do not show that the code is wrong.
     if any(
-        TRANSIENT.search(line) or (ASSERTS.search(line) and not (_COUNTS.match(line) and _lacks(error)))
+        toolwords.TRANSIENT.search(line) or (toolwords.ASSERTS.search(line) and not (_COUNTS.match(line) and _lacks(error)))
         for line in (error, *command.errors)
     ):
         return None
@@ -170,7 +157,7 @@ def _find_failure(command: Command) -> Failure | None:
 
 
 def _lacks(error: str) -> bool:
-    return any(symptom.search(error) for symptom, _ in KINDS)
+    return any(symptom.search(error) for symptom, _ in toolwords.KINDS)
 
 
 def _find_own_error_line(command: Command, step: Step) -> str:
@@ -189,7 +176,7 @@ def _find_fix(failure: Failure, later: Sequence[Command], done: Actions, *, apar
     mark = fingerprint_error(failure.error)
     other: Fix | None = None
     last = failure.command.place  # event of the last failed attempt
-    replaced = _REPLACED if LACKING.search(failure.error) else 0
+    replaced = _REPLACED if toolwords.LACKING.search(failure.error) else 0
     for distance, command in enumerate(later, 1):
         alike = [step for step in command.steps if is_same_step(failure.step, step) or is_variant(failure.step, step)]
         if any(is_muffled(command, step) for step in alike):
@@ -275,7 +262,7 @@ def _find_doubt(fix: Fix, done: Sequence[str]) -> str:
     """The reason to hold a fix; empty if there is none."""
     edit = fix.remedy.edit
     ran = [passage for event, passage in fix.remedy.proof if edit is None or event is not edit.call]
-    if any(map(is_harmful_command, done)) or any(FORCES.search(step) and not _PORT.search(step) for step in ran):
+    if any(map(is_harmful_command, done)) or any(toolwords.FORCES.search(step) and not _PORT.search(step) for step in ran):
         return DANGEROUS
     if _installs_unnamed(fix, done):
         return UNNAMED
@@ -322,7 +309,7 @@ def _has_failed_again(failure: Failure, success: Command, after: Sequence[Comman
 def _is_rejected_next(ahead: Sequence[Event]) -> bool:
     """True if the person's next prompt rejects the step."""
     prompt = next((event for event in ahead if is_prompt(event)), None)
-    return prompt is not None and TAKEN_BACK.search(prompt.text[:200]) is not None
+    return prompt is not None and toolwords.TAKEN_BACK.search(prompt.text[:200]) is not None
 
 
 def _is_reversed_later(done: Remedy, later: Sequence[Command], edits: Sequence[Edit]) -> bool:
@@ -357,8 +344,8 @@ def _is_restore_of(step: Step, path: str) -> bool:
 
 
 def _is_removal_of(step: Step, earlier: Step) -> bool:
-    if step.program != earlier.program or not any(TAKES_AWAY.fullmatch(word) for word in step.words[1:4]):
+    if step.program != earlier.program or not any(toolwords.TAKES_AWAY.fullmatch(word) for word in step.words[1:4]):
         return False
-    taken = any(TAKES_AWAY.fullmatch(word) for word in earlier.words[1:4])
+    taken = any(toolwords.TAKES_AWAY.fullmatch(word) for word in earlier.words[1:4])
     common = {unquote_word(word) for word in step.words[2:]} & {unquote_word(word) for word in earlier.words[2:]}
     return not taken and any(len(word) >= 3 and not word.startswith("-") for word in common)

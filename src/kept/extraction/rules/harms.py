@@ -13,21 +13,8 @@ from itertools import pairwise
 
 from kept.core.pattern import Pattern
 from kept.core.text import NEGATIONS
-from kept.extraction.rules.commands import (
-    CONFIG,
-    DESTROYS,
-    INTERPRETERS,
-    MAKERS,
-    MANIFEST,
-    NAMES,
-    PACKAGES,
-    RUNS,
-    UNTELLING,
-    WEAKENS,
-    Step,
-    parse_steps,
-    unquote_word,
-)
+from kept.extraction.rules import toolwords
+from kept.extraction.rules.commands import Step, parse_steps, unquote_word
 from kept.profiles.lexicons import word_list
 
 # An opening quotation mark. A group matches if a single token and the closing mark follow, so that the quotation is a name. Cargo
@@ -89,8 +76,8 @@ def has_prose(passage: str) -> bool:
 def is_harmful_command(command: str) -> bool:
     """True if a command destroys data, opens permissions, downloads, or disables a check. Only a person may pass it on."""
     return bool(
-        WEAKENS.search(command)
-        or DESTROYS.search(command)
+        toolwords.WEAKENS.search(command)
+        or toolwords.DESTROYS.search(command)
         or any(not _HERE.match(address) for address in _ADDRESS.findall(command))
         or any(map(_is_harmful, parse_steps(command)))
         or any(_is_harmful(step) for inner in _INNER.findall(command) for step in parse_steps(inner))
@@ -103,10 +90,10 @@ def _is_harmful(step: Step) -> bool:
         return True
     if step.program == "find" and _ACTS & set(words):
         return _is_wide_delete(words) or any(_is_harmful_call(words[place:], "") for place in range(1, len(words)))
-    if step.program in NAMES["wrappers"]:
+    if step.program in toolwords.NAMES["wrappers"]:
         reads_names = step.program in ("xargs", "parallel")
         return (
-            (reads_names and bool(NAMES["removers"] & set(words)))
+            (reads_names and bool(toolwords.NAMES["removers"] & set(words)))
             or (not reads_names and _destroys(words))
             or any(_is_harmful_call(words[place:], "" if reads_names else step.joint) for place in range(1, len(words)))
         )
@@ -125,36 +112,40 @@ def _is_harmful_call(words: list[str], joint: str) -> bool:
     if not words:
         return False
     program, operands = words[0].rsplit("/", 1)[-1], [word for word in words[1:] if not word.startswith("-")]
-    if operands[:1] and (operands[0] in NAMES["trusts"] or ("config" in words[1:3] and any(map(RUNS.search, words[2:])))):
+    if operands[:1] and (
+        operands[0] in toolwords.NAMES["trusts"] or ("config" in words[1:3] and any(map(toolwords.RUNS.search, words[2:])))
+    ):
         return True
-    if program in NAMES["removers"]:
+    if program in toolwords.NAMES["removers"]:
         return any(_OUTSIDE.match(word) for word in operands)
     if program == "chmod":
         return any(_OPENED.fullmatch(word) for word in operands)
-    if INTERPRETERS.fullmatch(program):
+    if toolwords.INTERPRETERS.fullmatch(program):
         inline = _INLINE_SHELL if program.endswith("sh") else _INLINE
         options = words[1 : words.index("-m")] if "-m" in words else words[1:]
         return joint == "|" or any(inline.fullmatch(word) for word in options) or _ALSO_INLINE.get(program) in options
-    return program in NAMES["loaders"] and not (operands and all(_HERE.match(word) for word in operands))
+    return program in toolwords.NAMES["loaders"] and not (operands and all(_HERE.match(word) for word in operands))
 
 
 def _destroys(words: list[str]) -> bool:
     """True if a program, subcommand or long option irrevocably destroys something. Deleting a cache does not count."""
     telling = [word for word in words if "/" not in word and (word.startswith("--") or not word.startswith("-"))][:6]
     pieces = {piece.lower() for word in telling for piece in _PIECES.findall(word.partition("=")[0])} - {words[0] if words else ""}
-    # DESTROYS already matches `reset --hard`
+    # ``DESTROYS`` already matches `reset --hard`
     if "dropdb" in words or "cache" in pieces or (words[:1] == ["git"] and "reset" in pieces):
         return "dropdb" in words
-    return bool(pieces & NAMES["destroyers"]) or (bool(pieces & NAMES["cleans"]) and not any(map(MAKERS.fullmatch, words[:1])))
+    return bool(pieces & toolwords.NAMES["destroyers"]) or (
+        bool(pieces & toolwords.NAMES["cleans"]) and not any(map(toolwords.MAKERS.fullmatch, words[:1]))
+    )
 
 
 _PIECE = Pattern(r"[a-z]\w{3,}")
 _ENDING = Pattern(r"(?:[\d.]+|\.exe|\.cmd)$")
 # Programs that fetch packages, with the subcommands that do so.
-_RUNS = NAMES["runs"]
+_RUNS = toolwords.NAMES["runs"]
 _FETCHERS = {
-    **dict.fromkeys(NAMES["node"], NAMES["node_verbs"] | _RUNS),
-    **dict.fromkeys(NAMES["fetchers"], NAMES["fetcher_verbs"]),
+    **dict.fromkeys(toolwords.NAMES["node"], toolwords.NAMES["node_verbs"] | _RUNS),
+    **dict.fromkeys(toolwords.NAMES["fetchers"], toolwords.NAMES["fetcher_verbs"]),
     "go": frozenset({"get", "install", "run"}),
 }
 _RUNNERS = frozenset({"npx", "bunx", "pnpx", "uvx"})
@@ -201,7 +192,7 @@ def installs_unnamed_package(passages: Iterable[str], errors: Sequence[str], fai
 
 def requires_unnamed_package(name: str, old: str, new: str, errors: Sequence[str]) -> bool:
     """True if new lines of the manifest ``name`` require a package that neither ``errors`` nor the old lines name."""
-    if not MANIFEST.fullmatch(name.rsplit("/", 1)[-1]):
+    if not toolwords.MANIFEST.fullmatch(name.rsplit("/", 1)[-1]):
         return False
     lines = new.splitlines()
     known = _find_missing(errors) | {_normalize_package(item) for line in old.splitlines() for item in _find_required(line)}
@@ -215,7 +206,7 @@ def _find_fetched(command: str) -> Iterator[tuple[str, bool]]:
     for line in (command, *_INNER.findall(command)):
         for step in parse_steps(line):
             yield from _find_fetched_by_step(step)
-    yield from ((path, False) for path in _WRITTEN.findall(command) if MANIFEST.fullmatch(path.rsplit("/", 1)[-1]))
+    yield from ((path, False) for path in _WRITTEN.findall(command) if toolwords.MANIFEST.fullmatch(path.rsplit("/", 1)[-1]))
 
 
 def _find_fetched_by_step(step: Step) -> Iterator[tuple[str, bool]]:
@@ -225,13 +216,13 @@ def _find_fetched_by_step(step: Step) -> Iterator[tuple[str, bool]]:
         rest = words[place + 1 :]
         verbs = _FETCHERS.get(program, frozenset())
         at = next((index for index, each in enumerate(rest[:5]) if each in verbs), -1)
-        if program in NAMES["foreign"] or (at >= 0 and step.program in ("xargs", "parallel")):
+        if program in toolwords.NAMES["foreign"] or (at >= 0 and step.program in ("xargs", "parallel")):
             yield " ".join(words), False
         elif program in _RUNNERS or (at >= 0 and rest[at] in _RUNS):
-            named = [*_find_by_option(rest, {*NAMES["naming"]})] or [*_find_operands(rest[at + 1 :])][:1]
+            named = [*_find_by_option(rest, {*toolwords.NAMES["naming"]})] or [*_find_operands(rest[at + 1 :])][:1]
             yield from ((name, True) for name in named)
         elif verbs:
-            yield from ((name, False) for name in _find_by_option(rest, NAMES["naming"] - {"-p"}))
+            yield from ((name, False) for name in _find_by_option(rest, toolwords.NAMES["naming"] - {"-p"}))
             yield from ((name, False) for name in _find_operands(rest[at + 1 :]) if at >= 0)
         else:
             continue
@@ -249,9 +240,14 @@ def _find_by_option(words: Sequence[str], options: Iterable[str]) -> Iterator[st
 def _find_operands(words: Sequence[str]) -> Iterator[str]:
     """Yield the packages after a subcommand."""
     for before, word in zip(("", *words), words, strict=False):
-        if before in NAMES["files"] and CONFIG.fullmatch(word.rsplit("/", 1)[-1]):
+        if before in toolwords.NAMES["files"] and toolwords.CONFIG.fullmatch(word.rsplit("/", 1)[-1]):
             continue
-        if not (word.startswith("-") or before in NAMES["valued"] or before in NAMES["naming"] - {"-p"} or _LOCAL.fullmatch(word)):
+        if not (
+            word.startswith("-")
+            or before in toolwords.NAMES["valued"]
+            or before in toolwords.NAMES["naming"] - {"-p"}
+            or _LOCAL.fullmatch(word)
+        ):
             yield word
 
 
@@ -262,7 +258,7 @@ def _find_required(line: str) -> Iterator[str]:
     if _ELSEWHERE.search((pair.group(2) or pair.group(3) or "") if pair else text):
         yield text
     elif pair:
-        if pair.group(1) not in NAMES["settings"] and _SPEC.fullmatch(pair.group(2) or ""):
+        if pair.group(1) not in toolwords.NAMES["settings"] and _SPEC.fullmatch(pair.group(2) or ""):
             yield pair.group(1)
     elif asked := _ASKED.fullmatch(text):
         yield next(filter(None, asked.groups()))
@@ -279,8 +275,8 @@ def _find_missing(errors: Sequence[str]) -> frozenset[str]:
             found |= {"/".join(parts[:end]) for end in range(2, len(parts) + 1)}
         else:
             found |= {parts[0], parts[0].split(".", 1)[0]}
-    found = {name for name in found if not UNTELLING.fullmatch(name)}
-    others = {package for name in found for package in PACKAGES.get(name, "").split()}
+    found = {name for name in found if not toolwords.UNTELLING.fullmatch(name)}
+    others = {package for name in found for package in toolwords.PACKAGES.get(name, "").split()}
     return frozenset(found | others | {f"@types/{name}" for name in found})
 
 

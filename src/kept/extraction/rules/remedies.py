@@ -12,25 +12,8 @@ from kept.core.error_fingerprint import error_location, error_message
 from kept.core.event import Event
 from kept.core.pattern import Pattern
 from kept.core.value import dataclass
-from kept.extraction.rules.commands import (
-    CARRIERS,
-    CONFIG,
-    GENERAL,
-    KEEPS,
-    KINDS,
-    LESSENS,
-    LOOKERS,
-    PRESCRIBES,
-    REHEARSES,
-    REPORTS,
-    UNTELLING,
-    Command,
-    Edit,
-    Step,
-    is_setting,
-    parse_steps,
-    unquote_word,
-)
+from kept.extraction.rules import toolwords
+from kept.extraction.rules.commands import Command, Edit, Step, is_setting, parse_steps, unquote_word
 
 CHANGE_CHARS = 120
 _LINE_CHARS = 70
@@ -145,7 +128,7 @@ def _is_number(word: str, before: str) -> bool:
 
 def _chooses_version(step: Step) -> bool:
     """True if the numbers of a step are versions or modes."""
-    bump = next(verb for _, verb in KINDS if verb.fullmatch("bump"))
+    bump = next(verb for _, verb in toolwords.KINDS if verb.fullmatch("bump"))
     return step.program == "chmod" or any(map(bump.fullmatch, _find_verbs(step)))
 
 
@@ -212,16 +195,18 @@ def find_sole_remedy(failure: Failure, between: Sequence[Command], edits: Sequen
         return None
     if edits:
         name, clause = file_name(edits[0].path), _describe_edit(edits[0])
-        configures = CONFIG.fullmatch(name) or (has_side_effects(failure.step) and name not in failure.command.output.text)
+        configures = toolwords.CONFIG.fullmatch(name) or (
+            has_side_effects(failure.step) and name not in failure.command.output.text
+        )
         return _build_edit_remedy(edits[0], clause, 0) if clause and configures else None
     lines = "\n".join((failure.error, *failure.command.errors))
     ((command, steps),) = acts
-    return None if any(symptom.search(lines) for symptom, _ in KINDS) else _build_step_remedy(command, steps, None, 0)
+    return None if any(symptom.search(lines) for symptom, _ in toolwords.KINDS) else _build_step_remedy(command, steps, None, 0)
 
 
 def is_dry_run(step: Step) -> bool:
     """True if a step only simulates its effect."""
-    return any(REHEARSES.fullmatch(word) for word in step.words[1:])
+    return any(toolwords.REHEARSES.fullmatch(word) for word in step.words[1:])
 
 
 def _find_passage(command: Command, changing: Sequence[Step]) -> str:
@@ -248,16 +233,23 @@ def has_side_effects(step: Step) -> bool:
     program = words[0].rsplit("/", 1)[-1]
     if program in ("sed", "perl"):
         return any(_IN_PLACE.fullmatch(word) for word in words[1:])
-    if LOOKERS.fullmatch(program) or REPORTS.fullmatch(program) or program == "gh" or CARRIERS.fullmatch(program):
+    if (
+        toolwords.LOOKERS.fullmatch(program)
+        or toolwords.REPORTS.fullmatch(program)
+        or program == "gh"
+        or toolwords.CARRIERS.fullmatch(program)
+    ):
         return False
     task = [word for word in words[1:4] if not word.startswith("-") and word not in ("run", "exec", "compose", "-m")]
     head = task[0].split(":", 1)[0] if task else ""
     if program == "git":
-        return not (KEEPS.fullmatch(head) or REPORTS.fullmatch(head))
-    if REPORTS.fullmatch(head):
+        return not (toolwords.KEEPS.fullmatch(head) or toolwords.REPORTS.fullmatch(head))
+    if toolwords.REPORTS.fullmatch(head):
         return program in ("open", "sudo")
     adds = head in ("add", "install")  # "uv add pytest" installs pytest and runs no tests
-    return adds or not (program in ("npx", "bunx", "uvx", "uv", "poetry") and len(task) > 1 and REPORTS.fullmatch(task[1]))
+    return adds or not (
+        program in ("npx", "bunx", "uvx", "uv", "poetry") and len(task) > 1 and toolwords.REPORTS.fullmatch(task[1])
+    )
 
 
 def _rate_relevance(failure: Failure, step: Step) -> int:
@@ -270,15 +262,19 @@ def _rate_relevance(failure: Failure, step: Step) -> int:
         return _ADVISED
     lines = "\n".join(failure.command.errors) or failure.error
     verbs = _find_verbs(step)
-    kinds = [verb for symptom, verb in KINDS if symptom.search(lines)]
+    kinds = [verb for symptom, verb in toolwords.KINDS if symptom.search(lines)]
     fits = any(verb.fullmatch(word) for verb in kinds for word in verbs)
     names = _find_telling_names(failure) if fits else frozenset(name for name in _find_telling_names(failure) if _NAME.search(name))
     named = bool(names & _find_words(step.text)) or any(len(name) > _TELLING and name in step.text.casefold() for name in names)
     sets = any(is_setting(word) and word.partition("=")[0].casefold() in _find_telling_names(failure) for word in step.words)
     if sets or (named and (fits or not kinds or step.trivial or step.settings)):
         return _NAMED
-    if step.program == failure.step.program and not GENERAL.fullmatch(step.program) and step.family != failure.step.family:
-        return _NAMED if any(verb.fullmatch(word) for _, verb in KINDS for word in verbs) else 0
+    if (
+        step.program == failure.step.program
+        and not toolwords.GENERAL.fullmatch(step.program)
+        and step.family != failure.step.family
+    ):
+        return _NAMED if any(verb.fullmatch(word) for _, verb in toolwords.KINDS for word in verbs) else 0
     return _KIND if fits else 0
 
 
@@ -301,7 +297,7 @@ def _find_words(text: str) -> frozenset[str]:
         last = word.rsplit("/", 1)[-1]
         stem = last.rsplit(".", 1)[0] if "/" in word else last
         found |= {word, last, stem}
-    return frozenset(word for word in found if len(word) >= _SHORTEST and not UNTELLING.fullmatch(word))
+    return frozenset(word for word in found if len(word) >= _SHORTEST and not toolwords.UNTELLING.fullmatch(word))
 
 
 def _find_telling_names(failure: Failure) -> frozenset[str]:
@@ -317,7 +313,7 @@ def _find_edit_remedy(failure: Failure, edits: Sequence[Edit], *, alone: bool) -
     """The last small edit related to a failure: of a configuration file, or of one line of code if the error says how to write it.
     None if there is none.
     """
-    settings = [edit for edit in edits if CONFIG.fullmatch(file_name(edit.path))]
+    settings = [edit for edit in edits if toolwords.CONFIG.fullmatch(file_name(edit.path))]
     for edit in reversed(settings):
         clause = _describe_edit(edit)
         name = file_name(edit.path).casefold()
@@ -329,7 +325,7 @@ def _find_edit_remedy(failure: Failure, edits: Sequence[Edit], *, alone: bool) -
     edit = edits[0]
     lines = "\n".join((failure.error, *failure.command.errors))
     pointed = file_name(error_location(failure.error)) in ("", file_name(edit.path)) or _is_edit_named(failure, edit)
-    clause = _describe_edit(edit) if pointed and edit.old and _CODED.search(lines) and PRESCRIBES.search(lines) else None
+    clause = _describe_edit(edit) if pointed and edit.old and _CODED.search(lines) and toolwords.PRESCRIBES.search(lines) else None
     return _build_edit_remedy(edit, clause, _KIND) if clause else None
 
 
@@ -337,7 +333,7 @@ def _is_bump(failure: Failure, edit: Edit) -> bool:
     """True if the output complains about a version, and an edit only changes a version."""
     before, after = changed_lines(edit)
     return _VERSION.sub("", "".join(before)) == _VERSION.sub("", "".join(after)) and any(
-        symptom.search(failure.command.output.text) for symptom, verb in KINDS if verb.fullmatch("bump")
+        symptom.search(failure.command.output.text) for symptom, verb in toolwords.KINDS if verb.fullmatch("bump")
     )
 
 
@@ -354,7 +350,7 @@ def _describe_edit(edit: Edit) -> tuple[str, tuple[str, ...]] | None:
     """An edit of one line, or that adds up to three, as a clause, with the passages it quotes; None if it changed more."""
     gone, come = changed_lines(edit)
     name = file_name(edit.path)
-    if any(LESSENS.fullmatch(word) for line in come for word in line.split()):
+    if any(toolwords.LESSENS.fullmatch(word) for line in come for word in line.split()):
         return None  # a weaker check mends nothing
     if name and not gone and 1 < len(come) <= _LINES and sum(map(len, come)) <= CHANGE_CHARS:
         return f"add {' and '.join(map(format_code, come))} to `{name}`", tuple(come)

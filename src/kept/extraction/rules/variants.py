@@ -3,20 +3,8 @@
 from collections.abc import Sequence
 
 from kept.core.value import replace
-from kept.extraction.rules.commands import (
-    CARRIERS,
-    CHOOSES,
-    LACKING,
-    LESSENS,
-    LOOKERS,
-    MISUSED,
-    MUFFLES,
-    Command,
-    Step,
-    compare_steps,
-    is_setting,
-    unquote_word,
-)
+from kept.extraction.rules import toolwords
+from kept.extraction.rules.commands import Command, Step, compare_steps, is_setting, unquote_word
 from kept.extraction.rules.remedies import (
     CHANGE_CHARS,
     TEMPORARY_PATH,
@@ -34,7 +22,7 @@ def is_variant(failed: Step, passed: Step) -> bool:
     """True if a later step is a variant of the failed one: other options, variables, wrapper, or path of its program."""
     if failed.program != passed.program or failed.where not in ("", passed.where):
         return False
-    if CARRIERS.fullmatch(failed.program) or failed.trivial:
+    if toolwords.CARRIERS.fullmatch(failed.program) or failed.trivial:
         return False
     gone, new = _compare_words(failed, passed)
     if not gone and not new:
@@ -89,7 +77,7 @@ def _is_only_options(step: Step, words: Sequence[str]) -> bool:
 def is_weakened(failed: Step, passed: Step) -> bool:
     """True if the step that passed does less than the failed one."""
     _, new = compare_steps(failed, passed)
-    return any(LESSENS.fullmatch(unquote_word(word)) for word in new)
+    return any(toolwords.LESSENS.fullmatch(unquote_word(word)) for word in new)
 
 
 def is_muffled(command: Command, step: Step) -> bool:
@@ -97,7 +85,7 @@ def is_muffled(command: Command, step: Step) -> bool:
     after = command.steps[command.steps.index(step) + 1 :]
     alternative = bool(after) and after[0].joint == "||"
     ending = bool(after) and after[-1].joint == ";" and after[-1].text in ("true", ":", "exit 0")
-    return alternative or ending or MUFFLES.search(step.text) is not None
+    return alternative or ending or toolwords.MUFFLES.search(step.text) is not None
 
 
 def find_variant_remedy(failure: Failure, success: Command, step: Step) -> Remedy | None:
@@ -107,13 +95,13 @@ def find_variant_remedy(failure: Failure, success: Command, step: Step) -> Remed
         return None
     gone, new = _compare_words(failed, step)
     error = failure.error
-    complains = MISUSED.search(error) is not None or error.startswith(f"{failed.program}:")
+    complains = toolwords.MISUSED.search(error) is not None or error.startswith(f"{failed.program}:")
     flags = [word for word in (*gone, *new) if word.startswith("-") or is_setting(word)]
-    if flags and all(CHOOSES.fullmatch(word) for word in flags) and not complains:
+    if flags and all(toolwords.CHOOSES.fullmatch(word) for word in flags) and not complains:
         return None
     if _is_requoted(gone, new):
         return _build_replacement(success, step) if any(unquote_word(word) in error for word in new) else None
-    if LOOKERS.fullmatch(failed.program) and not complains and not LACKING.search(error):
+    if toolwords.LOOKERS.fullmatch(failed.program) and not complains and not toolwords.LACKING.search(error):
         return None
     if gone and not new and not any(unquote_word(word).split("=", 1)[0] in failure.command.output.text for word in gone):
         return None
