@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
 from urllib.parse import urlsplit
 
 from kept.core.errors import ConfigError
@@ -18,13 +18,6 @@ from kept.local.settings import LlmSettings
 
 T = TypeVar("T")
 _NO_KEY = "none"  # placeholder: the libraries require a key even if the user's own server needs none
-OPTIONAL_REPLIES = {
-    "requests": '{"memories": []}',
-    "recheck": '{"sentences": []}',
-    "proofread": '{"lines": []}',
-    "outdated": '{"operations": []}',
-}
-"""Maps purposes to the reply if a script or recording has no line for them. kept can do without answers to such questions."""
 MOST_BYTES = 8 * 2**20  # maximum size of a reply; a larger one is rejected
 
 
@@ -142,14 +135,22 @@ def estimate_ask_tokens(ask: Ask) -> int:
     return estimate_tokens(format_full_prompt(ask))
 
 
-def estimate_usage(ask: Ask, text: str, *, cost: float | None = None) -> Usage:
-    """Estimate the usage of a question and its reply, for models that do not report it."""
-    return Usage(calls=1, input_tokens=estimate_ask_tokens(ask), output_tokens=estimate_tokens(text), cost=cost)
-
-
 def read_count(value: object) -> int:
     """A number that a server reports. 0, like a missing one, if it is not a plausible number of tokens."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**40 else 0
+
+
+def estimate_usage(
+    ask: Ask | None, text: str, *, read: object = 0, written: object = 0, cached: object = 0, cost: float | None = None
+) -> Usage:
+    """The usage of a question and its reply, with the tokens that the model reports, or else with an estimate of them."""
+    return Usage(
+        calls=1,
+        input_tokens=read_count(read) or (estimate_ask_tokens(ask) if ask else 0),
+        output_tokens=read_count(written) or estimate_tokens(text),
+        cached_tokens=read_count(cached),
+        cost=cost,
+    )
 
 
 class EstimatingModel:
@@ -201,23 +202,39 @@ def _parse_seconds(text: str) -> float | None:
 class LibraryModel(EstimatingModel):
     """A model behind the library of Anthropic or OpenAI, which have the same structure. The library's own retries are disabled.
 
-    Raises ConfigError if the library is not installed. ``base_error`` is the name of the base class of the library's errors,
-    ``timeout`` is in seconds.
+    ``base_url`` is the address of another server with the same API. ``timeout`` is in seconds. Raises ConfigError if the library is
+    not installed. A subclass names its library, what that is for, the base class of the library's errors, the variable that
+    usually has the key, and a model as an example.
     """
 
-    def __init__(self, vendor: str, what: str, model: str, *, base_error: str, key: str, base_url: str, timeout: float) -> None:
+    library: ClassVar[str]
+    purpose: ClassVar[str]
+    base_error: ClassVar[str]
+    key_variable: ClassVar[str]
+    example: ClassVar[str]
+
+    def __init__(self, model: str, *, key: str, base_url: str = "", timeout: float = 180.0) -> None:
         try:
-            self._library = import_module(vendor)
+            self._library = import_module(self.library)
         except ImportError as error:
-            raise ConfigError(f"the library for {what} is not installed", hint=f"pip install 'kept[{vendor}]'") from error
+            raise ConfigError(
+                f"the library for {self.purpose} is not installed", hint=f"pip install 'kept[{self.library}]'"
+            ) from error
         self._model = model
-        self._base_error = getattr(self._library, base_error)
+        self._base_error = getattr(self._library, self.base_error)
         from kept.llm.bounded_client import create_client  # noqa: PLC0415 - needs the library
 
         address = {"base_url": base_url} if base_url else {}
         client = create_client(timeout, proxies=not is_on_this_machine(base_url))
         self._options = {"api_key": key or _NO_KEY, "max_retries": 0, "timeout": timeout, "http_client": client} | address
-        self.name = f"{vendor}:{hide_secrets(base_url)}:{model}"  # it is stored beside each reply
+        self.name = f"{self.library}:{hide_secrets(base_url)}:{model}"  # it is stored beside each reply
+
+    @classmethod
+    def from_settings(cls, settings: LlmSettings, env: Mapping[str, str]) -> Self:
+        """Create the model that the settings name. Raises ConfigError if its name or key is missing."""
+        name = require_setting(settings, "model", cls.example)
+        key = load_api_key(settings, env, cls.key_variable)
+        return cls(name, key=key, base_url=settings.base_url, timeout=settings.timeout)
 
     def close(self) -> None:
         """Close the connections."""

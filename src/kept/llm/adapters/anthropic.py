@@ -10,18 +10,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kept.llm.adapter import (
-    AdapterFailure,
-    AdapterReply,
-    AdapterResult,
-    LibraryModel,
-    estimate_ask_tokens,
-    estimate_tokens,
-    load_api_key,
-    read_count,
-    require_setting,
-)
-from kept.llm.ask import VENDOR_CONTEXT, Ask, Fault, Usage, known_context
+from kept.llm.adapter import AdapterFailure, AdapterReply, AdapterResult, LibraryModel, estimate_usage, read_count
+from kept.llm.ask import VENDOR_CONTEXT, Ask, Fault, known_context
 from kept.local.settings import LlmSettings
 
 if TYPE_CHECKING:
@@ -29,13 +19,10 @@ if TYPE_CHECKING:
 
 
 class Anthropic(LibraryModel):
-    """A model of Anthropic, or of a server with the same API (``base_url``). ``timeout`` is in seconds.
+    """A model of Anthropic, or of a server with the same API."""
 
-    Raises ConfigError if the library is not installed.
-    """
-
-    def __init__(self, model: str, *, key: str, base_url: str = "", timeout: float = 180.0) -> None:
-        super().__init__("anthropic", "Claude", model, base_error="AnthropicError", key=key, base_url=base_url, timeout=timeout)
+    library, purpose, base_error = "anthropic", "Claude", "AnthropicError"
+    key_variable, example = "ANTHROPIC_API_KEY", "claude-haiku-5-5"
 
     @cached_property
     def _client(self) -> anthropic.Anthropic:
@@ -52,7 +39,7 @@ class Anthropic(LibraryModel):
         try:
             return int(self._client.messages.count_tokens(**request).input_tokens)
         except (self._library.AnthropicError, ValueError, AttributeError):
-            return estimate_ask_tokens(ask)
+            return super().count(ask)
 
     def submit(self, asks: Mapping[str, Ask]) -> str | AdapterFailure:
         """Submit a batch."""
@@ -87,24 +74,14 @@ class Anthropic(LibraryModel):
 def _parse_api_message(message: anthropic.types.Message, ask: Ask | None) -> AdapterReply:
     text = "".join(block.text for block in message.content if block.type == "text")
     used = message.usage
-    read, written = read_count(used.cache_read_input_tokens), read_count(used.cache_creation_input_tokens)
-    tokens = read_count(used.input_tokens) + read + written
-    usage = Usage(
-        calls=1,
-        input_tokens=tokens or (estimate_ask_tokens(ask) if ask else 0),
-        output_tokens=read_count(used.output_tokens) or estimate_tokens(text),
-        cached_tokens=read,
-        cost=None,
-    )
+    cached = read_count(used.cache_read_input_tokens)
+    read = read_count(used.input_tokens) + cached + read_count(used.cache_creation_input_tokens)
+    usage = estimate_usage(ask, text, read=read, written=used.output_tokens, cached=cached)
     truncated = message.stop_reason in ("max_tokens", "model_context_window_exceeded")
     return AdapterReply(text=text, usage=usage, truncated=truncated, refused=message.stop_reason == "refusal")
 
 
-def create_model(settings: LlmSettings, env: Mapping[str, str]) -> Anthropic:
-    """Create the model that the settings name. Raises ConfigError if its name or key is missing."""
-    name = require_setting(settings, "model", "claude-haiku-5-5")
-    key = load_api_key(settings, env, "ANTHROPIC_API_KEY")
-    return Anthropic(name, key=key, base_url=settings.base_url, timeout=settings.timeout)
+create_model = Anthropic.from_settings
 
 
 def find_context(settings: LlmSettings) -> int:

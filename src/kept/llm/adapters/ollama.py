@@ -23,7 +23,7 @@ from kept.llm.adapter import (
     read_count,
     require_setting,
 )
-from kept.llm.ask import UNKNOWN_CONTEXT, Ask, Fault, Usage
+from kept.llm.ask import UNKNOWN_CONTEXT, Ask, Fault
 from kept.llm.available import OLLAMA_URL, is_on_this_machine
 from kept.local.settings import LlmSettings
 
@@ -120,15 +120,8 @@ def _mapping(body: Any, name: str) -> Mapping[str, Any]:
 
 def _read_reply(body: Mapping[str, Any], ask: Ask) -> AdapterReply:
     text = str(body["message"]["content"] or "")
-    usage = estimate_usage(ask, text)
-    tokens_in, tokens_out = read_count(body.get("prompt_eval_count")), read_count(body.get("eval_count"))
-    return AdapterReply(
-        text=text,
-        usage=Usage(
-            calls=1, input_tokens=tokens_in or usage.input_tokens, output_tokens=tokens_out or usage.output_tokens, cost=0.0
-        ),
-        truncated=body.get("done_reason") == "length",
-    )
+    usage = estimate_usage(ask, text, read=body.get("prompt_eval_count"), written=body.get("eval_count"), cost=0.0)
+    return AdapterReply(text=text, usage=usage, truncated=body.get("done_reason") == "length")
 
 
 def create_model(settings: LlmSettings, env: Mapping[str, str]) -> Ollama:  # noqa: ARG001 - it needs no key

@@ -11,19 +11,9 @@ from collections.abc import Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from kept.llm.adapter import (
-    AdapterFailure,
-    AdapterReply,
-    AdapterResult,
-    LibraryModel,
-    estimate_ask_tokens,
-    estimate_tokens,
-    load_api_key,
-    read_count,
-    require_setting,
-)
+from kept.llm.adapter import AdapterFailure, AdapterReply, AdapterResult, LibraryModel, estimate_usage
 from kept.llm.adapters.ollama import served_context
-from kept.llm.ask import UNKNOWN_CONTEXT, VENDOR_CONTEXT, Ask, Fault, Usage, known_context
+from kept.llm.ask import UNKNOWN_CONTEXT, VENDOR_CONTEXT, Ask, Fault, known_context
 from kept.local.settings import LlmSettings
 
 if TYPE_CHECKING:
@@ -34,17 +24,11 @@ _FORMS = ("schema", "json", "text")  # reply formats, from the strictest to the 
 
 
 class OpenAI(LibraryModel):
-    """A model of OpenAI, or of another server with its chat completions API (``base_url``). ``timeout`` is in seconds.
+    """A model of OpenAI, or of another server with its chat completions API."""
 
-    Raises ConfigError if the library is not installed.
-    """
-
-    def __init__(self, model: str, *, key: str, base_url: str = "", timeout: float = 180.0) -> None:
-        super().__init__(
-            "openai", "OpenAI's interface", model, base_error="OpenAIError", key=key, base_url=base_url, timeout=timeout
-        )
-        self._local = bool(base_url)
-        self._form = _FORMS[0]
+    library, purpose, base_error = "openai", "OpenAI's interface", "OpenAIError"
+    key_variable, example = "OPENAI_API_KEY", "gpt-6-luna"
+    _form = _FORMS[0]
 
     @cached_property
     def _client(self) -> openai.OpenAI:
@@ -98,7 +82,7 @@ class OpenAI(LibraryModel):
         return {
             "model": self._model,
             "messages": [{"role": "system", "content": ask.system}, {"role": "user", "content": ask.prompt}],
-            "max_tokens" if self._local else "max_completion_tokens": ask.most,
+            "max_tokens" if "base_url" in self._options else "max_completion_tokens": ask.most,
         } | forms[form]
 
     def _collect_replies(self, batch: str) -> Mapping[str, AdapterResult] | None:
@@ -126,21 +110,12 @@ def _read_completion(body: Mapping[str, Any], ask: Ask | None) -> AdapterReply:
     text = message.get("content") or ""
     refused = bool(message.get("refusal")) or choice.get("finish_reason") == "content_filter"
     used = body.get("usage") or {}
-    usage = Usage(
-        calls=1,
-        input_tokens=read_count(used.get("prompt_tokens")) or (estimate_ask_tokens(ask) if ask else 0),
-        output_tokens=read_count(used.get("completion_tokens")) or estimate_tokens(text),
-        cached_tokens=read_count((used.get("prompt_tokens_details") or {}).get("cached_tokens")),
-        cost=None,
-    )
+    cached = (used.get("prompt_tokens_details") or {}).get("cached_tokens")
+    usage = estimate_usage(ask, text, read=used.get("prompt_tokens"), written=used.get("completion_tokens"), cached=cached)
     return AdapterReply(text=text, usage=usage, truncated=choice.get("finish_reason") == "length", refused=refused)
 
 
-def create_model(settings: LlmSettings, env: Mapping[str, str]) -> OpenAI:
-    """Create the model that the settings name. Raises ConfigError if its name or key is missing."""
-    name = require_setting(settings, "model", "gpt-6-luna")
-    key = load_api_key(settings, env, "OPENAI_API_KEY")
-    return OpenAI(name, key=key, base_url=settings.base_url, timeout=settings.timeout)
+create_model = OpenAI.from_settings
 
 
 def find_context(settings: LlmSettings) -> int:

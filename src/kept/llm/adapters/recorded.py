@@ -13,16 +13,8 @@ from typing import Any
 
 from kept.core import codec
 from kept.core.errors import ConfigError
-from kept.llm.adapter import (
-    OPTIONAL_REPLIES,
-    AdapterFailure,
-    AdapterReply,
-    AdapterResult,
-    EstimatingModel,
-    Model,
-    estimate_usage,
-    require_setting,
-)
+from kept.llm.adapter import AdapterFailure, AdapterReply, AdapterResult, EstimatingModel, Model, estimate_usage, require_setting
+from kept.llm.adapters.scripted import OPTIONAL_REPLIES
 from kept.llm.ask import VENDOR_CONTEXT, Ask, Fault, Usage
 from kept.local.settings import LlmSettings
 
@@ -80,10 +72,8 @@ class ReplayModel(EstimatingModel):
 
     def ask(self, ask: Ask) -> AdapterResult:
         """The recorded reply to this question."""
-        if ask.purpose in OPTIONAL_REPLIES and ask.purpose not in self._purposes:
-            return AdapterReply(
-                text=OPTIONAL_REPLIES[ask.purpose], usage=estimate_usage(ask, OPTIONAL_REPLIES[ask.purpose], cost=0.0)
-            )
+        if ask.purpose not in self._purposes and (usual := OPTIONAL_REPLIES.get(ask.purpose)):
+            return AdapterReply(text=usual, usage=estimate_usage(ask, usual, cost=0.0))
         unrecorded = AdapterFailure(fault=Fault.FAILED, reason="the recording has no reply to this question")
         return self._replies.get(ask.key(""), unrecorded)
 

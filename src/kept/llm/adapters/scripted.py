@@ -7,17 +7,17 @@ from typing import Any
 
 from kept.core.errors import ConfigError
 from kept.core.value import dataclass
-from kept.llm.adapter import (
-    OPTIONAL_REPLIES,
-    AdapterFailure,
-    AdapterReply,
-    AdapterResult,
-    EstimatingModel,
-    estimate_usage,
-    require_setting,
-)
+from kept.llm.adapter import AdapterFailure, AdapterReply, AdapterResult, EstimatingModel, estimate_usage, require_setting
 from kept.llm.ask import VENDOR_CONTEXT, Ask
 from kept.local.settings import LlmSettings
+
+OPTIONAL_REPLIES = {
+    "requests": '{"memories": []}',
+    "recheck": '{"sentences": []}',
+    "proofread": '{"lines": []}',
+    "outdated": '{"operations": []}',
+}
+"""Maps purposes to the reply if a script or recording has no line for them. kept can do without answers to such questions."""
 
 Answer = Callable[[Ask], AdapterResult | Mapping[str, Any] | str]
 
