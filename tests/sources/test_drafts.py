@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from kept.core.redact import redact
 from kept.intake.clean import Limits, clean
 from kept.sources.drafts import TARGET_LIMIT, TEXT_LIMIT, call_detail, format_change, shorten_text, truncate_text
+from kept.sources.fields import Notes
 from kept.sources.registry import identify_file
 from reading import lines, read_bytes
 
@@ -26,7 +27,7 @@ def test_a_long_text_is_cut_at_white_space(shift):
 
 def test_text_without_white_space_is_cut_and_something_stays():
     assert 0 < len(truncate_text("字" * 3 * TARGET_LIMIT)) < TARGET_LIMIT
-    noted = {}
+    noted = Notes()
     assert len(shorten_text("字" * 3 * TEXT_LIMIT, noted)) > TEXT_LIMIT // 2
     assert noted == {"text-cut": 1}
 

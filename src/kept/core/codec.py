@@ -205,7 +205,7 @@ def map_strings(value: Any, change: Callable[[str], str]) -> Any:
         case list():
             return [map_strings(item, change) for item in value]
         case dict():
-            return {change(name): map_strings(item, change) for name, item in value.items()}
+            return type(value)((change(name), map_strings(item, change)) for name, item in value.items())
     return value
 
 

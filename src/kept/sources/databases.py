@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from hashlib import blake2b
 from pathlib import Path
@@ -21,6 +21,7 @@ from kept.core.errors import SourceError
 from kept.core.event import Cursor, Slice
 from kept.core.value import dataclass
 from kept.sources.documents import SourceDocument, to_outcomes
+from kept.sources.fields import Fields
 from kept.sources.json_lines import Outcome, make_slice
 from kept.sources.records import (
     LINE_LIMIT,
@@ -152,11 +153,11 @@ class Conversation:
     read: Callable[[], tuple[SourceDocument, list[Reject]]]
 
 
-def parse_value(data: Any, row: int) -> Mapping[str, Any] | Reject:
+def parse_value(data: Any, row: int) -> Fields | Reject:
     """The JSON object in a column of a row. Returns an empty object for an empty column, and a Reject for anything else."""
     raw = data if isinstance(data, bytes) else str(data or "").encode("utf-8", "replace")
     piece = next(parse_line(SourceLine(number=row, start=0, end=len(raw), data=raw)), None)
-    return piece.value if isinstance(piece, Record) else piece or {}
+    return piece.value if isinstance(piece, Record) else piece or Fields()
 
 
 def read_conversations(path: Path, cursor: Cursor, find: Callable[[Connection], Iterable[Conversation]]) -> Iterator[Slice]:

@@ -27,17 +27,8 @@ from kept.core.text import one_line
 from kept.core.times import parse_instant
 from kept.core.value import dataclass, field, replace
 from kept.core.words import list_shapes
-from kept.sources.drafts import (
-    EventDraft,
-    content_text,
-    count_note,
-    relabel,
-    requested_tool,
-    result_tool,
-    safe_word,
-    to_event,
-    truncate_name,
-)
+from kept.sources.drafts import EventDraft, relabel, requested_tool, result_tool, to_event
+from kept.sources.fields import Fields, Notes, safe_word, truncate_name
 from kept.sources.json_lines import REWRITTEN, Outcome, make_slice
 from kept.sources.records import SLICE_EVENTS, RecordPlace, open_source, refuse_wide_text
 
@@ -221,16 +212,14 @@ def rows_place(rows: Sequence[Row], first: int, after: int) -> RecordPlace:
 _REQUESTS = ("userRequest", "user_query", "user_request")
 
 
-def split_prompt(text: str, template: EventDraft, noted: dict[str, int]) -> list[EventDraft]:
+def split_prompt(text: str, template: EventDraft, noted: Notes) -> list[EventDraft]:
     """Split a text in the user's name into the person's own words, which get the template's reason, and additions by programs."""
     typed, around = _unwrap(text.strip())
     drafts = template.typed(typed, noted)
     return [*drafts, template.injected(around, "editor-context")] if around else drafts
 
 
-def block_drafts(
-    blocks: Iterable[Mapping[str, Any]], template: EventDraft, noted: dict[str, int], *, answers: str = ""
-) -> list[EventDraft]:
+def block_drafts(blocks: Iterable[Fields], template: EventDraft, noted: Notes, *, answers: str = "") -> list[EventDraft]:
     """Make drafts from the blocks of a message in Anthropic's form. Blocks of unknown types are counted in ``noted``.
 
     ``answers`` is the reason given to the assistant's texts and calls. If it is empty, the message is a person's.
@@ -238,7 +227,7 @@ def block_drafts(
     drafts: list[EventDraft] = []
     answer = template.answer("", answers)
     for block in blocks:
-        text = content_text(block.get("text"))
+        text = block.text("text")
         match block.get("type"):
             case "text" if not answers:
                 drafts += split_prompt(text, template, noted)
@@ -248,9 +237,9 @@ def block_drafts(
                 drafts.append(answer.call(requested_tool(block.get("name"), block.get("id"), block.get("input"))))
             case "tool_result":
                 tool = result_tool(block.get("name"), block.get("tool_use_id"), block.get("is_error"))
-                drafts.append(answer.output(content_text(block.get("content")), tool, noted))
+                drafts.append(answer.output(block.text("content"), tool, noted))
             case kind:
-                count_note(noted, f"block:{safe_word(kind)}")
+                noted[f"block:{safe_word(kind)}"] += 1
     return drafts
 
 
@@ -327,7 +316,7 @@ def to_outcomes(document: SourceDocument, path: str, repeated: Repetitions | Non
         yield Outcome(events=tuple(events), dropped="" if events else entry.dropped, noted=entry.noted)
 
 
-def label_unconfirmed(drafts: Sequence[EventDraft], noted: dict[str, int], cause: str) -> list[EventDraft]:
+def label_unconfirmed(drafts: Sequence[EventDraft], noted: Notes, cause: str) -> list[EventDraft]:
     """Label prompts in the person's name as unconfirmed, because somebody else may have written or sent them. Memories from such
     prompts are held for review. The account counts ``cause``.
     """
@@ -338,13 +327,13 @@ def label_unconfirmed(drafts: Sequence[EventDraft], noted: dict[str, int], cause
         for draft in drafts
     ]
     if labelled != list(drafts):
-        count_note(noted, f"unconfirmed-prompt:{cause}")
+        noted[f"unconfirmed-prompt:{cause}"] += 1
     return labelled
 
 
 def label_entry_unconfirmed(entry: DocumentEntry) -> DocumentEntry:
     """Label the prompt of an entry as unconfirmed, because its heading may be part of the text above it."""
-    noted = dict(entry.noted)
+    noted = Notes(entry.noted)
     return replace(entry, drafts=tuple(label_unconfirmed(entry.drafts, noted, "heading")), noted=noted)
 
 
@@ -371,7 +360,7 @@ def is_unattended(folder: object) -> bool:
     return not isinstance(folder, str) or not folder or bool(_UNATTENDED.search(folder))
 
 
-def label_as_program(drafts: Sequence[EventDraft], noted: dict[str, int], cause: str) -> list[EventDraft]:
+def label_as_program(drafts: Sequence[EventDraft], noted: Notes, cause: str) -> list[EventDraft]:
     """Label prompts as sent by a program. The account counts ``cause``."""
-    count_note(noted, f"program-prompt:{cause}")
+    noted[f"program-prompt:{cause}"] += 1
     return relabel(drafts, Author.INJECTED, "machine-session")

@@ -4,22 +4,19 @@ import json
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from string import ascii_letters
 from typing import Any, TypeVar
 
-from kept.core.digest import hash_texts, twin_of
+from kept.core.digest import twin_of
 from kept.core.event import Author, Event, EventKind, Pointer, Precision, ToolUse
 from kept.core.times import format_instant
-from kept.core.value import dataclass, replace
+from kept.core.value import dataclass, make_builder, replace
+from kept.sources.fields import Fields, Notes, list_parts, truncate_name
 from kept.sources.json_lines import Fetch
 from kept.sources.message_parts import split_text
 from kept.sources.records import Record, SourceLine, parse_line
 
 T = TypeVar("T")
-_SAFE_CHARACTERS = frozenset(f"{ascii_letters}-_.")
-PATH_LIMIT = 4096
 TEXT_LIMIT = 200_000
-NAME_LIMIT = 128
 # Cleaning searches for secrets before it truncates to 2,000 characters, so it gets more text than it keeps.
 TARGET_LIMIT = 8000
 # The target of a call is the first of these arguments that the call has.
@@ -27,6 +24,9 @@ _TARGETS = (
     *("cmd", "command", "file_path", "absolute_path", "path", "pattern", "query", "url", "dir_path", "prompt"),
     *("description", "name"),
 )
+
+# The names of the text that an edit replaces, and of the text that it puts there.
+_EDITS = (("old_string", "new_string"), ("oldString", "newString"), ("oldText", "newText"), ("old_str", "new_str"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,7 +66,7 @@ class EventDraft:
         """A draft of a tool call with this draft's position. Its text is the call's target."""
         return replace(self, kind=EventKind.TOOL_CALL, text=tool.target or tool.name, tool=tool)
 
-    def output(self, text: str, tool: ToolUse, noted: dict[str, int] | None = None) -> "EventDraft":
+    def output(self, text: str, tool: ToolUse, noted: Notes | None = None) -> "EventDraft":
         """A draft of a tool's output with this draft's position. A long output loses its middle."""
         text = shorten_text(text, noted)
         return replace(self, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=text, tool=tool)
@@ -75,11 +75,11 @@ class EventDraft:
         """A draft of a prompt that nobody typed, with this draft's position."""
         return replace(self, kind=EventKind.PROMPT, author=Author.INJECTED, reason=reason, text=text)
 
-    def typed(self, text: str, noted: dict[str, int]) -> list["EventDraft"]:
+    def typed(self, text: str, noted: Notes) -> list["EventDraft"]:
         """Split a text in the user's name into the typed text, which gets this draft's reason, and additions by hooks and tools."""
         split = split_text(text)
         for tag, count in split.removed.items():
-            count_note(noted, tag, count)
+            noted[tag] += count
         prompt = replace(self, kind=EventKind.PROMPT)
         return [
             replace(prompt, author=author, reason=self.reason if reason == "typed" else reason, text=part, order=order)
@@ -87,24 +87,12 @@ class EventDraft:
         ]
 
 
-def content_text(content: Any) -> str:
-    """The text of a string, or of a list of strings and text blocks, stripped of white space at both ends."""
-    match content:
-        case str():
-            return content.strip()
-        case list():
-            texts = (item.get("text") if isinstance(item, dict) else item for item in content)
-            return "\n".join(text for text in texts if isinstance(text, str)).strip()
-        case _:
-            return ""
-
-
-def shorten_text(text: str, noted: dict[str, int] | None = None) -> str:
+def shorten_text(text: str, noted: Notes | None = None) -> str:
     """The text, or a very long text without its middle. The omission is counted in ``noted``."""
     if len(text) <= TEXT_LIMIT:
         return text
     if noted is not None:
-        count_note(noted, "text-cut")
+        noted["text-cut"] += 1
     half = TEXT_LIMIT // 2
     tail = truncate_text(text[-half - 1 :][::-1], half)[::-1]
     return f"{truncate_text(text, half)}\n[… {len(text) - TEXT_LIMIT} characters …]\n{tail}"
@@ -126,21 +114,9 @@ def format_change(old: str, new: str) -> str:
     return f"{truncate_text(old, TARGET_LIMIT // 2)}\n→\n{truncate_text(new, TARGET_LIMIT // 2)}"
 
 
-def truncate_name(value: Any, limit: int = NAME_LIMIT) -> str:
-    """A name of bounded length: a longer one is truncated and gets a hash."""
-    if not isinstance(value, str):
-        return ""
-    return value if len(value) <= limit else f"{value[: limit - 33]}~{hash_texts(value)}"
-
-
 def injected_draft(text: str, reason: str, index: int = 0, order: int = 0) -> EventDraft:
     """A draft of a prompt that nobody typed."""
     return EventDraft(index=index, order=order).injected(text.strip(), reason)
-
-
-def count_note(noted: dict[str, int], note: str, count: int = 1) -> None:
-    """Add to a count of the account, such as the number of blocks removed from a record."""
-    noted[note] = noted.get(note, 0) + count
 
 
 def hold_newest(held: dict[str, T], name: str, value: T, most: int) -> None:
@@ -151,11 +127,11 @@ def hold_newest(held: dict[str, T], name: str, value: T, most: int) -> None:
             del held[next(iter(held))]
 
 
-def parse_object(text: str) -> Mapping[str, Any]:
+def parse_object(text: str) -> Fields:
     """The JSON object in a string, parsed with the limits of a record; empty if there is none."""
     data = text.encode("utf-8", "replace")
     found = list(parse_line(SourceLine(number=0, start=0, end=len(data), data=data)))
-    return found[0].value if len(found) == 1 and isinstance(found[0], Record) else {}
+    return found[0].value if len(found) == 1 and isinstance(found[0], Record) else Fields()
 
 
 def command_line(value: Any) -> str:
@@ -185,7 +161,7 @@ def success_of(is_error: Any) -> bool | None:
     return not is_error if isinstance(is_error, bool) else None
 
 
-def call_target(arguments: Mapping[str, Any], names: Iterable[str] = _TARGETS) -> str:
+def call_target(arguments: Fields, names: Iterable[str] = _TARGETS) -> str:
     """The target of a call, truncated: the first of the named arguments, or all arguments as JSON if it has none of them."""
     for name in names:
         if (given := arguments.get(name)) and (target := command_line(given).strip()):
@@ -193,22 +169,18 @@ def call_target(arguments: Mapping[str, Any], names: Iterable[str] = _TARGETS) -
     return truncate_text(json.dumps(arguments, ensure_ascii=False) if arguments else "")
 
 
-def call_detail(arguments: Mapping[str, Any], names: Iterable[str] = ("content",)) -> str:
+def call_detail(arguments: Fields, names: Iterable[str] = ("content",)) -> str:
     """The change that a call makes, truncated: "old → new" for an edit, else the first of the named arguments, else empty."""
-    edits = arguments.get("edits")
-    for edit in (arguments, *(edits if isinstance(edits, list) else ())):
-        if not isinstance(edit, dict):
-            continue
-        for before in ("old_string", "oldString", "oldText", "old_str"):
-            old, new = edit.get(before), edit.get(before.replace("old", "new"))
-            if isinstance(old, str) and isinstance(new, str):
+    for edit in (arguments, *(arguments.mappings("edits") if "edits" in arguments else ())):
+        for before, after in _EDITS:
+            if isinstance(old := edit.get(before), str) and isinstance(new := edit.get(after), str):
                 return format_change(old, new)
     return next((truncate_text(text) for name in names if isinstance(text := arguments.get(name), str)), "")
 
 
 def requested_tool(name: Any, call: Any, given: Any) -> ToolUse:
     """The tool of a call that a model made. ``given`` are its arguments, an object or JSON text."""
-    arguments = parse_object(given) if isinstance(given, str) else to_mapping(given)
+    arguments = parse_object(given) if isinstance(given, str) else given if isinstance(given, Fields) else Fields()
     return ToolUse(name=truncate_name(name), call=truncate_name(call), target=call_target(arguments), detail=call_detail(arguments))
 
 
@@ -241,24 +213,11 @@ def to_event(
     If two programs recorded the same conversation with the same times, the events of both recordings have the same ``twin``.
     """
     stamp = format_instant(at) if at and precision is Precision.MESSAGE else ""
-    return Event(
-        key=key,
-        twin=twin_of(draft.kind, stamp, draft.tool.call if draft.tool else "", draft.text) if stamp else "",
-        session=session,
-        record=record,
-        parent=parent,
-        turn=turn,
-        kind=draft.kind,
-        author=draft.author,
-        label_reason=draft.reason,
-        text=draft.text,
-        at=at,
-        precision=precision if at else Precision.NONE,
-        project=project,
-        branch=branch,
-        tool=draft.tool,
-        pointer=pointer,
-    )
+    twin = twin_of(draft.kind, stamp, draft.tool.call if draft.tool else "", draft.text) if stamp else ""
+    precision = precision if at else Precision.NONE
+    names, said = (key, twin, session, record, parent, turn), (draft.kind, draft.author, draft.reason, draft.text)
+    event: Event = make_builder(Event)(*names, *said, at, precision, project, branch, draft.tool, pointer, "", ())
+    return event
 
 
 def strip_leading_blocks(texts: Iterable[str], tag: str) -> tuple[str, str]:
@@ -274,36 +233,10 @@ def strip_leading_blocks(texts: Iterable[str], tag: str) -> tuple[str, str]:
     return "\n".join(filter(None, rest)).strip(), "\n".join(blocks)
 
 
-def list_parts(content: Any) -> list[Mapping[str, Any]]:
-    """A message's content as a list of parts. A plain string is one text part."""
-    listed = content if isinstance(content, list) else [content]
-    if not [part for part in listed if type(part) is not dict]:
-        return listed
-    parts = ({"type": "text", "text": part} if isinstance(part, str) else part for part in listed)
-    return [part for part in parts if isinstance(part, dict)]
-
-
 def list_texts(content: Any) -> list[str]:
     """The texts of a message's parts, without the model's thoughts."""
     texts = (part.get("text") for part in list_parts(content) if not part.get("thought"))
     return [text for text in texts if isinstance(text, str)]
-
-
-def to_mapping(value: Any) -> Mapping[str, Any]:
-    """The value if it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def to_mappings(value: Any) -> list[Mapping[str, Any]]:
-    """The items of a list as objects; empty if the value is not a list."""
-    return [to_mapping(item) for item in value] if isinstance(value, list) else []
-
-
-def safe_word(value: Any) -> str:
-    """A word from a file, safe to use in a reason. A long word or one with digits becomes ``odd``, because it may be a secret."""
-    if not isinstance(value, str) or not value:
-        return "none"
-    return value if len(value) <= 40 and _SAFE_CHARACTERS.issuperset(value) and value.strip("-_.") else "odd"
 
 
 _MOST_CALLS = 64
@@ -328,9 +261,7 @@ class OpenCalls:
         """The byte ranges of the calls' records by id, as JSON stores them."""
         return {call: place for call, (place, _) in self._calls.items()}
 
-    def load(
-        self, stored: Mapping[str, list[int]], fetch: Fetch, tools_of: Callable[[Mapping[str, Any]], Iterable[ToolUse]]
-    ) -> None:
+    def load(self, stored: Mapping[str, list[int]], fetch: Fetch, tools_of: Callable[[Fields], Iterable[ToolUse]]) -> None:
         """Restore the calls from the result of :meth:`dump`. ``tools_of`` returns the calls in a record."""
         for call, place in stored.items():
             start, end = place[-2:]  # cursors of Codex made by older versions store the line before the range

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar
 from kept.core.errors import SourceError
 from kept.core.event import PROBLEMS_KEPT, Cursor, Event, RecordAccount, RecordProblem, Slice
 from kept.core.value import dataclass
+from kept.sources.fields import Fields
 from kept.sources.records import (
     LINE_LIMIT,
     SLICE_BYTES,
@@ -43,7 +44,7 @@ class Outcome(NamedTuple):
 
 
 S = TypeVar("S")
-Fetch = Callable[[int, int], Mapping[str, Any]]
+Fetch = Callable[[int, int], Fields]
 """A function that returns the record at a byte range [start, end) of the file, or an empty mapping if the record is gone."""
 
 
@@ -170,12 +171,12 @@ def _is_continued(file: BinaryIO, size: int, cursor: Cursor) -> bool:
     return cursor.offset <= size and cursor.prefix == hash_prefix(file, cursor.offset)
 
 
-def _fetch_record(file: BinaryIO, start: int, end: int) -> Mapping[str, Any]:
+def _fetch_record(file: BinaryIO, start: int, end: int) -> Fields:
     if not 0 <= start < end <= start + LINE_LIMIT:
-        return {}
+        return Fields()
     data = os.pread(file.fileno(), end - start, start)
     pieces = parse_line(SourceLine(number=0, start=start, end=end, data=data))
-    return next((piece.value for piece in pieces if isinstance(piece, Record)), {})
+    return next((piece.value for piece in pieces if isinstance(piece, Record)), Fields())
 
 
 MAGIC = b"\x28\xb5\x2f\xfd"

@@ -12,6 +12,7 @@ from kept.core.fence import IGNORE
 from kept.core.pattern import Pattern, compile_late
 from kept.core.value import dataclass, field
 from kept.sources.documents import Row
+from kept.sources.fields import Notes
 
 _FENCE = Pattern(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$")
 _HEADING = Pattern(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
@@ -138,10 +139,10 @@ _ELEMENT_CHARACTERS = 400
 _NESTED = 50
 
 
-def strip_hidden(text: str) -> tuple[str, dict[str, int]]:
+def strip_hidden(text: str) -> tuple[str, Notes]:
     """Return the text without comments and hidden elements outside code, and a count of these. The count is empty if it is 0."""
     if "<" not in text and "%%" not in text:
-        return text, {}
+        return text, Notes()
     pieces: list[str] = []
     missing: set[str] = set()  # end marks that the rest of the text lacks, so that it is not searched again
     removed = kept = position = 0
@@ -155,7 +156,7 @@ def strip_hidden(text: str) -> tuple[str, dict[str, int]]:
             position = end or start + len(mark)
         else:
             position = _code_end(text, match.end(), mark, missing)
-    return ("".join([*pieces, text[kept:]]).strip(), {"removed:hidden-text": removed}) if removed else (text, {})
+    return ("".join([*pieces, text[kept:]]).strip(), Notes({"removed:hidden-text": removed})) if removed else (text, Notes())
 
 
 def _find_from(text: str, what: str, position: int, missing: set[str]) -> int:

@@ -16,6 +16,8 @@ from kept.core.codec import map_strings
 from kept.core.errors import SourceError
 from kept.core.event import Pointer
 from kept.core.pattern import compile_late
+from kept.core.value import make_builder
+from kept.sources.fields import Fields
 
 HEAD_BYTES = 64 * 1024
 # The longest line that is parsed. If a line has a code point above U+FFFF, Python uses four bytes for each of its characters, both
@@ -63,7 +65,8 @@ class RecordPlace(NamedTuple):
 
     def pointer(self, path: str) -> Pointer:
         """A pointer to this place in a file."""
-        return Pointer(path=path, line=self.line, start=self.start, end=self.end)
+        made: Pointer = make_builder(Pointer)(path, *self)
+        return made
 
 
 class Record(NamedTuple):
@@ -73,7 +76,7 @@ class Record(NamedTuple):
     line.
     """
 
-    value: dict[str, Any]
+    value: Fields
     line: int
     start: int
     end: int
@@ -184,7 +187,7 @@ def read_records(file: BinaryIO, *, offset: int, lines: int) -> Iterator[Record 
             yield ReadStop(end=offset, lines=lines)
 
 
-def _decode_plain_line(data: bytes) -> dict[str, Any] | None:
+def _decode_plain_line(data: bytes) -> Fields | None:
     """Parse a line that is one object and its line end, as nearly all are. Returns None for others, which are parsed in pieces."""
     if data[:1] != b"{" or data[-2:] != b"}\n" or len(data) > VALUES_LIMIT:
         return None
@@ -193,7 +196,7 @@ def _decode_plain_line(data: bytes) -> dict[str, Any] | None:
     except UnicodeDecodeError:
         return None
     value, after = _decode_value(text, 0)
-    return value if isinstance(value, dict) and after == len(text) - 1 else None
+    return value if isinstance(value, Fields) and after == len(text) - 1 else None
 
 
 def _skip_line(file: BinaryIO, offset: int) -> tuple[int, bool]:
@@ -238,7 +241,7 @@ def parse_line(line: SourceLine) -> Iterator[Record | Reject | None]:
         yield _to_record(fault, line, done, len(line.data))
 
 
-def _to_record(found: dict[str, Any] | RecordFault, line: SourceLine, start: int, end: int) -> Record | Reject:
+def _to_record(found: Fields | RecordFault, line: SourceLine, start: int, end: int) -> Record | Reject:
     start, end = line.start + start, line.start + end
     if isinstance(found, RecordFault):
         return Reject(fault=found, line=line.number, start=start, end=end)
@@ -269,7 +272,7 @@ def _skip_blanks(text: str, position: int) -> int:
     return match.end() if match else position
 
 
-def _decode_value(text: str, position: int) -> tuple[dict[str, Any] | RecordFault, int]:
+def _decode_value(text: str, position: int) -> tuple[Fields | RecordFault, int]:
     """Return one JSON value and the position after it. A fault whose end is unknown extends to the end of the text."""
     try:
         value, after = _DECODER.raw_decode(text, position)
@@ -285,7 +288,7 @@ def _decode_value(text: str, position: int) -> tuple[dict[str, Any] | RecordFaul
         return RecordFault.NOT_JSON, len(text)
     except ValueError:
         return RecordFault.NUMBER_TOO_LONG, len(text)
-    if not isinstance(value, dict):
+    if not isinstance(value, Fields):
         return RecordFault.NOT_AN_OBJECT, after
     surrogates = text.find("\\u", position, after) >= 0 and (
         text.find("\\ud", position, after) >= 0 or text.find("\\uD", position, after) >= 0
@@ -297,8 +300,8 @@ class _DuplicateKeyError(ValueError):
     """An object has a duplicate key, so that readers would disagree about its value."""
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
+def _unique_keys(pairs: list[tuple[str, Any]]) -> Fields:
+    found = Fields(pairs)
     if len(found) != len(pairs):
         raise _DuplicateKeyError
     return found
@@ -358,7 +361,7 @@ def refuse_wide_text(path: Path, head: bytes) -> None:
         raise SourceError(f"is {name}, not UTF-8", where=str(path), hint="convert it to UTF-8; nothing of it was read")
 
 
-def sample_records(head: bytes) -> Iterator[dict[str, Any]]:
+def sample_records(head: bytes) -> Iterator[Fields]:
     """The complete records in the first bytes of a file, to recognize its format. Never raises. Each line is parsed when it is
     reached, because most formats need only the first record.
     """
@@ -371,7 +374,7 @@ def sample_records(head: bytes) -> Iterator[dict[str, Any]]:
 
 
 @lru_cache(maxsize=1)  # all formats ask in turn about the same first bytes
-def _split_head(head: bytes) -> tuple[list[bytes], dict[int, list[dict[str, Any]]]]:
+def _split_head(head: bytes) -> tuple[list[bytes], dict[int, list[Fields]]]:
     """The lines, and a dictionary for the records of those that were parsed, by line number."""
     if wide_encoding(head):
         head = head.replace(b"\0", b"").lstrip(b"\xff\xfe")

@@ -30,6 +30,7 @@ from kept.sources.documents import (
     split_prompt,
 )
 from kept.sources.drafts import EventDraft, shorten_text
+from kept.sources.fields import Notes
 from kept.sources.formats.vault import UTC, find_project
 from kept.sources.markdown import strip_edges
 from kept.sources.records import RecordPlace
@@ -133,7 +134,7 @@ def _read_run(rows: Sequence[Row], first: int, after: int, kind: str, template: 
     lines = [row.text for row in rows[first:after]]
     if kind == "typed":
         text = "\n".join(line.removeprefix(_TYPED).rstrip() for line in lines).strip()
-        noted: dict[str, int] = {}
+        noted = Notes()
         template = replace(template, reason="slash-command" if text.startswith("/") else "typed")
         return DocumentEntry(place=place, drafts=tuple(split_prompt(text, template, noted)), noted=noted)
     if kind == "printed":

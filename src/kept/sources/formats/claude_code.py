@@ -20,35 +20,18 @@ from kept.core.times import format_instant, parse_instant
 from kept.core.value import dataclass
 from kept.sources.base import named_folder
 from kept.sources.documents import PRINTED, label_unconfirmed
-from kept.sources.drafts import (
-    PATH_LIMIT,
-    EventDraft,
-    content_text,
-    count_note,
-    parse_object,
-    safe_word,
-    shorten_text,
-    to_event,
-    truncate_name,
-)
+from kept.sources.drafts import EventDraft, parse_object, shorten_text, to_event
+from kept.sources.fields import Fields, Notes, content_text, safe_word, truncate_name
 from kept.sources.formats.claude_code_blocks import (
     CALLS,
     State,
     answer_drafts,
     called_tool,
     denial_drafts,
-    dump_state,
-    is_first_time,
     label_record,
-    link_record,
-    load_state,
     message_blocks,
-    note_scheduled,
-    queue_prompt,
     queued_text,
-    sent_before,
     to_result_draft,
-    unqueue_prompt,
 )
 from kept.sources.json_lines import Outcome, RecordReader, read_slices
 from kept.sources.message_parts import is_machine_session_start
@@ -91,10 +74,10 @@ class ClaudeCode:
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """Yield the events after the cursor. Raises SourceError if the file as a whole cannot be read."""
         step = partial(_read_record, file=_FileInfo(path=str(path), stem=path.stem, subagent=_is_subagent(path)))
-        return read_slices(path, cursor, RecordReader(start=load_state, step=step, save=dump_state))
+        return read_slices(path, cursor, RecordReader(start=State.restore, step=step, save=State.dump))
 
 
-def _recognize_record(value: Mapping[str, Any], path: Path) -> bool | None:
+def _recognize_record(value: Fields, path: Path) -> bool | None:
     """True if a record is Claude Code's, False if it has another format, None if it fits several formats."""
     kind, message = value.get("type"), value.get("message")
     if kind in ("started", "result"):
@@ -102,7 +85,7 @@ def _recognize_record(value: Mapping[str, Any], path: Path) -> bool | None:
     if "uuid" in value and ("sessionId" in value or "parentUuid" in value):
         return True
     if kind in ("user", "assistant"):
-        return "role" in message if isinstance(message, dict) else None if "message" in value else False
+        return "role" in message if isinstance(message, Fields) else None if "message" in value else False
     if isinstance(kind, str) and kind in _SILENT | _SPEAKING:
         return ("payload" not in value and "data" not in value) or None
     return False if isinstance(kind, str) and ({"payload", "version", "data"} & value.keys()) else None
@@ -124,12 +107,12 @@ class _FileInfo:
 def _read_record(state: State, record: Record, *, file: _FileInfo) -> Outcome:
     value = record.value
     if not state.session or value.get("sessionId") != state.session:
-        state.session = truncate_name(value.get("sessionId")) or state.session or truncate_name(file.stem)
+        state.session = value.name("sessionId") or state.session or truncate_name(file.stem)
     if value.get("cwd") != state.cwd:
-        state.cwd = truncate_name(value.get("cwd"), PATH_LIMIT) or state.cwd
+        state.cwd = value.path("cwd") or state.cwd
     if value.get("gitBranch") != state.branch:
-        state.branch = truncate_name(value.get("gitBranch"), PATH_LIMIT) or state.branch
-    noted: dict[str, int] = {}
+        state.branch = value.path("gitBranch") or state.branch
+    noted = Notes()
     match value.get("type"):
         case "user":
             result = _read_user(state, value, file, noted)
@@ -140,14 +123,14 @@ def _read_record(state: State, record: Record, *, file: _FileInfo) -> Outcome:
         case "queue-operation":
             result = _read_queue_operation(state, record, file, noted)
         case "system":
-            result = f"system:{safe_word(value.get('subtype'))}"
+            result = f"system:{value.word('subtype')}"
         case str() as kind if kind in _SILENT:
             result = kind
         case kind:
             result = f"unknown-type:{safe_word(kind)}"
     parent = _nearest_parent(state, value)
     if isinstance(result, str):
-        link_record(state, truncate_name(value.get("uuid")), parent)
+        state.link_record(value.name("uuid"), parent)
         return Outcome(dropped=result, noted=noted)
     if value.get("entrypoint") == PRINTED:
         result = label_unconfirmed(result, noted, PRINTED)
@@ -162,7 +145,7 @@ _Result = list[EventDraft] | str
 _RESULT_FIELDS = ("sourceToolAssistantUUID", "toolUseResult")
 
 
-def _read_user(state: State, value: Mapping[str, Any], file: _FileInfo, noted: dict[str, int]) -> _Result:
+def _read_user(state: State, value: Fields, file: _FileInfo, noted: Notes) -> _Result:
     content = message_blocks(value)
     if content is None:
         return "no-message"
@@ -171,7 +154,7 @@ def _read_user(state: State, value: Mapping[str, Any], file: _FileInfo, noted: d
     if label is None and not results and any(value.get(name) for name in _RESULT_FIELDS):
         label = Author.INJECTED, "tool-result-record"
     alone = content_text(content[0].get("text")) if len(content) == 1 and content[0].get("type") == "text" else ""
-    if label is None and sent_before(state, alone):
+    if label is None and state.sent_before(alone):
         return "queued-copy"
     drafts: list[EventDraft] = []
     result = value.get("toolUseResult") if results == 1 else None
@@ -180,21 +163,21 @@ def _read_user(state: State, value: Mapping[str, Any], file: _FileInfo, noted: d
             case "text":
                 drafts += _prompt_drafts(state, block.get("text"), label, index, noted)
             case "tool_result":
-                tool = state.calls.close(truncate_name(block.get("tool_use_id")))
+                tool = state.calls.close(block.name("tool_use_id"))
                 drafts.append(to_result_draft(block, result, tool, index=index, noted=noted))
                 if label is None:
                     drafts += denial_drafts(block, value, index)
                     drafts += [] if block.get("is_error") is True else answer_drafts(tool, result, index)
             case kind:
-                count_note(noted, f"block:{safe_word(kind)}")
+                noted[f"block:{safe_word(kind)}"] += 1
     return drafts or "no-text"
 
 
-def _label_command_body(state: State, value: Mapping[str, Any], content: list[Mapping[str, Any]]) -> tuple[Author, str] | None:
+def _label_command_body(state: State, value: Fields, content: list[Fields]) -> tuple[Author, str] | None:
     """The label of a record with the expansion of a slash command: it follows the command, and its content is a list."""
     command, state.command = state.command, ""
-    if [block for block in content if block.get("type") == "text" and "<command-name>" in content_text(block.get("text"))]:
-        state.command = truncate_name(value.get("uuid"))
+    if [block for block in content if block.get("type") == "text" and "<command-name>" in block.text("text")]:
+        state.command = value.name("uuid")
     is_list = not isinstance(value["message"].get("content"), str)
     return (Author.INJECTED, "command-body") if command and is_list and value.get("parentUuid") == command else None
 
@@ -203,9 +186,7 @@ def _label_command_body(state: State, value: Mapping[str, Any], content: list[Ma
 _PROGRAMS = frozenset({"entrypoint-sdk", "promptSource-machine"})
 
 
-def _prompt_drafts(
-    state: State, text: Any, label: tuple[Author, str] | None, index: int, noted: dict[str, int]
-) -> list[EventDraft]:
+def _prompt_drafts(state: State, text: Any, label: tuple[Author, str] | None, index: int, noted: Notes) -> list[EventDraft]:
     """The drafts of a text in the user's name."""
     words = shorten_text(content_text(text), noted)
     if not words:
@@ -214,7 +195,7 @@ def _prompt_drafts(
         label = (Author.INJECTED, "scheduled-by-agent")
     if label is not None:
         if label[1] in _PROGRAMS:
-            count_note(noted, f"program-prompt:{label[1]}")
+            noted[f"program-prompt:{label[1]}"] += 1
         return [EventDraft(author=label[0], reason=label[1], text=words, index=index)]
     drafts = EventDraft(reason="typed", index=index).typed(words, noted)
     typed = next((draft for draft in drafts if draft.author is Author.HUMAN), None)
@@ -226,7 +207,7 @@ def _prompt_drafts(
     return [draft.injected(draft.text, "machine-session") if draft.author is Author.HUMAN else draft for draft in drafts]
 
 
-def _read_assistant(state: State, record: Record, file: _FileInfo, noted: dict[str, int]) -> _Result:
+def _read_assistant(state: State, record: Record, file: _FileInfo, noted: Notes) -> _Result:
     value = record.value
     content = message_blocks(value)
     if content is None:
@@ -242,26 +223,26 @@ def _read_assistant(state: State, record: Record, file: _FileInfo, noted: dict[s
         kind = block.get("type")
         kinds.add(kind if isinstance(kind, str) else "")
         match kind:
-            case "text" if text := shorten_text(content_text(block.get("text")), noted):
+            case "text" if text := shorten_text(block.text("text"), noted):
                 drafts.append(EventDraft(kind=EventKind.RESPONSE, author=author, reason=reason, text=text, index=index))
             case "text":
                 pass
             case str() if kind in CALLS:
                 tool = called_tool(block)
                 state.calls.add_call(tool, record)
-                note_scheduled(state, block)
+                state.note_scheduled(block)
                 said = tool.target or tool.name
                 drafts.append(EventDraft(kind=EventKind.TOOL_CALL, author=author, reason=reason, text=said, index=index, tool=tool))
             case "thinking" | "redacted_thinking":
-                count_note(noted, "thinking")
+                noted["thinking"] += 1
             case _:
-                count_note(noted, f"block:{safe_word(kind)}")
+                noted[f"block:{safe_word(kind)}"] += 1
     if drafts:
         return drafts
     return "thinking-only" if kinds and kinds <= {"thinking", "redacted_thinking"} else "no-text"
 
 
-def _assistant_label(state: State, value: Mapping[str, Any], file: _FileInfo) -> tuple[Author, str]:
+def _assistant_label(state: State, value: Fields, file: _FileInfo) -> tuple[Author, str]:
     if file.subagent:
         return Author.SUBAGENT, "subagent-file"
     if value.get("isSidechain"):
@@ -271,36 +252,35 @@ def _assistant_label(state: State, value: Mapping[str, Any], file: _FileInfo) ->
     return Author.ASSISTANT, "assistant-record"
 
 
-def _read_attachment(state: State, value: Mapping[str, Any], file: _FileInfo, noted: dict[str, int]) -> _Result:
+def _read_attachment(state: State, value: Fields, file: _FileInfo, noted: Notes) -> _Result:
     attachment = value.get("attachment")
-    if not isinstance(attachment, dict):
+    if not isinstance(attachment, Fields):
         return "attachment"
     kind = attachment.get("type")
-    if kind == "hook_additional_context" and (text := content_text(attachment.get("content"))):
+    if kind == "hook_additional_context" and (text := attachment.text("content")):
         return [EventDraft(author=Author.INJECTED, reason="hook-context", text=text)]
-    text = content_text(attachment.get("prompt")) if kind == "queued_command" else ""
+    text = attachment.text("prompt") if kind == "queued_command" else ""
     if not text:
         return f"attachment:{safe_word(kind)}"
-    label = label_record(
-        {**value, **{key: attachment[key] for key in ("origin", "isMeta") if key in attachment}}, subagent_file=file.subagent
-    )
+    own = {key: attachment[key] for key in ("origin", "isMeta") if key in attachment}
+    label = label_record(Fields({**value, **own}), subagent_file=file.subagent)
     if label is None and attachment.get("commandMode", "prompt") != "prompt":
         label = (Author.INJECTED, "commandMode")
-    if not is_first_time(state, text):
+    if not state.is_first_time(text):
         return "queued-copy"
     return _prompt_drafts(state, text, label, 0, noted) or "no-text"
 
 
-def _read_queue_operation(state: State, record: Record, file: _FileInfo, noted: dict[str, int]) -> _Result:
+def _read_queue_operation(state: State, record: Record, file: _FileInfo, noted: Notes) -> _Result:
     """Read a change of the queue of prompts that were typed while the assistant worked. A prompt that leaves the queue into the
     current turn has no other record. All others are sent later as records of their own.
     """
     value = record.value
     operation = value.get("operation")
-    text = content_text(value.get("content"))
+    text = value.text("content")
     match operation:
         case "enqueue":
-            queue_prompt(state, (record.start, record.end), queued_text(value))
+            state.queue_prompt((record.start, record.end), queued_text(value))
             return "queued-copy"
         case "popAll":
             state.queue = []
@@ -309,12 +289,12 @@ def _read_queue_operation(state: State, record: Record, file: _FileInfo, noted: 
             state.queue = state.queue[1:]
             return "queued-copy"
         case "remove":
-            text, typed = unqueue_prompt(state, text)
+            text, typed = state.unqueue_prompt(text)
         case _:
             return f"queue-operation:{safe_word(operation)}"
     if not text:
         return "no-text"
-    if not is_first_time(state, text):
+    if not state.is_first_time(text):
         return "queued-copy"
     label = label_record(value, subagent_file=file.subagent)
     if label is None and not typed:
@@ -325,9 +305,9 @@ def _read_queue_operation(state: State, record: Record, file: _FileInfo, noted: 
 def _to_events(state: State, record: Record, drafts: list[EventDraft], parent: str, file: _FileInfo) -> Iterator[Event]:
     value = record.value
     at = parse_instant(value.get("timestamp"))
-    native, pointer = truncate_name(value.get("uuid")), record.place.pointer(file.path)
+    native, pointer = value.name("uuid"), record.place.pointer(file.path)
     message = value.get("message")
-    turn = truncate_name(message.get("id")) if isinstance(message, dict) and value.get("type") == "assistant" else ""
+    turn = message.name("id") if isinstance(message, Fields) and value.get("type") == "assistant" else ""
     for draft in drafts:
         key = native
         if not native:
@@ -347,9 +327,9 @@ def _to_events(state: State, record: Record, drafts: list[EventDraft], parent: s
         )
 
 
-def _nearest_parent(state: State, value: Mapping[str, Any]) -> str:
+def _nearest_parent(state: State, value: Fields) -> str:
     """The nearest ancestor with an event. For a compaction's record this is its logical parent, because it has no other."""
-    native = truncate_name(value.get("parentUuid")) or truncate_name(value.get("logicalParentUuid"))
+    native = value.name("parentUuid") or value.name("logicalParentUuid")
     return state.links.get(native, native)
 
 

@@ -4,7 +4,7 @@ Knows the fields that the client and its hooks write, the client's tools, and th
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from kept.core.digest import hash_texts
@@ -13,24 +13,12 @@ from kept.core.pattern import compile_late
 from kept.core.value import dataclass, field
 from kept.core.words import list_shapes
 from kept.sources.documents import PRINTED, is_program, is_unattended
-from kept.sources.drafts import (
-    EventDraft,
-    OpenCalls,
-    call_detail,
-    call_target,
-    content_text,
-    count_note,
-    exit_code_of,
-    hold_newest,
-    list_parts,
-    shorten_text,
-    to_mapping,
-    truncate_name,
-)
+from kept.sources.drafts import EventDraft, OpenCalls, call_detail, call_target, exit_code_of, hold_newest, shorten_text
+from kept.sources.fields import Fields, Notes, content_text, list_parts
 from kept.sources.json_lines import Fetch
 
 
-def label_record(value: Mapping[str, Any], *, subagent_file: bool) -> tuple[Author, str] | None:
+def label_record(value: Fields, *, subagent_file: bool) -> tuple[Author, str] | None:
     """The author of a user record according to its own fields, with the reason; None if its text must be examined.
 
     If the fields name two authors, the less trusted one counts.
@@ -40,13 +28,13 @@ def label_record(value: Mapping[str, Any], *, subagent_file: bool) -> tuple[Auth
     for name, author, reason in _CLAIMS:
         if value.get(name):
             return author, reason
-    role = to_mapping(value.get("message")).get("role")
+    role = value.mapping("message").get("role")
     if role is not None and role != "user":
         return Author.INJECTED, "role-mismatch"
     if value.get("planContent"):
         return Author.INJECTED, "planContent"
     origin = value.get("origin")
-    kind = origin if isinstance(origin, str) else to_mapping(origin).get("kind")
+    kind = origin if isinstance(origin, str) else value.mapping("origin").get("kind")
     if kind is not None:
         return (Author.INJECTED, "origin-not-human") if kind != "human" else None
     entry, source = value.get("entrypoint"), value.get("promptSource")
@@ -80,23 +68,23 @@ _TARGETS = ("command", "file_path", "notebook_path", "pattern", "url", "query", 
 _WRITTEN = ("content", "new_source", "prompt")
 
 
-def called_tool(block: Mapping[str, Any]) -> ToolUse:
+def called_tool(block: Fields) -> ToolUse:
     """The tool of a tool_use block."""
-    given = to_mapping(block.get("input"))
+    given = block.mapping("input")
     target, detail = call_target(given, _TARGETS), call_detail(given, _WRITTEN)
-    return ToolUse(name=truncate_name(block.get("name")), call=truncate_name(block.get("id")), target=target, detail=detail)
+    return ToolUse(name=block.name("name"), call=block.name("id"), target=target, detail=detail)
 
 
-def to_result_draft(block: Mapping[str, Any], result: Any, tool: ToolUse, *, index: int, noted: dict[str, int]) -> EventDraft:
+def to_result_draft(block: Fields, result: Any, tool: ToolUse, *, index: int, noted: Notes) -> EventDraft:
     """Convert a tool_result block to an output of ``tool``. ``result`` is the record's ``toolUseResult``, which also says how the
     call ended.
     """
     content = block.get("content")
     for part in () if isinstance(content, str) else list_parts(content):
         if part.get("type") in ("image", "document"):
-            count_note(noted, f"block:{part['type']}")
+            noted[f"block:{part['type']}"] += 1
     if not tool.name:
-        count_note(noted, "output-without-call")
+        noted["output-without-call"] += 1
     text = content_text(content)
     ran = not text.startswith(list_shapes("clients", "not_run"))
     return EventDraft(
@@ -133,7 +121,7 @@ _EXIT_CODE = compile_late(r"Exit code ([0-9]{1,3})(?![0-9])")
 
 
 def _stated_exit_code(text: str, result: Any) -> int | None:
-    if isinstance(result, dict):
+    if isinstance(result, Fields):
         for key in ("exitCode", "exit_code", "code"):
             if key in result and (code := exit_code_of(result[key])) is not None:
                 return code
@@ -146,13 +134,13 @@ _SAID = "the user said:\n"
 _NOTE = "\n\nNote: The user's next message may contain a correction or preference"
 
 
-def denial_drafts(block: Mapping[str, Any], value: Mapping[str, Any], index: int) -> list[EventDraft]:
+def denial_drafts(block: Fields, value: Fields, index: int) -> list[EventDraft]:
     """Drafts of the text that the user typed while refusing a tool call. The client puts this text into the tool's result.
 
     A refusal is recognized by fields that a tool cannot write. The client puts ``Error:`` before an error that a tool printed.
     """
     refused = value.get("toolDenialKind") == "user-rejected" or value.get("toolUseResult") == "User rejected tool use"
-    text = content_text(block.get("content")) if refused and block.get("is_error") is True else ""
+    text = block.text("content") if refused and block.get("is_error") is True else ""
     if not text.startswith(_REFUSED) or _SAID not in text:
         return []
     typed = text.partition(_SAID)[2].partition(_NOTE)[0].strip()
@@ -165,10 +153,9 @@ def answer_drafts(tool: ToolUse, result: Any, index: int) -> list[EventDraft]:
     """Drafts of the user's answers to questions that the assistant asked through the client. Empty if the call already contained
     the answers, for example from a hook.
     """
-    answers = to_mapping(result).get("answers") if tool.name == "AskUserQuestion" else None
-    if not isinstance(answers, dict) or '"answers"' in tool.target:
+    if tool.name != "AskUserQuestion" or not isinstance(result, Fields) or '"answers"' in tool.target:
         return []
-    texts = [answer.strip() for answer in answers.values() if isinstance(answer, str) and answer.strip()]
+    texts = [answer.strip() for answer in result.mapping("answers").values() if isinstance(answer, str) and answer.strip()]
     text = "\n".join(texts)
     labels = _option_labels(tool.target)
     typed = labels and not any(label in text.casefold() for label in labels)
@@ -185,15 +172,17 @@ def _option_labels(target: str) -> list[str]:
         return []
 
 
-def message_blocks(value: Mapping[str, Any]) -> list[Mapping[str, Any]] | None:
+def message_blocks(value: Fields) -> list[Fields] | None:
     """A message's content as a list of blocks, or None if there is no message. A plain string is one text block."""
-    content = to_mapping(value.get("message")).get("content")
+    content = value.mapping("message").get("content")
     return list_parts(content) if isinstance(content, str | list) else None
 
 
 _LINKS = 4096
 _QUEUED = 16
 _TELLING_WORDS = 4  # words; shorter prompts are often repeated
+_SCHEDULERS = ("CronCreate", "ScheduleWakeup")  # tools by which the agent schedules a prompt that the client sends later
+_CARRIED = ("session", "cwd", "branch", "opened", "machine", "command", "links", "steered", "scheduled")
 Range = tuple[int, int]
 """The bytes [start, end) of a record in its file."""
 
@@ -220,80 +209,66 @@ class State:
     steered: list[str] = field(default_factory=list)
     scheduled: list[str] = field(default_factory=list)
 
+    @classmethod
+    def restore(cls, carry: str, fetch: Fetch) -> "State":
+        """Restore a state from the result of :meth:`dump`."""
+        held = json.loads(carry)
+        state = cls(**{name: held[name] for name in _CARRIED if name in held})
+        state.calls.load(held.get("calls", {}), fetch, _calls_in)
+        state.queue = [((start, end), queued_text(fetch(start, end))) for start, end in held.get("queue", [])]
+        return state
 
-_CARRIED = ("session", "cwd", "branch", "opened", "machine", "command", "links", "steered", "scheduled")
+    def dump(self) -> str:
+        """The state as JSON: ids, hashes, folders, branches and places, but no words of the transcript."""
+        held: dict[str, Any] = {name: getattr(self, name) for name in _CARRIED}
+        held["calls"] = self.calls.dump()
+        held["queue"] = [place for place, _ in self.queue]
+        return json.dumps({name: value for name, value in held.items() if value}, ensure_ascii=False, separators=(",", ":"))
+
+    def queue_prompt(self, place: Range, text: str) -> None:
+        """Add a prompt to the queue."""
+        self.queue = [*self.queue, (place, text)][-_QUEUED:]
+
+    def unqueue_prompt(self, text: str) -> tuple[str, bool]:
+        """Remove from the queue the prompt with this text, or the first one if the text is empty. Return its text, and whether it
+        was in the queue.
+        """
+        text = text or next((waiting for _, waiting in self.queue), "")
+        found = next((index for index, (_, waiting) in enumerate(self.queue) if waiting == text), len(self.queue))
+        typed = found < len(self.queue)
+        self.queue = self.queue[:found] + self.queue[found + 1 :]
+        return text, typed
+
+    def sent_before(self, text: str) -> bool:
+        """True if a prompt repeats one that was taken from the queue. A prompt that is still in the queue is marked as taken."""
+        if len(text.split()) < _TELLING_WORDS:
+            return False
+        known = any(waiting == text for _, waiting in self.queue) or hash_texts(text) in self.steered
+        return known and not self.is_first_time(text)
+
+    def is_first_time(self, text: str) -> bool:
+        """True if a queued text was not taken before. A text may occur twice: as an attachment, and when it leaves the queue."""
+        mark = hash_texts(text)
+        if mark in self.steered:
+            self.steered = [other for other in self.steered if other != mark]
+            return False
+        self.steered = [*self.steered, mark][-_QUEUED:]
+        return True
+
+    def note_scheduled(self, block: Fields) -> None:
+        """Store the hash of the prompt that a call schedules."""
+        if block.get("name") in _SCHEDULERS and (text := block.mapping("input").text("prompt")):
+            self.scheduled = [*self.scheduled, hash_texts(text)][-_QUEUED:]
+
+    def link_record(self, native: str, parent: str) -> None:
+        """Store the parent of a record without events."""
+        hold_newest(self.links, native, parent, _LINKS)
 
 
-def load_state(carry: str, fetch: Fetch) -> State:
-    """Restore a state from the result of :func:`dump_state`."""
-    held = json.loads(carry)
-    state = State(**{name: held[name] for name in _CARRIED if name in held})
-    state.calls.load(held.get("calls", {}), fetch, _calls_in)
-    state.queue = [((start, end), queued_text(fetch(start, end))) for start, end in held.get("queue", [])]
-    return state
-
-
-def _calls_in(value: Mapping[str, Any]) -> Iterator[ToolUse]:
+def _calls_in(value: Fields) -> Iterator[ToolUse]:
     return (called_tool(block) for block in message_blocks(value) or () if block.get("type") in CALLS)
 
 
-def dump_state(state: State) -> str:
-    """The state as JSON: ids, hashes, folders, branches and places, but no words of the transcript."""
-    held: dict[str, Any] = {name: getattr(state, name) for name in _CARRIED}
-    held["calls"] = state.calls.dump()
-    held["queue"] = [place for place, _ in state.queue]
-    return json.dumps({name: value for name, value in held.items() if value}, ensure_ascii=False, separators=(",", ":"))
-
-
-def queued_text(value: Mapping[str, Any]) -> str:
+def queued_text(value: Fields) -> str:
     """The text of a queued prompt; empty if the record's own fields say that nobody typed it."""
-    return "" if label_record(value, subagent_file=False) else content_text(value.get("content"))
-
-
-def queue_prompt(state: State, place: Range, text: str) -> None:
-    """Add a prompt to the queue."""
-    state.queue = [*state.queue, (place, text)][-_QUEUED:]
-
-
-def unqueue_prompt(state: State, text: str) -> tuple[str, bool]:
-    """Remove from the queue the prompt with this text, or the first one if the text is empty. Return its text, and whether it was
-    in the queue.
-    """
-    text = text or next((waiting for _, waiting in state.queue), "")
-    found = next((index for index, (_, waiting) in enumerate(state.queue) if waiting == text), len(state.queue))
-    typed = found < len(state.queue)
-    state.queue = state.queue[:found] + state.queue[found + 1 :]
-    return text, typed
-
-
-def sent_before(state: State, text: str) -> bool:
-    """True if a prompt repeats one that was taken from the queue. A prompt that is still in the queue is marked as taken."""
-    if len(text.split()) < _TELLING_WORDS:
-        return False
-    if any(waiting == text for _, waiting in state.queue) or hash_texts(text) in state.steered:
-        return not is_first_time(state, text)
-    return False
-
-
-def is_first_time(state: State, text: str) -> bool:
-    """True if a queued text was not taken before. A text may occur twice: as an attachment, and when it leaves the queue."""
-    mark = hash_texts(text)
-    if mark in state.steered:
-        state.steered = [other for other in state.steered if other != mark]
-        return False
-    state.steered = [*state.steered, mark][-_QUEUED:]
-    return True
-
-
-_SCHEDULERS = ("CronCreate", "ScheduleWakeup")  # tools by which the agent schedules a prompt that the client sends later
-
-
-def note_scheduled(state: State, block: Mapping[str, Any]) -> None:
-    """Store the hash of the prompt that a call schedules."""
-    if block.get("name") in _SCHEDULERS and (text := content_text(to_mapping(block.get("input")).get("prompt"))):
-        state.scheduled = [*state.scheduled, hash_texts(text)][-_QUEUED:]
-
-
-def link_record(state: State, native: str, parent: str) -> None:
-    """Store the parent of a record without events."""
-    hold_newest(state.links, native, parent, _LINKS)
+    return "" if label_record(value, subagent_file=False) else value.text("content")

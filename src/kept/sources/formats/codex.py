@@ -28,18 +28,8 @@ from kept.core.times import parse_instant
 from kept.core.value import dataclass, replace
 from kept.sources.base import named_folder
 from kept.sources.documents import is_program, is_unattended, label_as_program, label_unconfirmed
-from kept.sources.drafts import (
-    PATH_LIMIT,
-    EventDraft,
-    content_text,
-    count_note,
-    injected_draft,
-    relabel,
-    safe_word,
-    to_event,
-    to_mapping,
-    truncate_name,
-)
+from kept.sources.drafts import EventDraft, injected_draft, relabel, to_event
+from kept.sources.fields import Fields, Notes, content_text, safe_word, truncate_name, truncate_path
 from kept.sources.formats.codex_labels import (
     CALLS,
     OUTPUTS,
@@ -48,16 +38,11 @@ from kept.sources.formats.codex_labels import (
     WaitingPrompt,
     called_tool,
     client_text_reason,
-    dump_state,
-    load_state,
-    next_message_key,
-    open_turn,
     parse_output,
     prompt_drafts,
     prompt_text,
     record_item,
     record_stamp,
-    roll_back,
     strip_hook_blocks,
     take_prompt,
 )
@@ -91,7 +76,7 @@ class Codex:
         values = list(sample_records(head))
         if values:
             return any(
-                _opens_rollout(value) or (value.get("type") in _WRAPPED and isinstance(value.get("payload"), dict))
+                _opens_rollout(value) or (value.get("type") in _WRAPPED and isinstance(value.get("payload"), Fields))
                 for value in values
             )
         # The first record may be longer than the head (base instructions). Its own fields come before the long ones.
@@ -104,20 +89,20 @@ class Codex:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """Yield the events after the cursor. Skips a compressed file beside its plain version. Raises SourceError."""
-        reader = RecordReader(start=load_state, step=partial(_read_record, path=str(path)), save=dump_state)
+        reader = RecordReader(start=State.restore, step=partial(_read_record, path=str(path)), save=State.dump)
         if path.suffix != ".zst":
             return read_slices(path, cursor, reader)
         return iter(()) if path.with_suffix("").exists() else read_compressed(path, cursor, reader)
 
 
-def _opens_rollout(value: Mapping[str, Any]) -> bool:
+def _opens_rollout(value: Fields) -> bool:
     if value.get("type") == "session_meta":
-        return isinstance(value.get("payload"), dict)
+        return isinstance(value.get("payload"), Fields)
     return "type" not in value and "id" in value and "timestamp" in value and "instructions" in value
 
 
 def _read_record(state: State, record: Record, *, path: str) -> Outcome:
-    value, noted = record.value, dict[str, int]()
+    value, noted = record.value, Notes()
     item = record_item(value)
     kind, inner = value.get("type"), item.get("type")
     events = list(_release_held_prompts(state, noted, path)) if _is_past_prompts(value, item) else []
@@ -153,36 +138,36 @@ _Result = list[EventDraft] | str
 """The drafts of a record, or the reason why it has none."""
 
 
-def _begin_session(state: State, value: Mapping[str, Any], meta: Mapping[str, Any], *, legacy: bool = False) -> str:
+def _begin_session(state: State, value: Fields, meta: Fields, *, legacy: bool = False) -> str:
     """Read a session's identity. The first one is the file's own. Those right after it belong to its ancestors."""
-    native = truncate_name(meta.get("id"))
+    native = meta.name("id")
     written = value.get("timestamp")
     began = meta.get("timestamp") or written
     if not state.session:
         state.session, state.legacy = native, legacy
         state.created, state.written = truncate_name(began), truncate_name(written)
-        state.source = truncate_name(meta.get("specstorySourceSessionId"))
+        state.source = meta.name("specstorySourceSessionId")
         state.grid = 0 if state.source else -1
         _set_runner(state, meta)
-        state.cwd = truncate_name(meta.get("cwd"), PATH_LIMIT)
+        state.cwd = meta.path("cwd")
         # A person's fork of a session of `codex exec` keeps the originator of its parent.
         forked = meta.get("forked_from_id")
         state.printed = meta.get("source") == "exec" or (meta.get("originator") == "codex_exec" and not forked)
         state.unattended = is_program(meta.get("originator")) or (state.printed and is_unattended(state.cwd))
         state.scheduled = str(meta.get("thread_source")).endswith("automation")
-        state.branch = truncate_name(to_mapping(meta.get("git")).get("branch"), PATH_LIMIT)
+        state.branch = meta.mapping("git").path("branch")
     if not state.chain:
         state.root, state.began = native or state.root, truncate_name(began)
     return "session_meta"
 
 
-def _set_runner(state: State, meta: Mapping[str, Any]) -> None:
+def _set_runner(state: State, meta: Fields) -> None:
     """Set who started the session: a person, an agent (which makes it a subagent's session), or the client itself."""
     source, purpose = meta.get("source"), meta.get("thread_source")
     inner: Any = None
-    if isinstance(source, dict):  # a program that embeds the client has a name of its own there, below `custom`
+    if isinstance(source, Fields):  # a program that embeds the client has a name of its own there, below `custom`
         inner = next((source[name] for name in ("subagent", "sub_agent", "subAgent", "internal") if name in source), None)
-    kind = inner if isinstance(inner, str) else next(iter(to_mapping(inner)), "")
+    kind = inner if isinstance(inner, str) else next(iter(inner), "") if isinstance(inner, Fields) else ""
     state.machine = next((str(name) for name in (source, purpose) if name in _MACHINES), "")
     if inner is not None and kind != "thread_spawn":
         state.machine = safe_word(kind)
@@ -192,26 +177,26 @@ def _set_runner(state: State, meta: Mapping[str, Any]) -> None:
     state.subagent |= any(meta.get(name) for name in _AGENT_NAMES)
 
 
-def _enter_turn(state: State, item: Mapping[str, Any]) -> None:
-    state.turn = truncate_name(item.get("turn_id")) or state.turn
-    state.cwd = truncate_name(item.get("cwd"), PATH_LIMIT) or state.cwd
+def _enter_turn(state: State, item: Fields) -> None:
+    state.turn = item.name("turn_id") or state.turn
+    state.cwd = item.path("cwd") or state.cwd
 
 
-def _read_compaction(item: Mapping[str, Any], noted: dict[str, int]) -> _Result:
+def _read_compaction(item: Fields, noted: Notes) -> _Result:
     if isinstance(item.get("replacement_history"), list):
-        count_note(noted, "replacement-history", len(item["replacement_history"]))
-    text = content_text(item.get("message"))
+        noted["replacement-history"] += len(item["replacement_history"])
+    text = item.text("message")
     return [EventDraft(author=Author.COMPACTION, reason="compacted", text=text)] if text else "compacted"
 
 
-def _read_client_event(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Result:
+def _read_client_event(state: State, record: Record, item: Fields, noted: Notes) -> _Result:
     """Read an event of the client. Only prompts and rollbacks have results."""
     match item.get("type"):
         case "user_message":
             state.told = True
             text = prompt_text(item)
             if isinstance(item.get("images"), list) and item["images"]:
-                count_note(noted, "block:image", len(item["images"]))
+                noted["block:image"] += len(item["images"])
             if not text:
                 return "no-text"
             if item.get("kind") not in (None, "", "plain"):  # written by the client: instructions, the environment
@@ -225,7 +210,7 @@ def _read_client_event(state: State, record: Record, item: Mapping[str, Any], no
             turns = item.get("num_turns")
             if not isinstance(turns, int) or turns < 1 or not state.prompts:
                 return "event:thread_rolled_back"
-            roll_back(state, turns)
+            state.roll_back(turns)
             return [EventDraft(author=Author.ABANDONED, reason="thread_rolled_back")]
         case "agent_message":
             return "told-twice"
@@ -233,7 +218,7 @@ def _read_client_event(state: State, record: Record, item: Mapping[str, Any], no
             return f"event:{safe_word(kind)}"
 
 
-def _read_response_item(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Result:
+def _read_response_item(state: State, record: Record, item: Fields, noted: Notes) -> _Result:
     """Read an item of the model's transcript."""
     kind = item.get("type")
     if kind == "message":
@@ -244,9 +229,9 @@ def _read_response_item(state: State, record: Record, item: Mapping[str, Any], n
         return [EventDraft(author=_answer_author(state), reason=str(kind)).call(tool)]
     if kind in OUTPUTS:
         text, ok, code = parse_output(item.get("output", item.get("tools")), noted)
-        tool = state.calls.close(truncate_name(item.get("call_id")))
+        tool = state.calls.close(item.name("call_id"))
         if not tool.name:
-            count_note(noted, "output-without-call")
+            noted["output-without-call"] += 1
         return [EventDraft().output(text, replace(tool, detail="", ok=ok, exit_code=code), noted)]
     return safe_word(kind)
 
@@ -255,13 +240,13 @@ def _answer_author(state: State) -> Author:
     return Author.SUBAGENT if state.subagent else Author.INJECTED if state.digest else Author.ASSISTANT
 
 
-def _read_message(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Result:
+def _read_message(state: State, record: Record, item: Fields, noted: Notes) -> _Result:
     content = item.get("content")
     blocks = content if isinstance(content, list) else [content]
     texts = [content_text([block]) for block in blocks]
     for block in blocks:
-        if isinstance(block, dict) and block.get("type") == "input_image":
-            count_note(noted, "block:image")
+        if isinstance(block, Fields) and block.get("type") == "input_image":
+            noted["block:image"] += 1
     match item.get("role"):
         case "assistant":
             text = "\n".join(text for text in texts if text)
@@ -275,7 +260,7 @@ def _read_message(state: State, record: Record, item: Mapping[str, Any], noted: 
             return [injected_draft(text, f"role:{safe_word(role)}")] if text else "no-text"
 
 
-def _read_user(state: State, record: Record, texts: list[str], noted: dict[str, int]) -> _Result:
+def _read_user(state: State, record: Record, texts: list[str], noted: Notes) -> _Result:
     drafts, typed = list[EventDraft](), list[str]()
     for index, text in enumerate(texts):
         reason = client_text_reason(text)
@@ -297,10 +282,10 @@ def _read_user(state: State, record: Record, texts: list[str], noted: dict[str, 
 
 
 def _parse_cwd(text: str) -> str:
-    return truncate_name(text.partition("<cwd>")[2].partition("</cwd>")[0].strip(), PATH_LIMIT) if "</cwd>" in text else ""
+    return truncate_path(text.partition("<cwd>")[2].partition("</cwd>")[0].strip()) if "</cwd>" in text else ""
 
 
-def _is_past_prompts(value: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
+def _is_past_prompts(value: Fields, item: Fields) -> bool:
     """True if no event will follow for the held prompts, because the model continued or the turn ended."""
     match value.get("type"):
         case "response_item":
@@ -313,21 +298,21 @@ def _is_past_prompts(value: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
             return False
 
 
-def _release_held_prompts(state: State, noted: dict[str, int], path: str) -> Iterator[Event]:
+def _release_held_prompts(state: State, noted: Notes, path: str) -> Iterator[Event]:
     """Yield the held prompts, which got no event. They are injected if the file has events of prompts, else they are the user's."""
     held, state.held, state.early = state.held, [], []
     for place, stamp, text in held:
         if state.told:
-            open_turn(state)
+            state.open_turn()
             drafts = [injected_draft(text, "no-user_message-event")]
         else:
             drafts = _draft_prompt(state, text, "user-message", noted)
         yield from _to_events(state, place, stamp, drafts, path)
 
 
-def _draft_prompt(state: State, text: str, reason: str, noted: dict[str, int]) -> list[EventDraft]:
+def _draft_prompt(state: State, text: str, reason: str, noted: Notes) -> list[EventDraft]:
     """The drafts of a prompt. Its author is an agent in a subagent's session, and a program in a session that a program started."""
-    open_turn(state)
+    state.open_turn()
     drafts = prompt_drafts(text, noted, reason=reason)
     if state.subagent:
         return relabel(drafts, Author.SUBAGENT, "subagent-session")
@@ -351,7 +336,7 @@ def _to_events(state: State, place: RecordPlace, stamp: str, drafts: list[EventD
         if call:
             key = hash_texts(state.root, draft.kind, draft.author, call)
         else:
-            key = next_message_key(state, draft.kind, draft.author, draft.suffix, one_line(draft.text))
+            key = state.next_message_key(draft.kind, draft.author, draft.suffix, one_line(draft.text))
         yield to_event(
             replace(draft, author=Author.INJECTED, reason="converted-copy") if copied else draft,
             key=key,

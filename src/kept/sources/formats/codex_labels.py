@@ -3,7 +3,6 @@ the reader's state.
 """
 
 import json
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kept.core.digest import hash_texts
@@ -17,17 +16,13 @@ from kept.sources.drafts import (
     call_detail,
     call_target,
     command_line,
-    content_text,
-    count_note,
     exit_code_of,
     injected_draft,
-    list_parts,
     parse_exit_code,
     parse_object,
-    to_mapping,
-    truncate_name,
     truncate_text,
 )
+from kept.sources.fields import Fields, Notes, content_text, list_parts
 from kept.sources.json_lines import Fetch
 from kept.sources.records import RecordPlace
 
@@ -56,7 +51,7 @@ def strip_hook_blocks(text: str) -> tuple[str, str]:
     return "".join([*kept, text[position:]]).strip(), "\n".join(hooks)
 
 
-def prompt_drafts(text: str, noted: dict[str, int], *, reason: str) -> list[EventDraft]:
+def prompt_drafts(text: str, noted: Notes, *, reason: str) -> list[EventDraft]:
     """The drafts of a prompt: the user's text, and additions by hooks and by an editor's extension."""
     text, hooks = strip_hook_blocks(text)
     drafts = [injected_draft(hooks, "hook-prompt", 1)] if hooks else []
@@ -66,16 +61,16 @@ def prompt_drafts(text: str, noted: dict[str, int], *, reason: str) -> list[Even
     return EventDraft(reason=reason).typed(text, noted) + drafts
 
 
-def called_tool(item: Mapping[str, Any]) -> ToolUse:
+def called_tool(item: Fields) -> ToolUse:
     """The tool of a call item."""
-    call = truncate_name(item.get("call_id")) or truncate_name(item.get("id"))
+    call = item.name("call_id") or item.name("id")
     match item.get("type"):
         case "custom_tool_call":
             text = item.get("input")
             text = text if isinstance(text, str) else ""
             files = _patched_files(text)
             return ToolUse(
-                name=truncate_name(item.get("name")),
+                name=item.name("name"),
                 call=call,
                 target=truncate_text(", ".join(files) or text),
                 detail=truncate_text(text) if files else "",
@@ -83,16 +78,16 @@ def called_tool(item: Mapping[str, Any]) -> ToolUse:
         case "local_shell_call" | "web_search_call" | "tool_search_call" as kind:
             action = item.get("action") or item.get("arguments")
             return ToolUse(
-                name=str(kind)[: -len("_call")], call=call, target=call_target(action) if isinstance(action, dict) else ""
+                name=str(kind)[: -len("_call")], call=call, target=call_target(action) if isinstance(action, Fields) else ""
             )
         case _:
             given = item.get("arguments")
-            arguments = parse_object(given) if isinstance(given, str) else to_mapping(given)
+            arguments = parse_object(given) if isinstance(given, str) else item.mapping("arguments")
             command = command_line(arguments.get("command") or arguments.get("cmd"))
             files = _patched_files(command)
             target = ", ".join(files) or call_target(arguments) or (given if isinstance(given, str) and given != "{}" else "")
             return ToolUse(
-                name=truncate_name(item.get("name")),
+                name=item.name("name"),
                 call=call,
                 target=truncate_text(target),
                 detail=truncate_text(command) if files else call_detail(arguments),
@@ -109,22 +104,22 @@ def _patched_files(text: str) -> list[str]:
     return [line.partition(": ")[2].strip() for line in text.splitlines() if line.startswith(_PATCH_MARKS)]
 
 
-def parse_output(output: Any, noted: dict[str, int]) -> tuple[str, bool | None, int | None]:
+def parse_output(output: Any, noted: Notes) -> tuple[str, bool | None, int | None]:
     """An output's text, whether the tool succeeded, and its exit status. The last two are None if unknown."""
     success = None
-    if isinstance(output, dict):
+    if isinstance(output, Fields):
         success = output.get("success")
         output = output.get("content", output.get("output"))
     if isinstance(output, list):
         for block in list_parts(output):
             if block.get("type") in ("input_image", "image"):
-                count_note(noted, "block:image")
+                noted["block:image"] += 1
     text = content_text(output)
     code = None
     if text.startswith('{"output"'):
         inner = parse_object(text)
         if isinstance(inner.get("output"), str):
-            text, code = inner["output"].strip(), to_mapping(inner.get("metadata")).get("exit_code")
+            text, code = inner["output"].strip(), inner.mapping("metadata").get("exit_code")
     code = _header_exit_code(text) if exit_code_of(code) is None else code
     return text, code == 0 if code is not None else success if isinstance(success, bool) else None, code
 
@@ -202,49 +197,66 @@ class State:
     held: list[WaitingPrompt] = field(default_factory=list)
     early: list[WaitingPrompt] = field(default_factory=list)
 
+    @classmethod
+    def restore(cls, carry: str, fetch: Fetch) -> "State":
+        """Restore a state from the result of :meth:`dump`."""
+        stored = json.loads(carry)
+        state = cls(**{name: stored[name] for name in _CARRIED if name in stored})
+        state.calls.load(stored.get("calls", {}), fetch, _calls_in)
+        for name, waiting in (("held", state.held), ("early", state.early)):
+            for place in stored.get(name, []):
+                value = fetch(place[1], place[2])
+                waiting.append(WaitingPrompt(RecordPlace(*place), record_stamp(value), prompt_text(record_item(value))))
+        return state
 
-_PLACES = ("calls", "held", "early")
-_CARRIED = tuple(name for name in State.__slots__ if name not in _PLACES)
+    def dump(self) -> str:
+        """The state as JSON: ids, hashes, folders, times and places, but no words of the transcript."""
+        stored: dict[str, Any] = {name: getattr(self, name) for name in _CARRIED}
+        stored["calls"] = self.calls.dump()
+        stored["held"] = [prompt.place for prompt in self.held]
+        stored["early"] = [prompt.place for prompt in self.early]
+        return json.dumps({name: value for name, value in stored.items() if value}, ensure_ascii=False, separators=(",", ":"))
+
+    def next_message_key(self, *parts: str) -> str:
+        """The key of the next message: a hash of all messages before it and of itself.
+
+        A fork copies the beginning of a conversation, and its copy has the same keys whatever its time stamps. A text that is said
+        twice has two keys.
+        """
+        self.chain = hash_texts(self.chain or self.root, *parts)
+        return self.chain
+
+    def open_turn(self) -> None:
+        """Begin the turn of a prompt. A later rollback may return to this point."""
+        self.prompts = [*self.prompts, self.tip][-_PROMPTS:]
+
+    def roll_back(self, turns: int) -> None:
+        """Return to the point before the last ``turns`` prompts."""
+        first = max(0, len(self.prompts) - turns)
+        self.tip = self.prompts[first]
+        self.prompts = self.prompts[:first]
 
 
-def load_state(carry: str, fetch: Fetch) -> State:
-    """Restore a state from the result of :func:`dump_state`."""
-    stored = json.loads(carry)
-    state = State(**{name: stored[name] for name in _CARRIED if name in stored})
-    state.calls.load(stored.get("calls", {}), fetch, _calls_in)
-    for name, waiting in (("held", state.held), ("early", state.early)):
-        for place in stored.get(name, []):
-            value = fetch(place[1], place[2])
-            waiting.append(WaitingPrompt(RecordPlace(*place), record_stamp(value), prompt_text(record_item(value))))
-    return state
+_CARRIED = tuple(name for name in State.__slots__ if name not in ("calls", "held", "early"))
 
 
-def _calls_in(value: Mapping[str, Any]) -> list[ToolUse]:
+def _calls_in(value: Fields) -> list[ToolUse]:
     item = record_item(value)
     return [called_tool(item)] if item.get("type") in CALLS else []
 
 
-def dump_state(state: State) -> str:
-    """The state as JSON: ids, hashes, folders, times and places, but no words of the transcript."""
-    stored: dict[str, Any] = {name: getattr(state, name) for name in _CARRIED}
-    stored["calls"] = state.calls.dump()
-    stored["held"] = [prompt.place for prompt in state.held]
-    stored["early"] = [prompt.place for prompt in state.early]
-    return json.dumps({name: value for name, value in stored.items() if value}, ensure_ascii=False, separators=(",", ":"))
-
-
-def record_item(value: Mapping[str, Any]) -> Mapping[str, Any]:
+def record_item(value: Fields) -> Fields:
     """The item in a record: its payload, or in the old form the record itself."""
     payload = value.get("payload")
-    return payload if isinstance(payload, dict) else value
+    return payload if isinstance(payload, Fields) else value
 
 
-def record_stamp(value: Mapping[str, Any]) -> str:
+def record_stamp(value: Fields) -> str:
     """A record's time as written; empty if it has none."""
-    return truncate_name(value.get("timestamp"))
+    return value.name("timestamp")
 
 
-def prompt_text(item: Mapping[str, Any]) -> str:
+def prompt_text(item: Fields) -> str:
     """The text of a prompt that the user may have typed: its event's message, or its item's text without the client's own texts."""
     if "message" in item:
         return content_text(item["message"])
@@ -262,25 +274,3 @@ def take_prompt(waiting: list[WaitingPrompt], text: str) -> bool:
             del waiting[index]
             return True
     return False
-
-
-def next_message_key(state: State, *parts: str) -> str:
-    """The key of the next message: a hash of all messages before it and of itself.
-
-    A fork copies the beginning of a conversation, and its copy has the same keys whatever its time stamps. A text that is said
-    twice has two keys.
-    """
-    state.chain = hash_texts(state.chain or state.root, *parts)
-    return state.chain
-
-
-def open_turn(state: State) -> None:
-    """Begin the turn of a prompt. A later rollback may return to this point."""
-    state.prompts = [*state.prompts, state.tip][-_PROMPTS:]
-
-
-def roll_back(state: State, turns: int) -> None:
-    """Return to the point before the last ``turns`` prompts."""
-    first = max(0, len(state.prompts) - turns)
-    state.tip = state.prompts[first]
-    state.prompts = state.prompts[:first]

@@ -20,21 +20,8 @@ from kept.core.times import parse_instant
 from kept.core.value import dataclass, field, replace
 from kept.sources.base import named_folder, settings_folders
 from kept.sources.documents import DocumentEntry, SourceDocument, read_new_state, split_prompt, to_outcomes
-from kept.sources.drafts import (
-    PATH_LIMIT,
-    EventDraft,
-    OpenCalls,
-    content_text,
-    count_note,
-    exit_code_of,
-    parse_object,
-    requested_tool,
-    safe_word,
-    to_mapping,
-    to_mappings,
-    truncate_name,
-    truncate_text,
-)
+from kept.sources.drafts import EventDraft, OpenCalls, exit_code_of, parse_object, requested_tool, truncate_text
+from kept.sources.fields import Fields, Notes, content_text, safe_word, truncate_name
 from kept.sources.json_lines import REWRITTEN, Fetch, Outcome, RecordReader, make_slice, read_slices
 from kept.sources.records import (
     ReadStop,
@@ -66,7 +53,7 @@ class CopilotCli:
     def claims(self, path: Path, head: bytes) -> bool:  # noqa: ARG002 - the protocol's
         """True if the log begins with a session's start."""
         starts = ("session.start", "session.resume")
-        return any(value.get("type") in starts and isinstance(value.get("data"), dict) for value in sample_records(head))
+        return any(value.get("type") in starts and isinstance(value.get("data"), Fields) for value in sample_records(head))
 
     def owns(self, path: Path) -> bool:
         """True for event logs."""
@@ -95,7 +82,7 @@ def _load_state(path: Path, carry: str, fetch: Fetch) -> _State:
     if not held:
         state.session = truncate_name(path.parent.name if path.stem == "events" else path.stem)
         state.cwd = _read_workspace_cwd(path.parent / "workspace.yaml")
-    state.calls.load(held.get("calls", {}), fetch, lambda value: _requested_tools(to_mapping(value.get("data"))))
+    state.calls.load(held.get("calls", {}), fetch, lambda value: _requested_tools(value.mapping("data")))
     return state
 
 
@@ -112,24 +99,24 @@ def _read_workspace_cwd(path: Path) -> str:
 
 
 def _read_event(state: _State, record: Record, *, path: Path) -> Outcome:
-    value, data = record.value, to_mapping(record.value.get("data"))
+    value, data = record.value, record.value.mapping("data")
     if agent := value.get("agentId"):  # events of a sub-agent have this field beside their data
-        data = {**data, "agentId": agent}
-    context = to_mapping(data.get("context")) or data
-    state.cwd = truncate_name(context.get("cwd"), PATH_LIMIT) or state.cwd
-    state.branch = truncate_name(context.get("branch"), PATH_LIMIT) or state.branch
-    state.session = truncate_name(data.get("sessionId")) or state.session
+        data = Fields({**data, "agentId": agent})
+    context = data.mapping("context") or data
+    state.cwd = context.path("cwd") or state.cwd
+    state.branch = context.path("branch") or state.branch
+    state.session = data.name("sessionId") or state.session
     template = EventDraft(
         reason="user.message",
-        text=content_text(data.get("content")),
+        text=data.text("content"),
         at=parse_instant(value.get("timestamp")),
         precision=Precision.MESSAGE,
-        native=truncate_name(value.get("id")),
-        parent=truncate_name(value.get("parentId")),
+        native=value.name("id"),
+        parent=value.name("parentId"),
         stamp=str(record.start),
     )
     drafts: list[EventDraft] = []
-    dropped, noted = "no-text", dict[str, int]()
+    dropped, noted = "no-text", Notes()
     match value.get("type"):
         case "user.message":
             drafts = _read_user(data, template, noted)
@@ -144,7 +131,7 @@ def _read_event(state: _State, record: Record, *, path: Path) -> Outcome:
     return next(to_outcomes(document, str(path)))
 
 
-def _read_user(data: Mapping[str, Any], template: EventDraft, noted: dict[str, int]) -> list[EventDraft]:
+def _read_user(data: Fields, template: EventDraft, noted: Notes) -> list[EventDraft]:
     """The drafts of a prompt. If a skill or the client itself sent it, the reason names the sender."""
     if mark := _sub_agent_mark(data):  # an agent wrote it
         return [replace(template, author=Author.SUBAGENT, reason=mark)] if template.text else []
@@ -156,15 +143,15 @@ def _read_user(data: Mapping[str, Any], template: EventDraft, noted: dict[str, i
     return split_prompt(template.text, template, noted)
 
 
-def _sub_agent_mark(data: Mapping[str, Any]) -> str:
+def _sub_agent_mark(data: Fields) -> str:
     return next((name for name in ("parentToolCallId", "agentId") if data.get(name)), "")
 
 
-def _read_assistant(state: _State, data: Mapping[str, Any], template: EventDraft, record: Record) -> list[EventDraft]:
+def _read_assistant(state: _State, data: Fields, template: EventDraft, record: Record) -> list[EventDraft]:
     author, reason = Author.ASSISTANT, "assistant.message"
     if mark := _sub_agent_mark(data):
         author, reason = Author.SUBAGENT, mark
-    answer = replace(template.answer(template.text, reason, author), turn=truncate_name(data.get("messageId")))
+    answer = replace(template.answer(template.text, reason, author), turn=data.name("messageId"))
     drafts = [answer] if answer.text else []
     for tool in _requested_tools(data):
         drafts.append(answer.call(tool))
@@ -172,15 +159,15 @@ def _read_assistant(state: _State, data: Mapping[str, Any], template: EventDraft
     return drafts
 
 
-def _requested_tools(data: Mapping[str, Any]) -> Iterator[ToolUse]:
-    for request in to_mappings(data.get("toolRequests")):
+def _requested_tools(data: Fields) -> Iterator[ToolUse]:
+    for request in data.mappings("toolRequests"):
         yield requested_tool(request.get("name"), request.get("toolCallId"), request.get("arguments"))
 
 
-def _read_completion(state: _State, data: Mapping[str, Any], template: EventDraft) -> EventDraft:
-    tool = state.calls.close(truncate_name(data.get("toolCallId")), truncate_name(data.get("toolName")))
+def _read_completion(state: _State, data: Fields, template: EventDraft) -> EventDraft:
+    tool = state.calls.close(data.name("toolCallId"), data.name("toolName"))
     success = data.get("success")
-    result, error = to_mapping(data.get("result")).get("content"), to_mapping(data.get("error")).get("message")
+    result, error = data.mapping("result").get("content"), data.mapping("error").get("message")
     done = replace(tool, detail="", ok=success if isinstance(success, bool) else None)
     return template.output(content_text(result) or content_text(error), done)
 
@@ -208,7 +195,7 @@ class CopilotChat:
 
     def claims(self, path: Path, head: bytes) -> bool:
         """True if a file begins with a session's base state, or is one object with a session and no log is beside it."""
-        if any(value.get("kind") == 0 and isinstance(value.get("v"), dict) for value in sample_records(head)):
+        if any(value.get("kind") == 0 and isinstance(value.get("v"), Fields) for value in sample_records(head)):
             return True
         whole = path.suffix == ".json" and b'"requests"' in head and b'"sessionId"' in head + _read_tail(path)
         return whole and head.lstrip()[:1] == b"{" and not path.with_suffix(".jsonl").exists()
@@ -244,9 +231,9 @@ def _read_tail(path: Path) -> bytes:
         return b""
 
 
-def _replay_patches(pieces: Iterable[Record | Reject | ReadStop | None]) -> tuple[Mapping[str, Any], list[Reject], int]:
+def _replay_patches(pieces: Iterable[Record | Reject | ReadStop | None]) -> tuple[Fields, list[Reject], int]:
     """Apply a log of patches. Returns the state, the lines that are not JSON objects, and the bytes of an incomplete last line."""
-    state: dict[str, Any] = {}
+    state = Fields()
     rejects: list[Reject] = []
     pending = 0
     for piece in pieces:
@@ -262,12 +249,12 @@ def _replay_patches(pieces: Iterable[Record | Reject | ReadStop | None]) -> tupl
     return state, rejects, pending
 
 
-def _apply_patch(state: dict[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+def _apply_patch(state: Fields, patch: Fields) -> Fields:
     """Apply a patch. Kind 0 replaces the state, 1 sets a path, 2 appends to a list (from ``i`` on), 3 deletes a path."""
     kind, value, path = patch.get("kind"), patch.get("v"), patch.get("k")
     if "kind" not in patch and "requests" in patch:
-        return dict(patch)
-    if kind == 0 and isinstance(value, dict):
+        return Fields(patch)
+    if kind == 0 and isinstance(value, Fields):
         return value
     if not isinstance(path, list) or not 0 < len(path) <= _PATH_DEPTH:
         return state
@@ -276,7 +263,7 @@ def _apply_patch(state: dict[str, Any], patch: Mapping[str, Any]) -> dict[str, A
         holder = _item_at(holder, key)
     last = path[-1]
     match kind:
-        case 1 if isinstance(holder, dict) and isinstance(last, str):
+        case 1 if isinstance(holder, Fields) and isinstance(last, str):
             holder[last] = value
         case 1 if isinstance(holder, list) and isinstance(last, int) and 0 <= last <= len(holder):
             holder[last : last + 1] = [value]
@@ -284,7 +271,7 @@ def _apply_patch(state: dict[str, Any], patch: Mapping[str, Any]) -> dict[str, A
             if isinstance(patch.get("i"), int):
                 del found[max(0, patch["i"]) :]
             found.extend(value or [])
-        case 3 if isinstance(holder, dict):
+        case 3 if isinstance(holder, Fields):
             holder.pop(last, None)
         case _:
             pass
@@ -301,12 +288,12 @@ def _item_at(holder: Any, key: Any) -> Any:
             return None
 
 
-def _read_session(state: Mapping[str, Any], path: Path) -> SourceDocument:
-    requests = to_mappings(state.get("requests"))
+def _read_session(state: Fields, path: Path) -> SourceDocument:
+    requests = state.mappings("requests")
     entries = [_request_entry(request, number, last=number == len(requests)) for number, request in enumerate(requests, 1)]
     if not entries:
         entries = [DocumentEntry(place=RecordPlace(1, 0, 0), dropped="empty-conversation")]
-    session = truncate_name(state.get("sessionId")) or truncate_name(path.stem)
+    session = state.name("sessionId") or truncate_name(path.stem)
     return SourceDocument(session=session, entries=tuple(entries), project=_workspace_folder(path))
 
 
@@ -318,30 +305,29 @@ def _workspace_folder(path: Path) -> str:
     return unquote(parts.path) if parts and parts.scheme == "file" else ""
 
 
-def _request_entry(request: Mapping[str, Any], number: int, *, last: bool) -> DocumentEntry:
+def _request_entry(request: Fields, number: int, *, last: bool) -> DocumentEntry:
     """The record of a prompt and its answer. The answer has no time of its own."""
     at = parse_instant(request.get("timestamp"))
-    message = request.get("message")
-    template = EventDraft(reason="request", at=at, precision=Precision.MESSAGE, native=truncate_name(request.get("requestId")))
-    noted: dict[str, int] = {}
-    text = content_text(message if isinstance(message, str) else to_mapping(message).get("text"))
+    template = EventDraft(reason="request", at=at, precision=Precision.MESSAGE, native=request.name("requestId"))
+    noted = Notes()
+    text = _text_of(request.get("message"), "text")
     mark = next((name for name in _NOT_TYPED if request.get(name)), "")
     drafts = split_prompt(text, template, noted) if not mark else [template.injected(text, mark)] if text else []
-    state = to_mapping(request.get("modelState")).get("value")
+    state = request.mapping("modelState").get("value")
     if last and state not in _FINISHED and request.get("result") is None and not request.get("isCanceled"):
         if request.get("response"):
             noted["unfinished-answer"] = 1
     else:
-        drafts += _response_drafts(request.get("response"), replace(template, precision=Precision.INFERRED), noted)
+        drafts += _response_drafts(request.mappings("response"), replace(template, precision=Precision.INFERRED), noted)
     return DocumentEntry(place=RecordPlace(number, 0, 0), drafts=tuple(drafts), noted=noted)
 
 
-def _response_drafts(parts: Any, template: EventDraft, noted: dict[str, int]) -> list[EventDraft]:
+def _response_drafts(parts: Iterable[Fields], template: EventDraft, noted: Notes) -> list[EventDraft]:
     """The drafts of an answer's parts, in order. Adjacent texts are joined."""
     answer = template.answer("", "response")
     drafts: list[EventDraft] = []
     words: list[str] = []
-    for part in (*to_mappings(parts), {"kind": "end"}):
+    for part in (*parts, Fields(kind="end")):
         kind = part.get("kind")
         if kind in (None, "markdownContent", "inlineReference"):
             words.append(_part_text(part))
@@ -353,27 +339,30 @@ def _response_drafts(parts: Any, template: EventDraft, noted: dict[str, int]) ->
         if kind in ("toolInvocationSerialized", "toolInvocation"):
             drafts.append(_invocation_draft(part, answer))
         elif kind != "end":
-            count_note(noted, f"part:{safe_word(kind)}")
+            noted[f"part:{safe_word(kind)}"] += 1
     return drafts
 
 
-def _part_text(part: Mapping[str, Any]) -> str:
+def _part_text(part: Fields) -> str:
     value = part.get("value", part.get("content"))
-    text = value if isinstance(value, str) else to_mapping(value).get("value")
+    text = value.get("value") if isinstance(value, Fields) else value
     return text if isinstance(text, str) else str(part.get("name") or "")
 
 
-def _invocation_draft(part: Mapping[str, Any], answer: EventDraft) -> EventDraft:
-    specific = to_mapping(part.get("toolSpecificData"))
-    line = specific.get("commandLine")
-    command = line if isinstance(line, str) else to_mapping(line).get("original")
+def _text_of(value: Any, name: str) -> str:
+    """The text that a value is, or that it has in a field."""
+    return content_text(value.get(name) if isinstance(value, Fields) else value)
+
+
+def _invocation_draft(part: Fields, answer: EventDraft) -> EventDraft:
+    specific = part.mapping("toolSpecificData")
     message = part.get("pastTenseMessage") or part.get("invocationMessage")
-    target = content_text(command) or content_text(message if isinstance(message, str) else to_mapping(message).get("value"))
-    exit_code = exit_code_of(to_mapping(specific.get("terminalCommandState")).get("exitCode"))
+    target = _text_of(specific.get("commandLine"), "original") or _text_of(message, "value")
+    exit_code = exit_code_of(specific.mapping("terminalCommandState").get("exitCode"))
     ok = exit_code == 0 if exit_code is not None else None
     tool = ToolUse(
-        name=truncate_name(part.get("toolId")),
-        call=truncate_name(part.get("toolCallId")),
+        name=part.name("toolId"),
+        call=part.name("toolCallId"),
         target=truncate_text(target),
         ok=ok,
         exit_code=exit_code,

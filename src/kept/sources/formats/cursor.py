@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection, DataError
-from typing import Any
 
 from kept.core.errors import SourceError
 from kept.core.event import Cursor, Precision, Slice
@@ -17,18 +16,8 @@ from kept.core.value import dataclass, replace
 from kept.sources.base import settings_folders
 from kept.sources.databases import MAGIC, Conversation, ordinary_tables, parse_value, read_conversations, table_names
 from kept.sources.documents import DocumentEntry, SourceDocument, block_drafts, draft_message, split_prompt, to_outcomes
-from kept.sources.drafts import (
-    EventDraft,
-    content_text,
-    exit_code_of,
-    list_parts,
-    parse_object,
-    requested_tool,
-    safe_word,
-    to_mapping,
-    to_mappings,
-    truncate_name,
-)
+from kept.sources.drafts import EventDraft, exit_code_of, parse_object, requested_tool
+from kept.sources.fields import Fields, Notes, safe_word
 from kept.sources.json_lines import Outcome, read_stateless
 from kept.sources.records import Record, RecordFault, RecordPlace, Reject, sample_records
 
@@ -74,16 +63,16 @@ def _list_conversations(path: Path, connection: Connection) -> Iterator[Conversa
         yield Conversation(changed=changed, read=partial(_read_conversation, connection, key))
 
 
-def _stored_object(connection: Connection, key: str) -> Mapping[str, Any] | Reject:
+def _stored_object(connection: Connection, key: str) -> Fields | Reject:
     """The JSON object under a key; empty if there is none."""
     try:
         row = connection.execute(f"SELECT rowid, value FROM {_TABLE} WHERE key = ?", (key,)).fetchone()  # noqa: S608 - a constant
     except DataError:
         return Reject(fault=RecordFault.LINE_TOO_LONG, line=0, start=0, end=0)
     if row is None or row[1] is None:
-        return {}
+        return Fields()
     value = parse_value(row[1], int(row[0]))
-    return {"rowid": int(row[0]), **value} if isinstance(value, Mapping) and value else value
+    return Fields({"rowid": int(row[0]), **value}) if isinstance(value, Fields) and value else value
 
 
 def _read_conversation(connection: Connection, key: str) -> tuple[SourceDocument, list[Reject]]:
@@ -95,19 +84,19 @@ def _read_conversation(connection: Connection, key: str) -> tuple[SourceDocument
     started = parse_instant(composer.get("createdAt"))
     entries: list[DocumentEntry] = []
     rejects: list[Reject] = []
-    bubbles = to_mappings(composer.get("conversation"))
-    for header in to_mappings(composer.get("fullConversationHeadersOnly")):
-        bubble_id = truncate_name(header.get("bubbleId"))
+    bubbles = composer.mappings("conversation")
+    for header in composer.mappings("fullConversationHeadersOnly"):
+        bubble_id = header.name("bubbleId")
         bubble = _stored_object(connection, f"{_BUBBLE}{session}:{bubble_id}")
         if isinstance(bubble, Reject):
             rejects.append(bubble)
         else:
-            bubbles.append({**header, **bubble})
+            bubbles.append(Fields({**header, **bubble}))
     if composer.get("status") == "generating" and bubbles and bubbles[-1].get("type") != 1:
         bubbles.pop()  # this bubble is still being written, and is read when it is complete
     for bubble in bubbles:
         written = bubble.get("createdAt")
-        written = written if parse_instant(written) else to_mapping(bubble.get("timingInfo")).get("clientStartTime")
+        written = written if parse_instant(written) else bubble.mapping("timingInfo").get("clientStartTime")
         template = draft_message("user-bubble", written, started, native=bubble.get("bubbleId"))
         row = bubble.get("rowid") or composer.get("rowid")
         entries.append(_bubble_entry(bubble, template, RecordPlace(row if isinstance(row, int) else 0, 0, 0)))
@@ -116,17 +105,17 @@ def _read_conversation(connection: Connection, key: str) -> tuple[SourceDocument
     return SourceDocument(session=session, entries=tuple(entries), project=_project_folder(composer)), rejects
 
 
-def _project_folder(composer: Mapping[str, Any]) -> str:
+def _project_folder(composer: Fields) -> str:
     """The workspace folder, if the conversation names one."""
-    uri = to_mapping(to_mapping(composer.get("workspaceIdentifier")).get("uri"))
+    uri = composer.mapping("workspaceIdentifier").mapping("uri")
     return next((found for key in ("fsPath", "path") if isinstance(found := uri.get(key), str)), "")
 
 
-def _bubble_entry(bubble: Mapping[str, Any], template: EventDraft, place: RecordPlace) -> DocumentEntry:
-    text, tool = content_text(bubble.get("text")), to_mapping(bubble.get("toolFormerData"))
+def _bubble_entry(bubble: Fields, template: EventDraft, place: RecordPlace) -> DocumentEntry:
+    text, tool = bubble.text("text"), bubble.mapping("toolFormerData")
     match bubble.get("type"):
         case 1:
-            noted: dict[str, int] = {}
+            noted = Notes()
             return DocumentEntry(place=place, drafts=tuple(split_prompt(text, template, noted)), noted=noted)
         case 2:
             answer = template.answer(text, "assistant-bubble")
@@ -139,7 +128,7 @@ def _bubble_entry(bubble: Mapping[str, Any], template: EventDraft, place: Record
             return DocumentEntry(place=place, dropped="unknown-type")
 
 
-def _tool_drafts(data: Mapping[str, Any], answer: EventDraft) -> Iterator[EventDraft]:
+def _tool_drafts(data: Fields, answer: EventDraft) -> Iterator[EventDraft]:
     """Yield a draft of a tool call, and one of its output if there is one."""
     tool = requested_tool(data.get("name"), data.get("toolCallId"), data.get("rawArgs") or data.get("params"))
     yield answer.call(tool)
@@ -148,7 +137,7 @@ def _tool_drafts(data: Mapping[str, Any], answer: EventDraft) -> Iterator[EventD
         ok = {"completed": True, "error": False, "cancelled": None}.get(status) if isinstance(status, str) else None
         found = parse_object(result)
         exit_code = exit_code_of(found.get("exitCode") if "exitCode" in found else found.get("exitCodeV2"))
-        text = content_text(found.get("output")) or content_text(found.get("contents")) or result
+        text = found.text("output") or found.text("contents") or result
         yield answer.output(text, replace(tool, detail="", ok=ok and not exit_code, exit_code=exit_code))
 
 
@@ -165,7 +154,7 @@ class CursorAgent:
     def claims(self, path: Path, head: bytes) -> bool:  # noqa: ARG002 - the protocol's
         """True if the first record has a role beside its message, and no type."""
         return any(
-            value.get("role") in ("user", "assistant") and isinstance(value.get("message"), dict) and "type" not in value
+            value.get("role") in ("user", "assistant") and isinstance(value.get("message"), Fields) and "type" not in value
             for value in sample_records(head)
         )
 
@@ -187,12 +176,12 @@ def _read_line(path: Path, record: Record) -> Outcome:
         at=at,
         precision=Precision.MESSAGE,
         stamp="" if at else str(record.start),
-        native=truncate_name(value.get("id")),
+        native=value.name("id"),
     )
-    noted: dict[str, int] = {}
+    noted = Notes()
     drafts: list[EventDraft] = []
     if role in ("user", "assistant"):
-        blocks = list_parts(to_mapping(value.get("message")).get("content"))
+        blocks = value.mapping("message").parts("content")
         drafts = block_drafts(blocks, template, noted, answers="role:assistant" if role == "assistant" else "")
     dropped = "no-text" if role in ("user", "assistant") else f"role:{safe_word(role)}"
     entry = DocumentEntry(place=record.place, drafts=tuple(drafts), dropped=dropped, noted=noted)

@@ -33,7 +33,8 @@ from kept.sources.documents import (
     split_prompt,
     to_outcomes,
 )
-from kept.sources.drafts import content_text, count_note, safe_word, to_mapping, to_mappings, truncate_name, truncate_text
+from kept.sources.drafts import truncate_text
+from kept.sources.fields import Fields, Notes, content_text, safe_word, truncate_name
 from kept.sources.json_lines import REWRITTEN, Outcome, hash_prefix, make_slice
 from kept.sources.records import (
     HEAD_BYTES,
@@ -54,10 +55,10 @@ from kept.sources.records import (
 from kept.sources.roles import parse_role
 
 
-def translate_chatgpt(value: Mapping[str, Any], place: RecordPlace) -> SourceDocument:
+def translate_chatgpt(value: Fields, place: RecordPlace) -> SourceDocument:
     """Translate a conversation of the export, with a record for each node of its tree."""
-    session = truncate_name(value.get("conversation_id")) or truncate_name(value.get("id"))
-    nodes = to_mapping(value.get("mapping"))
+    session = value.name("conversation_id") or value.name("id")
+    nodes = value.mapping("mapping")
     if value.get("is_do_not_remember") or value.get("is_temporary_chat"):
         entries = [DocumentEntry(place=place, dropped="do-not-remember") for _ in nodes]
     else:
@@ -69,24 +70,24 @@ def translate_chatgpt(value: Mapping[str, Any], place: RecordPlace) -> SourceDoc
 
 
 def _off_path(node: Any) -> str:
-    return "off-path" if isinstance(node, dict) and isinstance(node.get("message"), dict) else "no-message"
+    return "off-path" if isinstance(node, Fields) and isinstance(node.get("message"), Fields) else "no-message"
 
 
-def _active_branch(nodes: Mapping[str, Any], current: Any) -> list[str]:
+def _active_branch(nodes: Fields, current: Any) -> list[str]:
     """The ids from the root to the current node, or to the youngest leaf if there is no current node. A cycle ends the branch."""
     if not isinstance(current, str) or current not in nodes:
-        leaves = [node for node, value in nodes.items() if isinstance(value, dict) and not value.get("children")]
+        leaves = [node for node, value in nodes.items() if isinstance(value, Fields) and not value.get("children")]
         current = max(leaves, key=lambda node: _creation_time(nodes[node]), default=None)
     chain: dict[str, None] = {}
     while isinstance(current, str) and current in nodes and current not in chain:
         chain[current] = None
         node = nodes[current]
-        current = node.get("parent") if isinstance(node, dict) else None
+        current = node.get("parent") if isinstance(node, Fields) else None
     return list(reversed(chain))
 
 
-def _creation_time(node: Mapping[str, Any]) -> float:
-    created = to_mapping(node.get("message")).get("create_time")
+def _creation_time(node: Fields) -> float:
+    created = node.mapping("message").get("create_time")
     return float(created) if isinstance(created, int | float) else 0.0
 
 
@@ -96,10 +97,10 @@ _THINKING = ("thoughts", "reasoning_recap")
 
 def _read_node(node: str, value: Any, place: RecordPlace, started: datetime | None) -> DocumentEntry:
     """Read a node of the branch."""
-    message = value.get("message") if isinstance(value, dict) else None
-    if not isinstance(message, dict):
+    message = value.get("message") if isinstance(value, Fields) else None
+    if not isinstance(message, Fields):
         return DocumentEntry(place=place, dropped="no-message")
-    author, metadata, content = (to_mapping(message.get(key)) for key in ("author", "metadata", "content"))
+    author, metadata, content = (message.mapping(key) for key in ("author", "metadata", "content"))
     role, kind = author.get("role"), content.get("content_type")
     if metadata.get("is_visually_hidden_from_conversation") or metadata.get("is_user_system_message"):
         return DocumentEntry(place=place, dropped="hidden")
@@ -109,7 +110,7 @@ def _read_node(node: str, value: Any, place: RecordPlace, started: datetime | No
         return DocumentEntry(place=place, dropped="thinking")
     if role not in ("user", "assistant"):
         return DocumentEntry(place=place, dropped=f"role:{safe_word(role)}")
-    native, parent = truncate_name(message.get("id")) or node, value.get("parent")
+    native, parent = message.name("id") or node, value.get("parent")
     template = draft_message("export:user", message.get("create_time"), started, native=native, parent=parent)
     text, noted = _read_parts(content)
     if role == "user" and kind not in _SPEECH:
@@ -128,7 +129,7 @@ def _read_node(node: str, value: Any, place: RecordPlace, started: datetime | No
     return DocumentEntry(place=place, drafts=tuple(drafts), noted=noted)
 
 
-def _not_typed(message: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
+def _not_typed(message: Fields, metadata: Fields) -> str:
     """Why nobody typed a message in the user's role: a scheduled task sent it, it is a call, or the model did not get it. Empty if
     somebody may have typed it.
     """
@@ -140,35 +141,35 @@ def _not_typed(message: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
     return next((name for name, holds in marks.items() if holds), "")
 
 
-def _read_parts(content: Mapping[str, Any]) -> tuple[str, dict[str, int]]:
+def _read_parts(content: Fields) -> tuple[str, Notes]:
     """The words of a message's content, including transcribed speech, and the counts of other parts such as pictures."""
-    noted: dict[str, int] = {}
+    noted = Notes()
     parts = content.get("parts")
     if not isinstance(parts, list):
-        return content_text(content.get("text")), noted
+        return content.text("text"), noted
     texts = []
     for part in parts:
-        if isinstance(part, dict) and not isinstance(part.get("text"), str):
-            count_note(noted, f"part:{safe_word(part.get('content_type'))}")
+        if isinstance(part, Fields) and not isinstance(part.get("text"), str):
+            noted[f"part:{part.word('content_type')}"] += 1
         else:
             texts.append(part)
     return content_text(texts), noted
 
 
-def translate_claude_ai(value: Mapping[str, Any], place: RecordPlace) -> SourceDocument:
+def translate_claude_ai(value: Fields, place: RecordPlace) -> SourceDocument:
     """Translate a conversation of the export, with a record for each message."""
-    messages = to_mappings(value.get("chat_messages"))
+    messages = value.mappings("chat_messages")
     started = parse_instant(value.get("created_at"))
     path = _active_messages(messages)
     entries = [
         _read_message(message, place, started) if number in path else DocumentEntry(place=place, dropped="off-path")
         for number, message in enumerate(messages)
     ]
-    session = truncate_name(value.get("uuid"))
+    session = value.name("uuid")
     return SourceDocument(session=session, entries=tuple(entries or [DocumentEntry(place=place, dropped="empty-conversation")]))
 
 
-def _active_messages(messages: Sequence[Mapping[str, Any]]) -> frozenset[int]:
+def _active_messages(messages: Sequence[Fields]) -> frozenset[int]:
     """The indices of the messages from the root to the youngest one; all messages if none names its parent."""
     numbers = {message["uuid"]: number for number, message in enumerate(messages) if isinstance(message.get("uuid"), str)}
     if not any(isinstance(message.get("parent_message_uuid"), str) for message in messages):
@@ -182,20 +183,20 @@ def _active_messages(messages: Sequence[Mapping[str, Any]]) -> frozenset[int]:
     return frozenset(path)
 
 
-def _read_message(message: Mapping[str, Any], place: RecordPlace, started: datetime | None) -> DocumentEntry:
+def _read_message(message: Fields, place: RecordPlace, started: datetime | None) -> DocumentEntry:
     """Read a message. Text of an attached file does not count as the person's words."""
     sender = message.get("sender")
     if sender not in ("human", "assistant"):
         return DocumentEntry(place=place, dropped=f"role:{safe_word(sender)}")
     native, parent = message.get("uuid"), message.get("parent_message_uuid")
     template = draft_message("export:human", message.get("created_at"), started, native=native, parent=parent)
-    blocks = to_mappings(message.get("content"))
+    blocks = message.mappings("content")
     if not any(block.get("type") == "text" for block in blocks):
-        blocks.append({"type": "text", "text": message.get("text")})
-    noted: dict[str, int] = {}
+        blocks.append(Fields(type="text", text=message.get("text")))
+    noted = Notes()
     drafts = block_drafts(blocks, template, noted, answers="export:assistant" if sender == "assistant" else "")
-    for attachment in to_mappings(message.get("attachments")):
-        if text := content_text(attachment.get("extracted_content")):
+    for attachment in message.mappings("attachments"):
+        if text := attachment.text("extracted_content"):
             drafts.append(template.injected(text, "attachment"))
     return DocumentEntry(place=place, drafts=tuple(drafts), noted=noted)
 
@@ -289,7 +290,7 @@ _RATIO_LIMIT = 200
 _RATIO_FROM = 2**20
 
 
-Translate = Callable[[Mapping[str, Any], RecordPlace], SourceDocument]
+Translate = Callable[[Fields, RecordPlace], SourceDocument]
 """A function that translates one conversation of an export, found at a place, to a document."""
 
 

@@ -26,23 +26,17 @@ from kept.core.value import dataclass, field, replace
 from kept.sources.base import named_folder
 from kept.sources.documents import is_unattended, label_as_program, read_new_state
 from kept.sources.drafts import (
-    PATH_LIMIT,
     EventDraft,
-    count_note,
     hold_newest,
     injected_draft,
-    list_parts,
     list_texts,
     parse_exit_code,
     relabel,
     requested_tool,
-    safe_word,
     strip_leading_blocks,
     to_event,
-    to_mapping,
-    to_mappings,
-    truncate_name,
 )
+from kept.sources.fields import Fields, Notes, safe_word, truncate_name, truncate_path
 from kept.sources.json_lines import REWRITTEN, Fetch, Outcome, RecordReader, make_slice, read_slices
 from kept.sources.records import (
     Record,
@@ -58,6 +52,7 @@ from kept.sources.records import (
 _MOST_MESSAGES = 4096
 _MOST_SEEN = 8192
 _HASH_CHARS = 12
+_PATH_BYTES = 4096
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,39 +125,39 @@ def _dump_state(state: _State) -> str:
 def _read_project_folder(path: Path) -> str:
     """The project's directory as ``.project_root`` in its folder names it; empty without that file."""
     chats = next((parent for parent in path.parents[:3] if parent.name == "chats"), None)
-    noted = read_beginning(chats.parent / ".project_root", PATH_LIMIT) if chats is not None else b""
-    return truncate_name(noted.decode("utf-8", "replace").strip(), PATH_LIMIT)
+    noted = read_beginning(chats.parent / ".project_root", _PATH_BYTES) if chats is not None else b""
+    return truncate_path(noted.decode("utf-8", "replace").strip())
 
 
 def _read_line(state: _State, record: Record, *, path: str) -> Outcome:
-    value, noted = record.value, dict[str, int]()
+    value, noted = record.value, Notes()
     pointer = record.place.pointer(path)
     if isinstance(value.get("$rewindTo"), str):
         return _rewind(state, truncate_name(value["$rewindTo"]), pointer)
     if isinstance(value.get("id"), str):
         return _read_message(state, value, pointer, noted)
     changes = value.get("$set")
-    if isinstance(changes, dict):
+    if isinstance(changes, Fields):
         _read_identity(state, changes)
         events = _replace_all(state, changes.get("messages"), pointer, noted)
         return Outcome(events=events, dropped="$set", noted=noted)
     if "sessionId" in value and "projectHash" in value:
         _read_identity(state, value)
-        messages = filter(None, to_mappings(value.get("messages")))
+        messages = filter(None, value.mappings("messages"))
         events = tuple(event for message in messages for event in _read_message(state, message, pointer, noted).events)
         return Outcome(events=events, dropped="session", noted=noted)
-    return Outcome(dropped=f"unknown-type:{safe_word(value.get('type'))}")
+    return Outcome(dropped=f"unknown-type:{value.word('type')}")
 
 
-def _read_identity(state: _State, value: Mapping[str, Any]) -> None:
-    state.session = truncate_name(value.get("sessionId")) or state.session
+def _read_identity(state: _State, value: Fields) -> None:
+    state.session = value.name("sessionId") or state.session
     state.subagent = state.subagent or value.get("kind") == "subagent"
     folders = value.get("directories")
     if not state.project and isinstance(folders, list) and folders:
-        state.project = truncate_name(folders[0], PATH_LIMIT)
-    source = truncate_name(value.get("specstorySourceSessionId"))
+        state.project = truncate_path(folders[0])
+    source = value.name("specstorySourceSessionId")
     if source and not state.order:
-        state.source, state.base, state.grid = source, truncate_name(value.get("startTime")), 0
+        state.source, state.base, state.grid = source, value.name("startTime"), 0
 
 
 def _rewind(state: _State, native: str, pointer: Pointer) -> Outcome:
@@ -188,14 +183,14 @@ def _rewind(state: _State, native: str, pointer: Pointer) -> Outcome:
     return Outcome(events=(event,))
 
 
-def _replace_all(state: _State, messages: Any, pointer: Pointer, noted: dict[str, int]) -> tuple[Event, ...]:
+def _replace_all(state: _State, messages: Any, pointer: Pointer, noted: Notes) -> tuple[Event, ...]:
     """Replace the conversation after a compression or masking. Only messages that were never in it are new."""
     if not isinstance(messages, list):
         return ()
     known, events = state.order.keys(), list[Event]()
     state.order = {}
     for message in messages:
-        native = truncate_name(message.get("id")) if isinstance(message, dict) else ""
+        native = message.name("id") if isinstance(message, Fields) else ""
         if native and native not in known and not _is_seen(state, native, "text"):
             found = _read_message(state, message, pointer, noted).events
             events += [replace(event, author=Author.COMPACTION, label_reason="$set.messages") for event in found]
@@ -204,9 +199,9 @@ def _replace_all(state: _State, messages: Any, pointer: Pointer, noted: dict[str
     return tuple(events)
 
 
-def _read_message(state: _State, value: Mapping[str, Any], pointer: Pointer, noted: dict[str, int]) -> Outcome:
+def _read_message(state: _State, value: Fields, pointer: Pointer, noted: Notes) -> Outcome:
     """The events of the new parts of a message. The code of a part belongs to the key of its event."""
-    native, stamp = truncate_name(value.get("id")), value.get("timestamp")
+    native, stamp = value.name("id"), value.get("timestamp")
     match value.get("type"):
         case "user":
             parts: list[tuple[str, Any, EventDraft]] = [("text", stamp, draft) for draft in _user_drafts(state, value, noted)]
@@ -261,13 +256,13 @@ _REFERENCED = "--- Content from referenced files ---"
 _OWN = ("<session_context>", "<hook_context>")
 
 
-def _user_drafts(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> list[EventDraft]:
+def _user_drafts(state: _State, value: Fields, noted: Notes) -> list[EventDraft]:
     """The drafts of the user's text and of the client's changes and additions to it."""
     sent, hooks = strip_leading_blocks(list_texts(value.get("content")), "hook_context")
     shown, _ = strip_leading_blocks(list_texts(value.get("displayContent")), "hook_context")
-    for part in list_parts(value.get("content")):
+    for part in value.parts("content"):
         if "inlineData" in part or "fileData" in part:
-            count_note(noted, "block:file")
+            noted["block:file"] += 1
     if sent.startswith(_OWN) or (hooks and not sent):
         return [injected_draft(sent or hooks, "client-context")]
     typed, mark, files = sent.partition(_REFERENCED)
@@ -275,7 +270,7 @@ def _user_drafts(state: _State, value: Mapping[str, Any], noted: dict[str, int])
     if shown and shown != sent:
         typed, extra = shown, [injected_draft(sent, "expansion", 1)]
     extra += [injected_draft(hooks, "client-context", 2)] if hooks else []
-    if any("functionResponse" in part for part in list_parts(value.get("content"))):
+    if any("functionResponse" in part for part in value.parts("content")):
         return [injected_draft(sent, "beside-tool-result")] if sent else []  # the client returned this to the model after a call
     typed = typed.strip()
     if not typed or _is_command(typed):
@@ -293,18 +288,18 @@ def _is_command(text: str) -> bool:
     return word[:1] in ("/", "?") and all(char.isalnum() or char in "-_:" for char in word[1:])
 
 
-def _reply_parts(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> Iterator[tuple[str, Any, EventDraft]]:
+def _reply_parts(state: _State, value: Fields, noted: Notes) -> Iterator[tuple[str, Any, EventDraft]]:
     author = Author.SUBAGENT if state.subagent else Author.ASSISTANT
     stamp = value.get("timestamp")
     if isinstance(value.get("thoughts"), list) and value["thoughts"]:
-        count_note(noted, "thinking")
+        noted["thinking"] += 1
     if text := _content_text(value.get("content")).strip():
         yield "text", stamp, EventDraft().answer(text, "gemini-message", author)
-    for index, call in enumerate(to_mappings(value.get("toolCalls"))):
+    for index, call in enumerate(value.mappings("toolCalls")):
         if not call:
             continue
-        native = truncate_name(call.get("id")) or str(index)
-        tool = requested_tool(call.get("name"), native, to_mapping(call.get("args")))
+        native = call.name("id") or str(index)
+        tool = requested_tool(call.get("name"), native, call.mapping("args"))
         at = call.get("timestamp") or stamp
         yield f"call:{native}", at, EventDraft(author=author, reason="toolCalls").call(tool)
         if (output := _call_output(call)) is not None:
@@ -313,12 +308,12 @@ def _reply_parts(state: _State, value: Mapping[str, Any], noted: dict[str, int])
             yield f"output:{native}", at, EventDraft().output(output, done, noted)
 
 
-def _call_output(call: Mapping[str, Any]) -> str | None:
+def _call_output(call: Fields) -> str | None:
     """The output of a call, or None if it has not returned yet."""
     texts = []
-    for part in list_parts(call.get("result")):
-        inner = to_mapping(part.get("functionResponse")).get("response")
-        if isinstance(inner, dict):
+    for part in call.parts("result"):
+        inner = part.mapping("functionResponse").get("response")
+        if isinstance(inner, Fields):
             texts += [inner[name] for name in ("output", "error", "content") if isinstance(inner.get(name), str)]
         elif isinstance(part.get("text"), str):
             texts.append(part["text"])
@@ -364,7 +359,7 @@ def _read_document(path: Path, cursor: Cursor) -> Iterator[Slice]:
     if len(found) != 1 or not isinstance(found[0], Record):
         raise SourceError("is not a complete JSON document", where=str(path), hint="a later run reads it, once it is complete")
     value = found[0].value
-    state = _load_state("{}", lambda _start, _end: {}, path=path)
+    state = _load_state("{}", lambda _start, _end: Fields(), path=path)
     _read_identity(state, value)
     messages = value.get("messages")
     listed = enumerate(messages if isinstance(messages, list) else (), 1)
@@ -374,7 +369,7 @@ def _read_document(path: Path, cursor: Cursor) -> Iterator[Slice]:
 
 
 def _read_listed_message(state: _State, message: Any, number: int, end: int, path: Path) -> Outcome | Reject:
-    if not isinstance(message, dict):
+    if not isinstance(message, Fields):
         return Reject(fault=RecordFault.NOT_AN_OBJECT, line=number, start=0, end=end)
     native = {} if isinstance(message.get("id"), str) else {"id": str(number)}
-    return _read_line(state, Record(value={**message, **native}, line=number, start=0, end=end), path=str(path))
+    return _read_line(state, Record(value=Fields({**message, **native}), line=number, start=0, end=end), path=str(path))

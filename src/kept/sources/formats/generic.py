@@ -20,7 +20,6 @@ Formats are tried in order and this is the last, so it never reads a file that a
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from kept.core.event import Cursor, Precision, Slice
@@ -38,7 +37,8 @@ from kept.sources.documents import (
     split_prompt,
     to_outcomes,
 )
-from kept.sources.drafts import EventDraft, content_text, requested_tool, result_tool, safe_word, to_mapping, to_mappings
+from kept.sources.drafts import EventDraft, requested_tool, result_tool
+from kept.sources.fields import Fields, Notes, content_text, safe_word
 from kept.sources.formats.vault import (
     SUFFIXES,
     UTC,
@@ -116,7 +116,7 @@ def _read_record(path: Path, zone: ZoneInfo, record: Record) -> Outcome:
     own = _first_text(value, _SESSION) or (_first_text(value, ("id", "uuid")) if several else "")
     session = own or (f"{path.stem}:{record.line}" if several else path.stem)
     drafts: list[EventDraft] = []
-    noted: dict[str, int] = {}
+    noted = Notes()
     dropped = "no-message"
     for number, message in enumerate(messages):
         found = _message_drafts(message, f"{record.start}.{number}", zone, noted)
@@ -129,24 +129,24 @@ def _read_record(path: Path, zone: ZoneInfo, record: Record) -> Outcome:
     return next(to_outcomes(SourceDocument(session=session, entries=(entry,), project=project), str(path)))
 
 
-def _list_messages(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _list_messages(value: Fields) -> list[Fields]:
     """The messages of a line: those it lists, the one it wraps, or the line itself."""
     listed = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
     if listed is not None:
-        return [message for message in listed if isinstance(message, dict)]
+        return [message for message in listed if isinstance(message, Fields)]
     inner = value.get("message")
-    if isinstance(inner, dict):
-        return [{**{key: item for key, item in value.items() if key != "message"}, **inner}]
-    return [{**value, "content": inner}] if isinstance(inner, str) and "content" not in value else [value]
+    if isinstance(inner, Fields):
+        return [Fields({**{key: item for key, item in value.items() if key != "message"}, **inner})]
+    return [Fields({**value, "content": inner})] if isinstance(inner, str) and "content" not in value else [value]
 
 
-def _first_text(value: Mapping[str, Any], names: tuple[str, ...]) -> str:
+def _first_text(value: Fields, names: tuple[str, ...]) -> str:
     return next((found for name in names if isinstance(found := value.get(name), str) and found), "")
 
 
-def _message_role(message: Mapping[str, Any]) -> Role | None:
+def _message_role(message: Fields) -> Role | None:
     """The speaker of a message, or None if it names none. If it names two, the less trusted one counts."""
-    named = [to_mapping(message.get(name)).get("role") or message.get(name) for name in _WHO]
+    named = [message.mapping(name).get("role") or message.get(name) for name in _WHO]
     found = {_parse_role(name) for name in named if isinstance(name, str)} - {None}
     return next((role for role in (Role.TOOL, Role.SYSTEM, Role.ASSISTANT, Role.HUMAN) if role in found), None)
 
@@ -156,12 +156,12 @@ def _parse_role(name: str) -> Role | None:
     return _ROLES.get(name.casefold()) or (found[0] if found else None)
 
 
-def _message_text(message: Mapping[str, Any]) -> str | None:
+def _message_text(message: Fields) -> str | None:
     found = next((message[name] for name in _WHAT if isinstance(message.get(name), str | list)), None)
     return None if found is None else content_text(found)
 
 
-def _message_drafts(message: Mapping[str, Any], position: str, zone: ZoneInfo, noted: dict[str, int]) -> list[EventDraft] | str:
+def _message_drafts(message: Fields, position: str, zone: ZoneInfo, noted: Notes) -> list[EventDraft] | str:
     """The drafts of a message, or the reason why it has none."""
     role, text = _message_role(message), _message_text(message) or ""
     if role is None:
@@ -188,7 +188,7 @@ def _message_drafts(message: Mapping[str, Any], position: str, zone: ZoneInfo, n
                 drafts = label_unconfirmed(drafts, noted, "named")  # the message names one of several authors, perhaps a program
         case Role.ASSISTANT:
             answer = template.answer(text, template.reason)
-            drafts = [*([answer] if text else []), *_call_drafts(message.get("tool_calls"), answer)]
+            drafts = [*([answer] if text else []), *_call_drafts(message, answer)]
         case Role.TOOL:
             tool = result_tool(message.get("name"), message.get("tool_call_id"), message.get("is_error"))
             drafts = [replace(template.output(text, tool, noted), reason=template.reason)] if text else []
@@ -197,7 +197,7 @@ def _message_drafts(message: Mapping[str, Any], position: str, zone: ZoneInfo, n
     return drafts or "no-text"
 
 
-def _call_drafts(calls: Any, answer: EventDraft) -> Iterator[EventDraft]:
-    for call in to_mappings(calls):
-        function = to_mapping(call.get("function"))
+def _call_drafts(message: Fields, answer: EventDraft) -> Iterator[EventDraft]:
+    for call in message.mappings("tool_calls"):
+        function = call.mapping("function")
         yield answer.call(requested_tool(function.get("name"), call.get("id"), function.get("arguments")))

@@ -30,6 +30,7 @@ from kept.sources.documents import (
     split_prompt,
 )
 from kept.sources.drafts import EventDraft
+from kept.sources.fields import Notes
 from kept.sources.formats.vault import SUFFIXES, UTC, conversation_stamp, find_project
 from kept.sources.markdown import (
     FrontMatter,
@@ -266,7 +267,7 @@ def _section_entry(
     place = rows_place(rows, heading.row, after)
     if heading.level and not strip_edges(rows, heading.row + 1, after):
         return DocumentEntry(place=place, dropped="heading-only")
-    noted: dict[str, int] = {}
+    noted = Notes()
     drafts: list[EventDraft] = []
     taken = frozenset[int]()
     if template.author is Author.ASSISTANT:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
-from typing import Any
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, Precision, Slice
@@ -20,7 +19,8 @@ from kept.core.value import dataclass, replace
 from kept.sources.base import named_folder
 from kept.sources.databases import MAGIC, Conversation, add_index, ordinary_tables, parse_value, read_conversations, table_names
 from kept.sources.documents import DocumentEntry, SourceDocument, is_unattended, label_as_program, label_unconfirmed, split_prompt
-from kept.sources.drafts import EventDraft, content_text, exit_code_of, requested_tool, safe_word, to_mapping, truncate_name
+from kept.sources.drafts import EventDraft, exit_code_of, requested_tool
+from kept.sources.fields import Fields, Notes, safe_word, truncate_name
 from kept.sources.records import RecordPlace, Reject
 
 _TABLES = frozenset({"session", "message", "part"})
@@ -102,7 +102,7 @@ def _read_session(connection: Connection, session: str, directory: str, who: _Se
     rejects: list[Reject] = []
     for message_row, message_id, created, message_data, part_row, part_id, part_data in rows:
         message = parse_value(message_data, message_row)
-        part = parse_value(part_data, part_row) if part_row is not None else {}
+        part = parse_value(part_data, part_row) if part_row is not None else Fields()
         if isinstance(message, Reject):
             rejects.append(message)
             continue
@@ -111,13 +111,13 @@ def _read_session(connection: Connection, session: str, directory: str, who: _Se
             continue
         if message_id == last and _is_unfinished(message):
             continue  # this message is read when it is complete
-        at = parse_instant(created) or parse_instant(to_mapping(message.get("time")).get("created"))
+        at = parse_instant(created) or parse_instant(message.mapping("time").get("created"))
         template = EventDraft(
             reason="user-message",
             at=at,
             precision=Precision.MESSAGE,
             native=truncate_name(part_id),
-            parent=truncate_name(message.get("parentID")),
+            parent=message.name("parentID"),
             turn=truncate_name(message_id) if message.get("role") == "assistant" else "",
         )
         place = RecordPlace(int(part_row or message_row), 0, 0)
@@ -125,16 +125,14 @@ def _read_session(connection: Connection, session: str, directory: str, who: _Se
     return SourceDocument(session=session, entries=tuple(entries), project=directory), rejects
 
 
-def _is_unfinished(message: Mapping[str, Any]) -> bool:
+def _is_unfinished(message: Fields) -> bool:
     """True if an answer is still being written."""
-    ended = message.get("finish") or message.get("error") or to_mapping(message.get("time")).get("completed")
+    ended = message.get("finish") or message.get("error") or message.mapping("time").get("completed")
     return message.get("role") == "assistant" and not ended
 
 
-def _read_part(
-    message: Mapping[str, Any], part: Mapping[str, Any], template: EventDraft, place: RecordPlace, who: _SessionOpener
-) -> DocumentEntry:
-    role, text = message.get("role"), content_text(part.get("text"))
+def _read_part(message: Fields, part: Fields, template: EventDraft, place: RecordPlace, who: _SessionOpener) -> DocumentEntry:
+    role, text = message.get("role"), part.text("text")
     if role not in ("user", "assistant"):
         return DocumentEntry(place=place, dropped=f"role:{safe_word(role)}")
     answer = template.answer(text, "assistant-message")
@@ -151,7 +149,7 @@ def _read_part(
         case "text" if part.get("synthetic") or part.get("ignored"):
             return DocumentEntry(place=place, drafts=(template.injected(text, "synthetic"),))
         case "text":
-            noted: dict[str, int] = {}
+            noted = Notes()
             drafts = split_prompt(text, template, noted)
             if who.printed:
                 drafts = (label_as_program if who.unattended else label_unconfirmed)(drafts, noted, "run")
@@ -168,14 +166,14 @@ def _read_part(
             return DocumentEntry(place=place, dropped=f"unknown-type:{safe_word(kind)}")
 
 
-def _tool_drafts(part: Mapping[str, Any], answer: EventDraft) -> Iterator[EventDraft]:
+def _tool_drafts(part: Fields, answer: EventDraft) -> Iterator[EventDraft]:
     """Yield a draft of a call, and one of its output if the call has ended."""
-    state = to_mapping(part.get("state"))
+    state = part.mapping("state")
     status = state.get("status")
     tool = requested_tool(part.get("tool"), part.get("callID"), state.get("input"))
     yield answer.call(tool)
     if status in ("completed", "error"):
-        text = content_text(state.get("output")) or content_text(state.get("error"))
-        exit_code = exit_code_of(to_mapping(state.get("metadata")).get("exit"))
+        text = state.text("output") or state.text("error")
+        exit_code = exit_code_of(state.mapping("metadata").get("exit"))
         ok = status == "completed" and not exit_code
         yield answer.output(text, replace(tool, detail="", ok=ok, exit_code=exit_code))

@@ -23,26 +23,20 @@ from kept.core.value import dataclass, field, replace
 from kept.core.words import match_opening
 from kept.sources.base import named_folder
 from kept.sources.drafts import (
-    PATH_LIMIT,
     EventDraft,
     OpenCalls,
-    content_text,
-    count_note,
     exit_code_of,
     hold_newest,
     injected_draft,
-    list_parts,
     parse_exit_code,
     parse_object,
     relabel,
     requested_tool,
-    safe_word,
     success_of,
     to_event,
-    to_mapping,
-    truncate_name,
     truncate_text,
 )
+from kept.sources.fields import Fields, Notes, content_text, safe_word, truncate_name
 from kept.sources.formats.pi_database import DATABASE, DATABASES, claims_database, read_database
 from kept.sources.json_lines import MAGIC, Fetch, Outcome, RecordReader, read_compressed, read_slices
 from kept.sources.message_parts import is_machine_session_start
@@ -63,7 +57,7 @@ class Runner(StrEnum):
 EXCLUDED = (Runner.CRON, Runner.HOOK, Runner.HEARTBEAT)
 
 
-def session_runner(key: str, entry: Mapping[str, Any]) -> Runner:
+def session_runner(key: str, entry: Fields) -> Runner:
     """The runner of a session, from its key (``agent:main:cron:nightly``) and its entry in the session index."""
     parts = key.split(":")
     for runner in EXCLUDED:
@@ -114,14 +108,14 @@ def parse_sender(text: str, owner: str) -> tuple[str, Runner]:
     return known if known != _APART else "", Runner.PERSON
 
 
-def prompt_drafts(text: str, runner: Runner, provenance: Any, noted: dict[str, int], *, index: int) -> list[EventDraft]:
+def prompt_drafts(text: str, runner: Runner, provenance: Any, noted: Notes, *, index: int) -> list[EventDraft]:
     """The drafts of a user's message: the typed text, and additions by the gateway, files and hooks."""
     text, around = _unwrap_message(text.strip(), noted)
     extra = [injected_draft("\n".join(around), "gateway-metadata", index, 1)] if around else []
     if not text:
         return extra
     own = match_opening("openclaw", text)
-    kind = to_mapping(provenance).get("kind")
+    kind = provenance.get("kind") if isinstance(provenance, Fields) else None
     if own or (isinstance(kind, str) and kind != "external_user"):
         return [injected_draft(text, own or "provenance", index, 0), *extra]
     drafts = EventDraft(reason="user-message", index=index).typed(text, noted)
@@ -130,7 +124,7 @@ def prompt_drafts(text: str, runner: Runner, provenance: Any, noted: dict[str, i
     return drafts + [replace(draft, order=len(drafts)) for draft in extra]
 
 
-def _unwrap_message(text: str, noted: dict[str, int]) -> tuple[str, list[str]]:
+def _unwrap_message(text: str, noted: Notes) -> tuple[str, list[str]]:
     """Return a message without the additions around it, and these additions."""
     around = []
     if "(untrusted" in text or "[message_id: " in text:
@@ -141,7 +135,7 @@ def _unwrap_message(text: str, noted: dict[str, int]) -> tuple[str, list[str]]:
             around.append(found.group(0).strip())
             text = text[found.end() :].strip()
     if around:
-        count_note(noted, "removed:gateway-metadata", len(around))
+        noted["removed:gateway-metadata"] += len(around)
     return text, around
 
 
@@ -191,13 +185,13 @@ class Pi:
         return read_compressed(path, cursor, reader) if path.suffix == ".zst" else read_slices(path, cursor, reader)
 
 
-def _opens_session(value: Mapping[str, Any]) -> bool:
+def _opens_session(value: Fields) -> bool:
     """True if a record is a session's header, or a message of a session whose header was lost."""
     if not isinstance(value.get("timestamp"), str):
         return False
     message = value.get("message")
     header = value.get("type") == "session" and isinstance(value.get("id"), str) and bool({"cwd", "version"} & value.keys())
-    return header or (value.get("type") == "message" and isinstance(message, dict) and "role" in message)
+    return header or (value.get("type") == "message" and isinstance(message, Fields) and "role" in message)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -230,8 +224,8 @@ def _load_state(carry: str, fetch: Fetch, *, path: Path) -> _State:
     return state
 
 
-def _calls_in(value: Mapping[str, Any]) -> Iterator[ToolUse]:
-    blocks = list_parts(to_mapping(value.get("message")).get("content"))
+def _calls_in(value: Fields) -> Iterator[ToolUse]:
+    blocks = value.mapping("message").parts("content")
     return (_called_tool(block) for block in blocks if block.get("type") == "toolCall")
 
 
@@ -246,7 +240,7 @@ def _runner_beside(path: Path) -> Runner:
     stem = path.name.partition(".jsonl")[0]
     index = read_beginning(path.parent / "sessions.json", _INDEX_BYTES)
     for key, entry in parse_object(index.decode("utf-8", "replace")).items():
-        if not isinstance(entry, dict):
+        if not isinstance(entry, Fields):
             continue
         named, native = entry.get("sessionFile"), entry.get("sessionId")
         same = isinstance(native, str) and native and (stem == native or stem.startswith(f"{native}-topic-"))
@@ -257,7 +251,7 @@ def _runner_beside(path: Path) -> Runner:
 
 def _database_reader(path: Path, session: str, key: str) -> RecordReader[_State]:
     """The reader of one session in a database."""
-    state = _State(session=truncate_name(session), runner=session_runner(key, {}))
+    state = _State(session=truncate_name(session), runner=session_runner(key, Fields()))
     return RecordReader(start=lambda _carry, _fetch: state, step=partial(_read_entry, path=str(path)), save=lambda _state: "{}")
 
 
@@ -266,11 +260,11 @@ _Result = list[EventDraft] | str
 
 
 def _read_entry(state: _State, record: Record, *, path: str) -> Outcome:
-    value, noted = record.value, dict[str, int]()
+    value, noted = record.value, Notes()
     kind = value.get("type")
     if kind == "session":
-        state.session = truncate_name(value.get("id")) or state.session
-        state.cwd = truncate_name(value.get("cwd"), PATH_LIMIT) or state.cwd
+        state.session = value.name("id") or state.session
+        state.cwd = value.path("cwd") or state.cwd
         return Outcome(dropped="session")
     if state.runner in EXCLUDED:
         return Outcome(dropped=f"excluded-session:{state.runner}")
@@ -278,12 +272,12 @@ def _read_entry(state: _State, record: Record, *, path: str) -> Outcome:
     if kind == "message":
         found = _read_message(state, record, noted)
     elif kind in ("compaction", "branch_summary"):
-        found = _text_drafts(content_text(value.get("summary")), Author.COMPACTION, str(kind))
+        found = _text_drafts(value.text("summary"), Author.COMPACTION, str(kind))
     elif kind == "custom_message":
-        found = _text_drafts(content_text(value.get("content")), Author.INJECTED, "custom_message")
+        found = _text_drafts(value.text("content"), Author.INJECTED, "custom_message")
     else:
         found = str(kind) if kind in _SILENT_KINDS else f"unknown-type:{safe_word(kind)}"
-    native, parent = truncate_name(value.get("id")), truncate_name(value.get("parentId"))
+    native, parent = value.name("id"), value.name("parentId")
     parent = state.links.get(parent, parent)
     if isinstance(found, str):
         hold_newest(state.links, native, parent, _LINKS)
@@ -295,9 +289,9 @@ def _text_drafts(text: str, author: Author, reason: str) -> _Result:
     return [EventDraft(author=author, reason=reason, text=text)] if text else "no-text"
 
 
-def _read_message(state: _State, record: Record, noted: dict[str, int]) -> _Result:
+def _read_message(state: _State, record: Record, noted: Notes) -> _Result:
     message = record.value.get("message")
-    if not isinstance(message, dict):
+    if not isinstance(message, Fields):
         return "no-message"
     match message.get("role"):
         case "user":
@@ -309,15 +303,15 @@ def _read_message(state: _State, record: Record, noted: dict[str, int]) -> _Resu
         case "bashExecution":
             return _read_execution(message, noted)
         case role:
-            return _text_drafts(content_text(message.get("content")), Author.INJECTED, f"role:{safe_word(role)}")
+            return _text_drafts(message.text("content"), Author.INJECTED, f"role:{safe_word(role)}")
 
 
-def _read_user(state: _State, message: Mapping[str, Any], noted: dict[str, int]) -> _Result:
+def _read_user(state: _State, message: Fields, noted: Notes) -> _Result:
     drafts: list[EventDraft] = []
-    for index, block in enumerate(list_parts(message.get("content"))):
+    for index, block in enumerate(message.parts("content")):
         text = block.get("text")
         if block.get("type") != "text" or not isinstance(text, str):
-            count_note(noted, f"block:{safe_word(block.get('type'))}")
+            noted[f"block:{block.word('type')}"] += 1
         elif text.strip():
             state.owner, sender = parse_sender(text, state.owner)
             drafts += prompt_drafts(text, state.runner or sender, message.get("provenance"), noted, index=index)
@@ -328,13 +322,13 @@ def _read_user(state: _State, message: Mapping[str, Any], noted: dict[str, int])
     return drafts or "no-text"
 
 
-def _read_assistant(state: _State, message: Mapping[str, Any], record: Record, noted: dict[str, int]) -> _Result:
+def _read_assistant(state: _State, message: Fields, record: Record, noted: Notes) -> _Result:
     spoken = Author.INJECTED if state.digest else Author.ASSISTANT
     author = Author.SUBAGENT if state.runner is Runner.SUBAGENT else spoken
     drafts: list[EventDraft] = []
     silent, kinds = False, set[str]()
-    for index, block in enumerate(list_parts(message.get("content"))):
-        kind = safe_word(block.get("type"))
+    for index, block in enumerate(message.parts("content")):
+        kind = block.word("type")
         kinds.add(kind)
         if kind == "text":
             text = strip_gateway_marks(content_text([block]))
@@ -346,7 +340,7 @@ def _read_assistant(state: _State, message: Mapping[str, Any], record: Record, n
             state.calls.add_call(tool, record)
             drafts.append(EventDraft(author=author, reason="toolCall", index=index).call(tool))
         else:
-            count_note(noted, "thinking" if kind == "thinking" else f"block:{kind}")
+            noted["thinking" if kind == "thinking" else f"block:{kind}"] += 1
     if drafts:
         return drafts
     reason = message.get("stopReason")
@@ -355,16 +349,16 @@ def _read_assistant(state: _State, message: Mapping[str, Any], record: Record, n
     return "thinking-only" if kinds == {"thinking"} else safe_word(reason) if reason in ("error", "aborted") else "no-text"
 
 
-def _called_tool(block: Mapping[str, Any]) -> ToolUse:
-    return requested_tool(block.get("name"), block.get("id"), to_mapping(block.get("arguments")))
+def _called_tool(block: Fields) -> ToolUse:
+    return requested_tool(block.get("name"), block.get("id"), block.mapping("arguments"))
 
 
-def _read_result(state: _State, message: Mapping[str, Any], noted: dict[str, int]) -> _Result:
-    tool = state.calls.close(truncate_name(message.get("toolCallId")), truncate_name(message.get("toolName")))
-    for block in list_parts(message.get("content")):
+def _read_result(state: _State, message: Fields, noted: Notes) -> _Result:
+    tool = state.calls.close(message.name("toolCallId"), message.name("toolName"))
+    for block in message.parts("content"):
         if block.get("type") != "text":
-            count_note(noted, f"block:{safe_word(block.get('type'))}")
-    text, code = content_text(message.get("content")), exit_code_of(to_mapping(message.get("details")).get("exitCode"))
+            noted[f"block:{block.word('type')}"] += 1
+    text, code = message.text("content"), exit_code_of(message.mapping("details").get("exitCode"))
     code = _trailing_exit_code(text) if code is None else code
     done = replace(tool, detail="", ok=success_of(message.get("isError")), exit_code=code)
     return [EventDraft().output(text, done, noted)]
@@ -376,21 +370,21 @@ def _trailing_exit_code(text: str) -> int | None:
     return parse_exit_code(rest.strip(") \n")) if mark else None
 
 
-def _read_execution(message: Mapping[str, Any], noted: dict[str, int]) -> _Result:
+def _read_execution(message: Fields, noted: Notes) -> _Result:
     """The drafts of a shell command that the user ran in the client (``!ls``). Command and output count as a tool's."""
-    tool = ToolUse(name="bash", target=truncate_text(content_text(message.get("command"))))
+    tool = ToolUse(name="bash", target=truncate_text(message.text("command")))
     code = exit_code_of(message.get("exitCode"))
     done = replace(tool, exit_code=code, ok=None if code is None or message.get("cancelled") else code == 0)
     return [
         EventDraft(author=Author.TOOL, reason="bashExecution").call(tool),
-        EventDraft(index=1).output(content_text(message.get("output")), done, noted),
+        EventDraft(index=1).output(message.text("output"), done, noted),
     ]
 
 
 def _to_events(state: _State, record: Record, drafts: list[EventDraft], parent: str, path: str) -> Iterator[Event]:
     value = record.value
-    at = parse_instant(value.get("timestamp")) or parse_instant(to_mapping(value.get("message")).get("timestamp"))
-    native = truncate_name(value.get("id"))
+    at = parse_instant(value.get("timestamp")) or parse_instant(value.mapping("message").get("timestamp"))
+    native = value.name("id")
     stamp = format_instant(at) if at else ""
     for draft in drafts:
         call = draft.tool.call if draft.tool else ""

@@ -15,9 +15,7 @@ from kept.core.digest import hash_texts
 from kept.core.errors import SourceError
 from kept.core.event import Cursor, Slice
 from kept.sources.databases import MAGIC, database_mark, open_copy, ordinary_tables, table_names
-from kept.sources.drafts import (
-    count_note,
-)
+from kept.sources.fields import Fields, Notes
 from kept.sources.json_lines import Outcome, RecordReader, make_slice
 from kept.sources.records import LINE_LIMIT, SLICE_BYTES, SLICE_EVENTS, RecordFault, Reject, SourceLine, parse_line
 
@@ -63,7 +61,7 @@ def _read_database_slices(
     read: dict[str, list[Any]] = json.loads(cursor.carry).get("sessions", {})
     keys, count = _session_keys(database, tables), cursor.line
     outcomes: list[Outcome | Reject] = []
-    noted: dict[str, int] = {}
+    noted = Notes()
     size = 0
 
     def cut(prefix: str) -> Slice:
@@ -73,12 +71,12 @@ def _read_database_slices(
     for session, last in database.execute(_SESSIONS).fetchall():
         known, hashed = read.get(session, (-1, ""))
         if known >= 0 and _row_digest(database, session, known) != hashed:
-            count_note(noted, "rewritten-session")
+            noted["rewritten-session"] += 1
             known = -1
         if known >= last:
             continue
         reader = reader_of(path, session, keys.get(session, ""))
-        state = reader.start("{}", lambda _start, _end: {})
+        state = reader.start("{}", lambda _start, _end: Fields())
         for seq, length, text in database.execute(_BY_SESSION, (session,)):
             row = _Row(seq, length or 0, text)
             found = list(_row_outcomes(reader, state, row))
@@ -89,7 +87,7 @@ def _read_database_slices(
             count, size = count + 1, size + row.length
             if size >= SLICE_BYTES or len(outcomes) >= SLICE_EVENTS:
                 yield cut("")
-                outcomes, noted, size = [], {}, 0
+                outcomes, noted, size = [], Notes(), 0
     if outcomes or noted:
         yield cut(mark)
 

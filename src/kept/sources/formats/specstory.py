@@ -22,7 +22,8 @@ from kept.core.times import parse_instant
 from kept.core.value import dataclass, replace
 from kept.core.words import match_opening
 from kept.sources.documents import DocumentEntry, Row, SourceDocument, label_unconfirmed, read_document, rows_place, split_prompt
-from kept.sources.drafts import PATH_LIMIT, EventDraft, parse_exit_code, truncate_name, truncate_text
+from kept.sources.drafts import EventDraft, parse_exit_code, truncate_text
+from kept.sources.fields import Notes, truncate_name, truncate_path
 from kept.sources.formats.codex_labels import client_text_reason, strip_hook_blocks
 from kept.sources.formats.specstory_blocks import RowZone, ToolBlock, Turn, join_lines, parse_turns, split_turn_blocks
 from kept.sources.markdown import is_introduced
@@ -92,7 +93,7 @@ def _parse_session(rows: Sequence[Row], path: Path) -> _Session:
 
 def _project_folder(path: Path) -> str:
     folder = next((parent for parent in path.parents if parent.name == ".specstory"), None)
-    return truncate_name(str(folder.parent), PATH_LIMIT) if folder is not None and folder.is_absolute() else ""
+    return truncate_path(str(folder.parent)) if folder is not None and folder.is_absolute() else ""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -123,7 +124,7 @@ def _turn_entry(rows: Sequence[Row], zones: Sequence[RowZone], turn: Turn, sessi
         stamp=header.stamp,
         native=native.group(1) if native else "",
     )
-    place, noted = rows_place(rows, header.row, turn.after), dict[str, int]()
+    place, noted = rows_place(rows, header.row, turn.after), Notes()
     if header.model == "<synthetic>":
         return DocumentEntry(place=place, dropped="synthetic-reply")
     if header.human:
@@ -157,7 +158,7 @@ def _turn_time(turn: Turn, session: _Session, state: _State) -> tuple[datetime |
 _PLAN, _PLAN_END = "Implement the following plan:", "read the full transcript at:"
 
 
-def _prompt_drafts(text: str, template: EventDraft, state: _State, noted: dict[str, int]) -> list[EventDraft]:
+def _prompt_drafts(text: str, template: EventDraft, state: _State, noted: Notes) -> list[EventDraft]:
     expanded = bool(template.stamp) and state.command == template.stamp and not text.startswith("<")
     state.command = template.stamp if text.startswith("<command-") else None
     reason = _client_text_reason(text) or ("command-expansion" if expanded else "")

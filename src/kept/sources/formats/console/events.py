@@ -16,7 +16,8 @@ from kept.core.pattern import compile_late
 from kept.core.text import one_line
 from kept.core.value import dataclass, field, replace
 from kept.sources.documents import DocumentEntry, Row, rows_place, split_prompt
-from kept.sources.drafts import EventDraft, truncate_name, truncate_text
+from kept.sources.drafts import EventDraft, truncate_text
+from kept.sources.fields import Notes, truncate_name
 from kept.sources.formats.console.blocks import SAID, BlockForm, ScreenBlock, ScreenClient, is_blank, split_blocks
 from kept.sources.formats.console.wraps import WrapEdges, WrappedLine, find_edges, join_lines, to_line
 from kept.sources.roles import ConversationTime, draft_template
@@ -194,7 +195,7 @@ def _block_entry(
     if _is_repaint(texts, number, state):
         return DocumentEntry(place=place, dropped="repainted", session=state.session)
     template = replace(draft_template(ConversationTime(zone=state.zone, stamp=state.stamp)), text=text.text)
-    noted: dict[str, int] = {}
+    noted = Notes()
     drafts = _block_drafts(text, template, state, noted, unindented=unindented)
     return DocumentEntry(place=place, drafts=tuple(drafts), noted=noted, session=state.session)
 
@@ -220,7 +221,7 @@ def _is_repaint(texts: Sequence[_BlockText], number: int, state: ScreenState) ->
 
 
 def _block_drafts(
-    block_text: _BlockText, template: EventDraft, state: ScreenState, noted: dict[str, int], *, unindented: bool
+    block_text: _BlockText, template: EventDraft, state: ScreenState, noted: Notes, *, unindented: bool
 ) -> list[EventDraft]:
     """The drafts of a block. ``noted`` counts doubts."""
     text, block = block_text.text, block_text.block
@@ -252,9 +253,7 @@ def _block_drafts(
             return [_unlabelled_draft(text, template, state, noted, unindented=unindented)]
 
 
-def _unlabelled_draft(
-    text: str, template: EventDraft, state: ScreenState, noted: dict[str, int], *, unindented: bool
-) -> EventDraft:
+def _unlabelled_draft(text: str, template: EventDraft, state: ScreenState, noted: Notes, *, unindented: bool) -> EventDraft:
     """The draft of a text without a glyph. It continues an answer if answers lost their margin or if the screen begins within an
     answer. Otherwise it has no author.
     """
