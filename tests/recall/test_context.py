@@ -349,6 +349,18 @@ def test_no_turn_comes_back_unasked_if_several_are_equally_near(searched):
     assert query.find_near_turns(None, "where should the lights of the harbour be?", "project:harbour", "another") == {}
 
 
+def test_a_long_message_brings_back_only_what_is_nearer_to_it(searched):
+    asked = "where should the lights of the harbour be, if the pier is rebuilt next spring and all boats have to lie further out?"
+    assert query.find_near_turns(None, asked, "project:harbour", "another") == {}
+    searched[1] = [HUNG._replace(meant=0.7)]
+    assert list(query.find_near_turns(None, asked, "project:harbour", "another")) == ["hung"]
+
+
+def test_a_turn_that_the_message_repeats_does_not_come_back(searched):
+    for message, found in (("hang the lanterns of the quay, please", ["hung"]), ("please hang lanterns on the quay side", [])):
+        assert list(query.find_near_turns(None, message, "project:harbour", "another")) == found
+
+
 MOVED = SaidTurn("moved", "No, move the lanterns to the pier instead.", "later", 0.1, 0.0, 0.0, item=7, at="2026-03-02")
 
 

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from kept.core.digest import text_hash
 from kept.core.errors import KeptError
-from kept.core.text import index_words
+from kept.core.text import index_words, tokenize
 from kept.core.value import fields
 from kept.local.recall_settings import RecallSettings
 from kept.recall.context import TurnLookup
@@ -21,7 +21,7 @@ from kept.recall.meaning import MeaningQuery, QueryContext, QueryPaths, QuerySet
 from kept.recall.nearby import NearnessLookup, NearnessReader
 from kept.recall.question import is_telling, telling_words
 from kept.recall.rank import SaidTurn
-from kept.recall.relevance import stem
+from kept.recall.relevance import is_similar_request, stem
 from kept.recall.search import find_near_memories, find_said_turns
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ _TYPED, _MOST_TYPED = 0.032, 80  # weight of the logarithm of the words that the
 _WEIGHED = 20  # the typed words of this many of the nearest turns are counted, because telling them from pasted ones takes long
 # docs/log.md says how these limits were chosen.
 _NEAR = 0.53  # minimum score of a turn that is shown unasked
+_LONG, _NEAR_LONG = 15, 0.7  # the same for a message of at least so many words, because it says itself most of what it needs
 _APART = 0.09  # minimum difference between the score of a turn that is shown unasked and the best one that is not
 _DOUBTED = 0.1  # taken off the score for each unit of doubt that the message asks for anything remembered
 _DOUBTFUL = 2.5  # if the doubt is larger, no turn is shown unasked
@@ -124,10 +125,11 @@ def rank_past_turns(
     best = sorted(weighed, reverse=True)[: max(most, 3)]
     first, second, third, *_ = [*(score for score, *_ in best), 0.0, 0.0, 0.0]
     apart = 1 if first - second >= _APART else 2 if second - third >= _APART else 0
-    floor = _NEAR + _DOUBTED * doubt if doubt <= _DOUBTFUL else inf
+    least = _NEAR_LONG if len(tokenize(message)) >= _LONG else _NEAR
+    floor = least + _DOUBTED * doubt if doubt <= _DOUBTFUL else inf
     return tuple(
         PastTurn(key, turn.text, score, score, _find_later(asked, turn, others))
-        if rank < apart and score >= floor
+        if rank < apart and score >= floor and not is_similar_request(message, turn.text)
         else PastTurn(key, turn.text, score, 0.0)
         for rank, (score, key, turn) in enumerate(best[:most])
     )
