@@ -24,6 +24,7 @@ from clock import Clock
 from kept.cli.dispatch import main
 from kept.core.erasure import ErasureWords
 from kept.core.errors import StoreError, UsageError
+from kept.core.event import FORGOTTEN_MARK
 from kept.core.memory import Status
 from kept.core.spans import find_spans
 from kept.core.summary import Passage, PassageForm
@@ -814,6 +815,25 @@ def test_a_session_that_is_forgotten_leaves_none_of_its_sentences_in_the_journal
         assert any("one-session.jsonl still contains the session" in told for told in gone.out_of_reach)
     assert "behind the blue lantern" not in entry.read_text()
     assert "crane inspector" in entry.read_text()
+
+
+def test_what_an_archived_entry_repeats_of_a_session_goes_with_the_session_and_the_rest_of_the_entry_stays(home, desk_at):
+    say(home, "one-session", "Why does the tide gauge key hang behind the blue lantern on Sundays?", OTHER, day="2026-01-05")
+    say(home, "two-session", "Why does the crane inspector come on the second Tuesday only?", day="2026-01-05")
+    with desk_at(home, also=("journal",)) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        write_journal_entry(workspace, make_entry_options(workspace), DAY)
+        run_pipeline(workspace, [], RunOptions())
+        made = create_backup(workspace, home / "made.db")
+        gone = forget(workspace, make_erasure_request(workspace, source="one-session"))
+        assert (gone.remains, gone.problems) == ((), ())
+        assert workspace.store.find_damage() == ()
+    for path in (workspace.paths.store, made):
+        with SqliteStore(path) as store:
+            texts = [event.text for each in store.archive.threads() for event in store.archive.events(each.id, 0, each.events)]
+            texts += [text for _, text in store.log.stored_texts()]
+        assert not any("blue lantern" in text for text in texts)
+        assert any("crane inspector" in text and FORGOTTEN_MARK in text for text in texts)
 
 
 def test_a_note_of_the_persons_own_in_the_folder_of_the_journal_is_out_of_reach_and_no_failure(home, desk_at):

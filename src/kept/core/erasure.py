@@ -96,8 +96,8 @@ class ErasureWords:
     """The words to be forgotten: ``sentences``, longer ``passages`` around them, and quotes from single events (``cited``).
 
     ``cited`` has pairs of event key and quote. ``memories`` (ids), ``events`` (keys) and ``sessions`` are forgotten as a whole,
-    whatever their words. ``about`` are the sessions in which the words were said. If ``lasting``, kept will not extract the words
-    again.
+    whatever their words. ``about`` are the sessions in which the words were said. ``echoes`` are the events (keys) of journal
+    entries whose ``cited`` lines repeat a forgotten conversation. If ``lasting``, kept will not extract the words again.
 
     ``spared`` are statements that stay. Runs of a passage that they contain are not searched. Runs of a sentence that they contain
     are not searched either, if these are at most half of the sentence's runs.
@@ -111,6 +111,7 @@ class ErasureWords:
     events: frozenset[str] = frozenset()
     sessions: frozenset[str] = frozenset()
     about: frozenset[str] = frozenset()
+    echoes: frozenset[str] = frozenset()
     lasting: bool = True
 
     def __bool__(self) -> bool:
@@ -141,6 +142,10 @@ class ErasureWords:
         for event, quote in sorted(self.cited, key=lambda pair: -len(pair[1])):
             by_event.setdefault(event, []).append(quote)
         return {event: tuple(quotes) for event, quotes in by_event.items()}
+
+    def is_echo(self, event: str, quote: str) -> bool:
+        """True if a quote from an event is part of a line of a journal entry that repeats a forgotten conversation."""
+        return event in self.echoes and any(quote in one_line(line) for line in self.quotes[event])
 
     @cached_property
     def _answers(self) -> dict[str, bool]:

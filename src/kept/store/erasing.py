@@ -102,8 +102,9 @@ def erase_from_carry(carry: str, words: ErasureWords) -> str:
 
 
 def cites_erased(evidence: Evidence, words: ErasureWords) -> bool:
-    """True if evidence quotes a session or an event that is forgotten as a whole."""
-    return evidence.quote != FORGOTTEN_MARK and (evidence.event in words.events or evidence.session in words.sessions)
+    """True if evidence quotes a session or an event that is forgotten as a whole, or what a journal entry repeats of it."""
+    whole = evidence.event in words.events or evidence.session in words.sessions
+    return evidence.quote != FORGOTTEN_MARK and (whole or words.is_echo(evidence.event, evidence.quote))
 
 
 def log_row_texts(rows: Iterable[OperationRow | CandidateRow]) -> Iterator[tuple[str, str]]:

@@ -18,7 +18,7 @@ from kept.local import files
 from kept.outputs.section import replace_inside
 from kept.outputs.targets import Target, list_editable_targets, section_bytes
 from kept.outputs.view_file import is_as_written, list_views
-from kept.pipeline.erase.store import erase_from_outputs
+from kept.pipeline.erase.store import erase_from_outputs, texts_said
 from kept.store.erasing import erase_from_json
 from kept.store.traces import is_database, traces
 from kept.workspace import Workspace
@@ -211,15 +211,7 @@ class JournalEntries:
         Entries quote single sentences of conversations, so the sentences of forgotten conversations are looked up while the store
         still has them. They are searched only in entries, because in other places somebody else may have said the same words.
         """
-        archive = self.workspace.store.archive
-        keys = words.events if words.lasting else frozenset()
-        said = {
-            event.text
-            for thread in archive.threads()
-            if keys or thread.session in words.sessions
-            for event in archive.events(thread.id, 0, thread.events)
-            if event.key in keys or event.session in words.sessions
-        }
+        said = texts_said(self.workspace.store, words.sessions, words.events if words.lasting else ())
         quoted = ErasureWords(sentences=(), passages=tuple(said), spared=words.spared)
         return lambda text: [any(pair) for pair in zip(words.flag_lines(text), quoted.flag_lines(text), strict=True)]
 

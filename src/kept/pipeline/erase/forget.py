@@ -27,8 +27,9 @@ from kept.memories.waiting import collect_pending
 from kept.pipeline.erase.files import RecordingFile, ReplyFile, Span, erase_feed_from_entries
 from kept.pipeline.erase.holders import list_holders
 from kept.pipeline.erase.proof import find_out_of_reach, find_remaining_words
-from kept.pipeline.erase.store import BACKUPS
+from kept.pipeline.erase.store import BACKUPS, texts_said
 from kept.recall.indexing import drop_stale_vectors
+from kept.sources.base import ENTRY
 from kept.store.sqlite import SqliteStore
 from kept.workspace import Workspace
 
@@ -351,11 +352,15 @@ def collect_words(
 
     The sentences of a memory are its content and its earlier contents. A statement that withdrew it is forgotten with it. Its
     evidence is searched only as longer runs of words, without words that also belong to a memory that stays. Not searched is what a
-    restated memory took from an earlier one that stays. Raises StoreError.
+    restated memory took from an earlier one that stays. Lines of journal entries that repeat a forgotten conversation are erased in
+    the archive too. Raises StoreError.
     """
-    gone, whole = {memory.id for memory in memories}, tuple(sessions)
+    gone, whole, single = {memory.id for memory in memories}, frozenset(sessions), frozenset(events)
     left = [memory for memory in store.log.memories() if memory.id not in gone]
-    stay, cited = (memory.content for memory in left), {(quote.event, quote.quote) for memory in left for quote in memory.evidence}
+    stay, cited = (
+        tuple(dict.fromkeys(memory.content for memory in left)),
+        {(quote.event, quote.quote) for memory in left for quote in memory.evidence},
+    )
     quotes = {
         (quote.event, quote.quote)
         for memory in memories
@@ -363,16 +368,31 @@ def collect_words(
         if not (_is_taken_over(quote, memory) and (quote.event, quote.quote) in cited)
     }
     quotes |= {(quote.event, quote.quote) for withdrawal in _withdrawals_of(store, memories) for quote in withdrawal.evidence}
+    echoes = tuple(_find_echoes(store, whole, single, stay))
     return ErasureWords(
         sentences=tuple(dict.fromkeys((*said, *(text for memory in memories for text in _all_contents(store, memory))))),
         passages=tuple({quote for _, quote in quotes}),
-        spared=tuple(dict.fromkeys(stay)),
-        cited=tuple(quotes),
+        spared=stay,
+        cited=(*quotes, *echoes),
         memories=frozenset(gone),
-        sessions=frozenset(whole),
+        sessions=whole,
         about=frozenset({*whole, *(quote.session for memory in memories for quote in memory.evidence)}),
-        events=frozenset(events),
+        events=single,
+        echoes=frozenset(event for event, _ in echoes),
     )
+
+
+def _find_echoes(
+    store: SqliteStore, sessions: frozenset[str], events: frozenset[str], stay: tuple[str, ...]
+) -> Iterator[tuple[str, str]]:
+    """Yield the archived lines of journal entries that repeat forgotten conversations, as pairs (event key, line)."""
+    entries = [thread for thread in store.archive.threads() if thread.source == ENTRY] if sessions or events else []
+    wrote = {event.key: event.text for thread in entries for event in store.archive.events(thread.id, 0, thread.events)}
+    said = texts_said(store, sessions.difference(thread.session for thread in entries), events - wrote.keys()) if wrote else ()
+    quoted = ErasureWords(sentences=(), passages=tuple(said), spared=stay)
+    for key in sorted(wrote.keys() - events) if said else ():
+        lines = zip(wrote[key].split("\n"), quoted.flag_lines(wrote[key]), strict=True)
+        yield from ((key, line) for line, holds in lines if holds)
 
 
 def _own_quotes(store: SqliteStore, memory: Memory) -> list[Evidence]:

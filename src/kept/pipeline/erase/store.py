@@ -4,7 +4,7 @@ Each backup is a store and is rewritten like one. A backup that cannot be rewrit
 """
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -143,11 +143,20 @@ class StoreHolder:
             candidate
             for candidate in proposals
             if words.is_in_text(candidate.content)
-            or any(quote.event in words.events or quote.session in words.sessions for quote in candidate.evidence)
+            or any(
+                quote.event in words.events or quote.session in words.sessions or words.is_echo(quote.event, quote.quote)
+                for quote in candidate.evidence
+            )
             or (candidate.trigger == WITHDRAWAL and any((each.event, each.quote) in words.cited for each in candidate.evidence))
         ]
         found = [memory for memory in self.store.log.memories() if memory.content]
-        found = [memory for memory in found if memory.id in words.memories or words.is_in_text(memory.content)]
+        found = [
+            memory
+            for memory in found
+            if memory.id in words.memories
+            or words.is_in_text(memory.content)
+            or (memory.evidence and all(words.is_echo(quote.event, quote.quote) for quote in memory.evidence))
+        ]
         contents = [*(candidate.content for candidate in proposals), *(memory.content for memory in found)]
         return _EraseTarget(
             memories=frozenset(memory.id for memory in found),
@@ -221,6 +230,18 @@ class StoreHolder:
         self.store.days.erase_passages(lines)
         self.store.days.drop_notes(events=events, sessions=words.sessions)
         return len(lines)
+
+
+def texts_said(store: SqliteStore, sessions: Collection[str], events: Collection[str]) -> frozenset[str]:
+    """The texts of conversations that are forgotten as a whole, and of single events (keys), while the store still has them."""
+    archive = store.archive
+    return frozenset(
+        event.text
+        for thread in archive.threads()
+        if events or thread.session in sessions
+        for event in archive.events(thread.id, 0, thread.events)
+        if event.key in events or event.session in sessions
+    )
 
 
 def _event_label(event: Event) -> str:
