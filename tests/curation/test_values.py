@@ -160,6 +160,19 @@ MAY_CONTRADICT = [
     ("The dev server listens on port 3000.", "The dev server listens on port 5173."),
     ("Our contact at the bank is Mrs Keller.", "Our contact at the bank is Mr Vogt."),
     ("The link text in the dark theme is b5bd68.", "The link text in the dark theme is 81a2be."),
+    ("From now on, use tabs.", "From now on, use spaces."),
+    ("From now on, use spaces.", "From now on, use tabs again."),
+    ("A partir de ahora usa tabuladores.", "A partir de ahora usa espacios."),
+    ("Always run the tests with pytest -q before you commit.", "Never run the tests before you commit, CI does it."),
+    (
+        "from now on run the tests with `uv run pytest -x`, never plain pytest",
+        "From now on, tests run with `make test`, not uv run pytest any more.",
+    ),
+    # Somebody else does it now. Others may do it as well, and the earlier statement says more.
+    ("Lena owns the billing module, Tom the frontend.", "Kofi owns the billing module now."),
+    ("Marta revisa los contratos.", "Pablo revisa los contratos ahora."),
+    ("Ana reviews the schema changes.", "Jo reviews the schema changes now, Ana is on leave."),
+    ("The nightly job runs on hermes.", "The nightly job runs on apollo now."),
 ]
 # How people say it who know of no forms; one of each kind of change is enough.
 SAID_OTHERWISE = [
@@ -223,6 +236,17 @@ OF_OTHER_THINGS = [
     ("O relatório mensal vai para a Marta.", "O relatório anual vai para o Tiago."),
     ("El perro se llama Toby.", "La gata se llama Nube."),
     ("Los lunes trabajo desde casa.", "Los miércoles trabajo desde casa."),
+    ("The api limit is 100 requests per minute.", "The admin api limit is 500 requests per minute."),
+    ("From now on, use tabs.", "From now on, use semicolons."),
+    ("Always ask before you push to main.", "Never push to main."),
+    ("Always use pnpm, never npm.", "Never use npm."),
+    ("Ana reviews the schema changes.", "Jo reviews the API changes now."),
+    ("Docs live in Notion.", "Notes live in Notion now."),
+    ("The nightly job runs on hermes.", "The weekly job runs on apollo now."),
+    (
+        "from now on run the unit tests with `make unit`",
+        "From now on run the e2e tests with `make e2e`, not by hand any more.",
+    ),
 ]
 SAID_AGAIN = [
     ("On ne pousse jamais directement sur main.", "Jamais de push direct sur main."),

@@ -236,6 +236,11 @@ def has_opposites(left: frozenset[str], right: frozenset[str]) -> bool:
     return any(f"{word}/{other}" in _OPPOSED or f"{other}/{word}" in _OPPOSED for word in left for other in right)
 
 
+def pairs_of_opposites(words: frozenset[str]) -> frozenset[str]:
+    """The pairs of opposites, as ``word/word``, of which one is among the words."""
+    return frozenset(pair for pair in _OPPOSED if words and not words.isdisjoint(pair.split("/")))
+
+
 def is_denial_word(word: str) -> bool:
     """True if a word of a normal form is a negation."""
     return word in _DENIALS or word.endswith("n't")

@@ -13,7 +13,7 @@ from operator import attrgetter
 
 from kept.core.digest import digest
 from kept.core.memory import CandidateVerdict, Memory, Status
-from kept.core.statement import Statement, parse_statement
+from kept.core.statement import Statement, pairs_of_opposites, parse_statement
 from kept.core.value import dataclass
 from kept.curation.curate.clusters import pair_by_words
 from kept.curation.curate.plans import is_agent_suggestion, is_person_owned
@@ -189,6 +189,8 @@ def _is_of_one_thing(left: ValueStatement, right: ValueStatement) -> bool:
 
 
 def choices_of(saying: ValueStatement) -> frozenset[str]:
-    """The words for options by which a statement is indexed: options it says to use or avoid, and those it chooses or abandons."""
+    """The words for options by which a statement is indexed: options it says to use or avoid, those it chooses or abandons, and
+    the pairs of opposites of which it says to use one.
+    """
     chosen = saying.says.chosen | saying.says.refused | saying.left_names | saying.taken_names
-    return chosen if saying.filed_keys else frozenset()
+    return chosen | pairs_of_opposites(saying.says.chosen) if saying.filed_keys else frozenset()

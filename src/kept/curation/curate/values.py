@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import cache, cached_property, lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from kept.core.pattern import Pattern, compile_late
@@ -37,6 +38,7 @@ Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None]
 """Returns the semantic similarity of each pair of texts: at most 1, None if unknown. Returns None if it cannot compute any."""
 
 _TEXT_CHARS = 600  # read at most this many characters of a text
+_PAIR = 2  # two words say only who does what
 _VALUE = 3  # a value has at most this many words
 SHORT = 9  # a statement with at most this many content words says only one thing
 _TOKEN = compile_late(r"[$€£]?[^\W_]+(?:[.,:'’/_@-]+[^\W_]+)*%?", re.UNICODE)
@@ -95,8 +97,9 @@ class ValueStatement:
     ``tells_change`` means that something is no longer as it was, and ``tells_loudly`` that it says so with more than "now".
     ``ended`` means that something is gone. ``once`` means that it describes how something was at first. ``open_ended`` means that
     it asks, adds or depends on something. ``is_sentence`` means that it has function words. ``is_state`` means that the thing has
-    one value at a time, and ``is_attribute`` that a named attribute has the value. ``sole`` means that only one person or thing
-    does it. ``home`` means that it says where somebody lives, and ``moved`` where somebody moved, which may not be a home.
+    one value at a time, ``is_attribute`` that a named attribute has the value, and ``is_placed`` that a word such as "on" binds the
+    value to the verb. ``sole`` means that only one person or thing does it, ``named`` that its first word may be a name. ``home``
+    means that it says where somebody lives, and ``moved`` where somebody moved, which may not be a home.
     """
 
     text: str
@@ -114,7 +117,9 @@ class ValueStatement:
     is_sentence: bool
     is_state: bool
     is_attribute: bool
+    is_placed: bool
     sole: bool
+    named: bool
     home: bool
     moved: bool
 
@@ -184,6 +189,7 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
     words = [Word(_HOME, "")] * home + words
     tokens = [word.casefold() for word in _TOKEN.findall(clause)]
     verb = next((place for place, word in enumerate(tokens) if word in _words("states")), 0)
+    binding = tuple(takewhile(_dull_words().__contains__, tokens[verb + 1 :])) if verb else ()
     return ValueStatement(
         text=text,
         says=says,
@@ -201,7 +207,9 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
         is_state=bool(verb) and _form("several").search(" ".join(tokens[:verb])) is None,
         is_attribute=_ATTRIBUTE.search(clause) is not None
         or (bool(verb) and tokens[verb] in COPULAS and not ATTRIBUTES.isdisjoint(tokens[:verb])),
+        is_placed=not _words("narrow").isdisjoint(binding),
         sole=not _words("sole").isdisjoint(tokens[:_VALUE]),
+        named=clause[:1].isupper() and tokens[0] not in _dull_words(),
         home=home,
         moved=moved,
     )
@@ -358,7 +366,8 @@ def _find_slots(
 def find_relation(earlier: ValueStatement, later: ValueStatement) -> Relation:
     """The relation of a later statement to an earlier one."""
     found = _relate(earlier, later)
-    return Relation.MAY_REPLACE if found is Relation.APART and _ends(earlier, later) else found
+    is_other = found is Relation.APART and (_ends(earlier, later) or _names_somebody_else(earlier, later))
+    return Relation.MAY_REPLACE if is_other else found
 
 
 def _ends(earlier: ValueStatement, later: ValueStatement) -> bool:
@@ -371,6 +380,15 @@ def _ends(earlier: ValueStatement, later: ValueStatement) -> bool:
     said = find_content(strip_reasons(later.text))
     limits = [word for word in later.words if word.stem in later.narrow & said and not word.kind]
     return all(_find_shared(limits, earlier.forms))
+
+
+def _names_somebody_else(earlier: ValueStatement, later: ValueStatement) -> bool:
+    """True if only the first word differs, a name, and something changed ("Jo reviews the migrations now")."""
+    first, other = earlier.words[:1], later.words[:1]
+    told, said = earlier.words[1 : earlier.clause], later.words[1 : later.clause]
+    does = bool(told) and earlier.named and later.named and later.tells_change and not (earlier.is_state or later.is_state)
+    is_same = len(told) == len(said) and all(is_form(word.stem, same.stem) for word, same in zip(told, said, strict=True))
+    return does and is_same and first != other
 
 
 def _relate(earlier: ValueStatement, later: ValueStatement) -> Relation:
@@ -386,6 +404,8 @@ def _relate(earlier: ValueStatement, later: ValueStatement) -> Relation:
     tells = later.tells_loudly
     if frame.shared >= 1 and not frame.new_first and len(earlier.words) > 1 and (earlier.denials > 0) != (later.denials > 0):
         return Relation.REPLACES  # one affirms what the other denies
+    if _bans_what_was_told(earlier, later):
+        return Relation.MAY_REPLACE
     if not tells and VERSIONED & {word.stem for word in (*earlier.words, *later.words)}:
         return Relation.APART  # statements about different versions do not replace each other
     if _is_another_value(earlier, later, frame):
@@ -408,6 +428,14 @@ def _relate_different_things(earlier: ValueStatement, later: ValueStatement, fra
     two_bans = earlier.denials > 0 and later.denials > 0  # "never edit A, run B instead" leaves "never edit C" alone
     announced = frame.opens and later.tells_loudly and frame.shared >= _HALF and not two_bans
     return Relation.MAY_REPLACE if announced else Relation.APART
+
+
+def _bans_what_was_told(earlier: ValueStatement, later: ValueStatement) -> bool:
+    """True if the later statement bans what the earlier one orders, with fewer words in the same order."""
+    if earlier.says.denials or earlier.says.refused or not later.denials or later.clause < _PAIR:
+        return False
+    told = iter(earlier.words[: earlier.clause])
+    return earlier.words[:1] == later.words[:1] and all(word in told for word in later.words[: later.clause])
 
 
 def _relate_homes(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:
@@ -433,8 +461,12 @@ def _relate_told_change(earlier: ValueStatement, later: ValueStatement, frame: _
     """The relation if the later statement says that something changed or is gone."""
     valued = _is_valued(frame.new)
     limited = any(word.stem in later.narrow and not word.kind for word in frame.new_first)
-    if (later.ended and (earlier.denials or limited)) or (earlier.says.denials and later.says.denials and not valued):
+    if later.ended and (earlier.denials or limited):
         return Relation.APART
+    if earlier.says.denials and later.says.denials and not valued:
+        refused = later.says.refused - earlier.says.refused  # "not pytest any more" ends what says to use it
+        is_named = any(word.stem in map(stem_word, refused) for word in earlier.words[: earlier.clause])
+        return Relation.MAY_REPLACE if is_named and not earlier.denials and frame.shared >= _HALF else Relation.APART
     if later.ended and _is_valued(frame.old_value) and not valued:
         return Relation.MAY_REPLACE
     if frame.shared >= _HALF and frame.own >= _THIRD:
@@ -449,6 +481,9 @@ def _relate_silent(earlier: ValueStatement, later: ValueStatement, frame: _Frame
     alike = earlier.is_sentence and later.is_sentence and (earlier.denials > 0) == (later.denials > 0)
     numbered = len({word.kind for word in frame.new_value if word.kind}) > 1  # "part 3 goes to part3.csv": each part has its value
     valued = _is_valued(earlier.words) and _is_valued(frame.new) and not numbered
+    if earlier.is_attribute and later.is_attribute and not frame.alone:
+        return Relation.APART  # the limit of the admin API is not the limit of the API
+    valued = valued or (later.tells_change and frame.alone and earlier.is_placed and later.is_placed)
     near = alike and valued and frame.shared >= _HALF and earlier.is_short and later.is_short
     return Relation.MAY_REPLACE if near else Relation.APART
 
