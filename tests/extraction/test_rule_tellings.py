@@ -718,6 +718,21 @@ def test_a_telling_waits_that_the_next_sentence_takes_back_or_corrects(text):
 
 
 @each_case(
+    ("prompt", "passage"),
+    [
+        ("scrap that, from now on commits are in German", "from now on commits are in German"),
+        ("Scrap that. From now on commits are in German.", "From now on commits are in German."),
+        ("I fixed it. No wait, always use pnpm in this project.", "always use pnpm in this project."),
+        ("Streich das, ab jetzt antworte auf Deutsch.", "ab jetzt antworte auf Deutsch."),
+        ("Oublie ça, désormais utilise des espaces.", "désormais utilise des espaces."),
+        ("Olvida eso, a partir de ahora usa espacios.", "a partir de ahora usa espacios."),
+    ],
+)
+def test_a_rule_stands_behind_words_that_take_back_what_it_takes_the_place_of(prompt, passage):
+    assert told(prompt) == [("active", passage)]
+
+
+@each_case(
     "after",
     [
         "I mean it.",

@@ -92,6 +92,8 @@ _JESTS = Pattern(
 CONFIDES = Pattern(
     rf"(?i)^\W*(?:(?:{_spaced_words('opener')})\W+)?(?:{_spaced_words('confides')})\W*(?:$|[,.;:!–—-]\s)|{_unspaced_words('confides')}"
 )
+_FIRST_CLAUSE = Pattern(r"[,;:–—]\s+|\s-\s+|[，、；：]\s*")
+_OPENING = 40  # characters in which such a clause ends
 _TRAILS = Pattern(r"^\s*(?:\.{2,}|…)\s*\w")  # a new thought begins after an ellipsis
 _CLOSING = " \t\r\n\"'`”’)*_"
 _COLONS = (":", "：")
@@ -137,6 +139,12 @@ def find_unasserted_reason(text: str, start: int, end: int, *, local: bool = Fal
 def is_retraction(prompt: str) -> bool:
     """True if a prompt begins by retracting what the person said before."""
     return _RETRACTS.search(prompt.lstrip().split("\n", 1)[0]) is not None
+
+
+def find_retraction_end(sentence: str) -> int:
+    """The end of a first clause that takes back what was said before ("scrap that, from now on …"); 0 if there is none."""
+    cuts = (cut.end() for cut in _FIRST_CLAUSE.finditer(sentence[:_OPENING]))
+    return next((end for end in cuts if is_retraction(sentence[:end]) and _WITHDRAWN.search(sentence[:end])), 0)
 
 
 def is_denial(sentence: str) -> bool:

@@ -28,12 +28,12 @@ from kept.core.memory import (
     Frame,
 )
 from kept.core.pattern import Pattern, compile_late
-from kept.core.sentences import split_sentences
+from kept.core.sentences import SentenceSpan, split_sentences
 from kept.core.spans import typed_spans, typed_text
 from kept.core.statement import find_content
 from kept.core.text import one_line
 from kept.core.value import dataclass, replace
-from kept.extraction.rules.assertion import CONFIDES, find_unasserted_reason
+from kept.extraction.rules.assertion import CONFIDES, find_retraction_end, find_unasserted_reason
 from kept.extraction.rules.framing import is_announced
 from kept.extraction.rules.handover import propose_handed_over
 from kept.extraction.rules.passages import count_content_words
@@ -114,9 +114,9 @@ def _find_prompt_tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     patterns, wished, local = find_languages("words", text), find_languages("wish", text), find_local_patterns(text)
     if is_command(text) or not (patterns or wished or local):
         return []  # the usual case, so the author of each span and the languages, which take long to find, are not needed
-    spans = [
-        span for typed in typed_spans(event) for span in split_sentences(text, typed.start, typed.end) if not span.parenthetical
-    ][:_SENTENCES]
+    split = (split_sentences(text, typed.start, typed.end) for typed in typed_spans(event))
+    spans = [part for sentences in split for span in sentences if not span.parenthetical for part in _split_retraction(text, span)]
+    spans = spans[:_SENTENCES]
     if any(CONFIDES.search(text[span.start : span.end]) for span in spans):
         return []
     spoken = {LANGUAGES[0]}
@@ -127,6 +127,12 @@ def _find_prompt_tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     rest = [(place, span) for place, span in enumerate(spans) if place not in tellings]
     tellings.update(find_wishes(text, rest, wished, lexicon))
     return [tellings[place] for place in sorted(tellings)]
+
+
+def _split_retraction(text: str, span: SentenceSpan) -> tuple[SentenceSpan, ...]:
+    """A sentence as one span, or as two if its first clause takes back what was said before."""
+    end = span.start + find_retraction_end(text[span.start : span.end])
+    return (span,) if end in (span.start, span.end) else (replace(span, end=len(text[:end].rstrip())), replace(span, start=end))
 
 
 def _build_candidates(prompt: _Prompt, telling: Telling) -> tuple[Candidate, ...]:

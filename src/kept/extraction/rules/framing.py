@@ -16,6 +16,7 @@ from kept.extraction.rules.assertion import (
     MARKS,
     QUOTES,
     RESTRICTS,
+    find_retraction_end,
     is_contrasting,
     is_correction,
     is_disowned,
@@ -347,10 +348,14 @@ def _list_telling_sources(patterns: TellingPatterns) -> list[str]:
 
 
 def _can_begin_after(before: str, spoken: Sequence[TellingPatterns], *, next_line: bool) -> bool:
-    """True if a telling may begin after this text: it is empty, ends a sentence, is a typed line, or is only a greeting."""
+    """True if a telling may begin after this text: it is empty, ends a sentence, is a typed line, takes back what was said before,
+    or is only a greeting.
+    """
     if not before or _ENDED.search(before[-2:]):
         return True
     if next_line and _PASSING.match(before.rsplit("\n", 1)[-1]):
+        return True
+    if find_retraction_end(f"{_SENTENCE.split(before)[-1].lstrip()} ".replace("\n", " ")):
         return True
     line = before.rstrip(" ,;–—-")
     return len(line) <= _MARK and "\n" not in line and any(_is_only_filler(line, patterns) for patterns in spoken)
