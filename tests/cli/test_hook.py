@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -537,3 +538,16 @@ def test_a_home_that_may_not_be_read_is_left_alone_and_the_session_goes_on(home,
     code, out, err = hook("stop", payload("Stop"))
     assert (code, out) == (0, "")
     assert "nothing was done" in err
+
+
+@pytest.mark.parametrize("output", [">&-", "> /dev/full"])
+def test_a_hook_whose_answer_nobody_takes_exits_with_0(remembering, output):
+    body = json.dumps(prompt("Where are invoices exported?", cwd=harbor()))
+    called = f"{shlex.quote(sys.executable)} -m kept hook user-prompt {output}"
+    done = subprocess.run(["sh", "-c", called], input=body, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_command_whose_output_is_closed_exits_as_usual(home):
+    called = f"{shlex.quote(sys.executable)} -m kept list >&- 2>&-"
+    assert subprocess.run(["sh", "-c", called], env={**os.environ, "HOME": str(home)}, check=False).returncode == 0

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> "NoReturn":
     """Run a command and exit: 0 done, 1 partly done, 2 nothing done, 130 interrupted; a hook always exits with 0."""
     words = sys.argv[1:] if arguments is None else list(arguments)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:  # the caller closed it; the next file that is opened would get its number
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            setattr(sys, name, open(number, "w" if number else "r"))  # noqa: PTH123, SIM115 - hooks import no pathlib
     if os.name == "nt":  # kept locks files and opens files relative to an open folder, and Windows can do neither
         if "hook" in words:
             sys.exit()
@@ -32,7 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> "NoReturn":
         from kept.cli.hook import answer_event  # noqa: PLC0415 - hooks start in milliseconds because nothing else is imported
 
         code = answer_event(words[1:])
-        sys.stdout.flush()
+        try:  # noqa: SIM105 - hooks import no contextlib
+            sys.stdout.flush()
+        except OSError:  # nobody reads the answer, or the disk is full; the log says so already
+            pass
         os._exit(code)  # all output is written, and the interpreter's regular shutdown takes as long as a search
     # Imported modules stay in memory anyway. Collecting them repeatedly, and again at exit, took a quarter of a run without news.
     gc.set_threshold(50_000, 20, 20)
