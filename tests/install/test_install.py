@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli_world import kept
-from kept.core.errors import ConfigError
+from kept.core.errors import ConfigError, StoreError
 from kept.core.fence import START
 from kept.install.doctor import run_checks
 from kept.install.schedule import CommandResult, install_job, job_files
@@ -26,6 +26,7 @@ from kept.install.setup import (
     uninstall_system_parts,
 )
 from kept.local.clients import PLUGIN_SUGGEST, SUGGEST, has_hooks, has_plugin, with_codex_permission, with_hooks
+from kept.local.files import hold_lock
 from kept.local.settings import load_settings
 from kept.memories.person import create_memory
 from kept.outputs.routing import routes_by_memory
@@ -248,6 +249,14 @@ def test_purging_deletes_kepts_own_folders_and_nothing_else(desk_at, home, place
     assert delete_own_folders(place) == ((place.state,), ())
     assert not place.state.exists()
     assert (home / ".claude" / "settings.json").exists()
+
+
+def test_nothing_is_purged_while_a_run_is_active(desk_at, home, place):
+    with desk_at(home) as workspace:
+        create_memory(workspace, "Boats leave at noon.", "convention")
+    with hold_lock(place.lock), pytest.raises(StoreError, match="nothing was deleted: already running"):
+        delete_own_folders(place)
+    assert place.store.is_file()
 
 
 def test_the_doctor_looks_at_everything_and_says_how_to_mend_it(desk_at, home, place):

@@ -388,6 +388,15 @@ def test_nothing_is_written_to_a_store_whose_file_was_replaced_or_is_gone(open_a
         assert len(store.log.runs()) == 1
 
 
+def test_no_copy_is_made_of_a_store_that_was_deleted_meanwhile(open_at, tmp_path):
+    with open_at(tmp_path / "kept.db") as store:
+        store.log.start_run("run", NOW)
+        (tmp_path / "kept.db").unlink()
+        with pytest.raises(StoreError, match="replaced meanwhile"):
+            store.copy_to(tmp_path / "copies" / "copy.db")
+    assert list((tmp_path / "copies").iterdir()) == []
+
+
 def test_an_empty_file_beside_what_comes_before_a_store_becomes_one_and_beside_anything_else_is_damage(open_at, tmp_path):
     """The plugin's first session leaves notes, and its run a lock, before the run has created the store."""
     (tmp_path / "kept.db").touch()

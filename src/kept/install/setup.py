@@ -9,13 +9,13 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 from kept.changes import archive_before_edits
 from kept.core.codec import to_canonical_json
-from kept.core.errors import BusyError, KeptError
+from kept.core.errors import BusyError, KeptError, StoreError
 from kept.core.markup import BOM, holds_mark, split_lines
 from kept.core.value import dataclass, field
 from kept.install import schedule
@@ -312,13 +312,18 @@ def _find_person_lines(outputs: tuple[Output, ...], inside: bytes) -> bytes | No
 def delete_own_folders(home: Paths) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     """Delete kept's own folders: store, backups, settings, profiles, prompts. This cannot be undone.
 
-    Returns the deleted folders, and those that are symbolic links, which stay.
+    Returns the deleted folders, and those that are symbolic links, which stay. Raises StoreError while a run is active, because the
+    run would write some of it again.
     """
     folders = [folder for folder in (home.state, home.config) if folder.is_dir()]
     links = tuple(folder for folder in folders if folder.is_symlink())
     gone = tuple(folder for folder in folders if folder not in links)
-    for folder in gone:
-        shutil.rmtree(folder)
+    try:
+        with files.hold_lock(home.lock) if home.state in gone else nullcontext():
+            for folder in gone:
+                shutil.rmtree(folder)
+    except BusyError as error:
+        raise StoreError(f"nothing was deleted: {error}", hint="wait until that run is done, then run this again") from error
     return gone, links
 
 

@@ -298,24 +298,32 @@ class Database:
         """Begin a write transaction. Raises StoreError if the file was replaced meanwhile, because the changes would be lost."""
         self._execute("BEGIN IMMEDIATE", {})
         try:
+            self._refuse_replaced()
+        except StoreError:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._depth = 1
+
+    def _refuse_replaced(self) -> None:
+        """Raise StoreError if this is not the file at the store's path any more."""
+        try:
             inode = self.path.stat().st_ino
         except OSError:
             inode = 0
         if inode != self._inode:
-            self._connection.execute("ROLLBACK")
             raise StoreError("the store was replaced meanwhile", where=str(self.path), hint="run again; nothing was changed")
-        self._depth = 1
 
     def copy_to(self, path: Path) -> None:
         """Write a consistent, durable copy of the whole store to a new file (mode 0600).
 
-        Raises StoreError if that fails. No file is left behind then.
+        Raises StoreError if that fails, or if the store was replaced or deleted meanwhile. No file is left behind then.
         """
         with self.read_transaction(), create_file(path), closing(sqlite3.connect(path, isolation_level=None)) as target:
             self._connection.backup(target)
             pages = target.execute("PRAGMA integrity_check").fetchone()[0]
             if pages != "ok":
                 raise DamagedError(f"the copy is damaged: {pages}", where=str(path), hint="run `kept check`")
+            self._refuse_replaced()
 
     @contextmanager
     def exclusive_lock(self) -> Iterator[None]:
