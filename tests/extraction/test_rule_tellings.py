@@ -610,6 +610,7 @@ def test_what_may_happen_to_anybody_else_is_no_plan(said):
         "{} Das wäre schön.",
         "{} Since when is that so?",
         "{} That's the text for the footer.",
+        "{} Put that into the commit message.",
     ],
 )
 def test_a_telling_waits_beside_a_sentence_that_speaks_of_a_text_or_doubts_it(text):
@@ -630,6 +631,9 @@ def test_a_telling_waits_beside_a_sentence_that_speaks_of_a_text_or_doubts_it(te
         "Fix the title of the page. {}",
         "Schick die Nachricht noch einmal ab. {}",
         "The options are parsed twice. {}",
+        "{} Also remember: I hate emojis in commit messages.",
+        "{} Commit-Nachrichten sind auf Deutsch.",
+        "{} No emojis in commit messages.",
     ],
 )
 def test_a_telling_is_active_beside_a_sentence_that_is_about_the_work(text):

@@ -65,6 +65,7 @@ _TEXTS = (
     *(Pattern(rf"(?i)(?:^|{EDGE})(?:{'|'.join(_SPACED[at::_PARTS])})(?:$|{EDGE})") for at in range(_PARTS)),
     Pattern("|".join(_DENSE)),
 )
+_CODE_TEXTS = match_words("assertion", "code_texts")
 _LEADS_ON = Pattern(rf"(?i)(?:^|{EDGE})(?:{join_alternatives('assertion', 'leads_on', spaced=True)})")
 _PRESENTS = compile_pattern(rf"(?im)(?:^|{EDGE})(?:{join_alternatives('assertion', 'presents', spaced=True)})")
 _DISMISSES = compile_pattern(rf"(?im)^{NO_LETTER}*(?:{join_alternatives('assertion', 'dismisses', spaced=True)})")
@@ -257,11 +258,13 @@ def _presents(words: str) -> bool:
 
 
 def _is_about_text(words: str) -> bool:
-    """True if a short sentence is about a text. A definite form ("the message") counts only at the end of the sentence, because
-    further words would specify it.
+    """True if a short sentence is about a text, but not one like "commit messages". A definite form ("the message") counts only at
+    the end of the sentence, because further words would specify it.
     """
     if len(words.split()) > _SHORT:
         return False
+    rest = _CODE_TEXTS.sub(" ", words)
+    words = words if _WRITES.search(rest) else rest
     return any(
         _DEFINITE.isdisjoint(words[: found.start() + 1].casefold().split()[-2:]) or not any(map(str.isalnum, words[found.end() :]))
         for pattern in _TEXTS
