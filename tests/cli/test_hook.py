@@ -542,9 +542,10 @@ def test_a_home_that_may_not_be_read_is_left_alone_and_the_session_goes_on(home,
 
 @pytest.mark.parametrize("output", [">&-", "> /dev/full"])
 def test_a_hook_whose_answer_nobody_takes_exits_with_0(remembering, output):
-    body = json.dumps(prompt("Where are invoices exported?", cwd=harbor()))
-    called = f"{shlex.quote(sys.executable)} -m kept hook user-prompt {output}"
-    done = subprocess.run(["sh", "-c", called], input=body, capture_output=True, text=True, check=False)
+    body = json.dumps(prompt("Where are invoices exported?", cwd=harbor(), source="startup"))
+    called = f"{shlex.quote(sys.executable)} -m kept hook session-start {output}"
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = subprocess.run(["sh", "-c", called], input=body, env=buffered, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
