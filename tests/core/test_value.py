@@ -37,6 +37,21 @@ def test_a_value_built_by_position_is_that_of_the_same_fields_by_name():
         make_builder(Thing)("a")
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part(Thing):
+    whole: str = ""
+
+
+def test_a_value_whose_class_has_a_base_has_the_fields_of_both_and_is_no_value_of_the_base():
+    part = Part(name="a", whole="b")
+    assert [each.name for each in fields(Part)] == ["name", "parts", "count", "whole"]
+    assert [pickle.loads(pickle.dumps(part)), replace(part, count=1), make_builder(Part)("a", [], 1, "b")] == [part] * 3
+    assert part != Thing(name="a")
+    for value in (part, Thing(name="a")):
+        with pytest.raises(FrozenInstanceError):
+            value.name = "b"
+
+
 def test_values_do_not_share_what_a_factory_makes():
     assert Thing(name="a").parts is not Thing(name="a").parts
 

@@ -74,96 +74,77 @@ class Facts:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Add:
-    """Adds or replaces a memory. Its status is that of ``value``."""
+class _Operation:
+    """What all operations have: the id of the memory that they change, the time of the event behind them, and the reason."""
 
     memory: str
     at: datetime | None
     reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Add(_Operation):
+    """Adds or replaces a memory. Its status is that of ``value``."""
+
     value: Memory
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Revise:
+class Revise(_Operation):
     """Changes the content, the category and the other facts of a memory."""
 
-    memory: str
-    at: datetime | None
-    reason: str
     facts: Facts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reaffirm:
+class Reaffirm(_Operation):
     """Records that a memory was seen again. Evidence, dates and counts change, the content does not."""
 
-    memory: str
-    at: datetime | None
-    reason: str
     facts: Facts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Merge:
+class Merge(_Operation):
     """Merges ``losers`` into the memory with all their evidence. They become superseded by it."""
 
-    memory: str
-    at: datetime | None
-    reason: str
     losers: tuple[str, ...]
     facts: Facts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Supersede:
+class Supersede(_Operation):
     """Replaces a memory by the memory with the id ``by``."""
 
-    memory: str
-    at: datetime | None
-    reason: str
     by: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Resolve:
+class Resolve(_Operation):
     """Closes an open question. ``by`` is the id of the memory that answers it, or empty if no memory does."""
 
-    memory: str
-    at: datetime | None
-    reason: str
     by: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Retire:
+class Retire(_Operation):
     """Ends a memory that is no longer true or no longer matters. It stays in the log and can come back."""
-
-    memory: str
-    at: datetime | None
-    reason: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Promote:
+class Promote(_Operation):
     """Moves a memory to another category, after repetition showed that it belongs there."""
 
-    memory: str
-    at: datetime | None
-    reason: str
     category: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Move:
+class Move(_Operation):
     """Moves a memory to another scope (a person or new evidence corrected a directory's project), or to another profile (a person
     migrated it).
 
     ``candidates`` are the ids of its proposals there. ``profile`` and ``category`` are empty if they do not change.
     """
 
-    memory: str
-    at: datetime | None
-    reason: str
     scope: str
     candidates: tuple[str, ...]
     profile: str = ""
@@ -171,73 +152,53 @@ class Move:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Approve:
+class Approve(_Operation):
     """Makes a held or ended memory active, whatever ended it."""
 
-    memory: str
-    at: datetime | None
-    reason: str
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reject:
+class Reject(_Operation):
     """Rejects a held memory. The same proposal is not made again."""
 
-    memory: str
-    at: datetime | None
-    reason: str
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Anticipate:
+class Anticipate(_Operation):
     """Sets the requests before which a memory is shown. A model wrote them for the words ``content``; it may have found none.
 
     It changes nothing else, and has no effect if the memory's content has changed since. An earlier edit can therefore be undone.
     """
 
-    memory: str
-    at: datetime | None
-    reason: str
     content: str = ""
     needed_for: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Pin:
+class Pin(_Operation):
     """Pins a memory: kept always shows it and never changes it. ``on=False`` unpins it."""
 
-    memory: str
-    at: datetime | None
-    reason: str
     on: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Forget:
+class Forget(_Operation):
     """Records that the content of a memory was erased everywhere.
 
     ``fingerprints`` are keyed and contain no words. They prevent kept from extracting it again. ``candidates`` are the
     proposals whose words were erased with it.
     """
 
-    memory: str
-    at: datetime | None
-    reason: str
     fingerprints: tuple[str, ...]
     candidates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reword:
+class Reword(_Operation):
     """Replaces a line of a day summary by a person's words. Empty ``content`` means that they deleted it. Changes no memory.
 
     ``memory`` is the id of the passage with their words, ``line`` that passage without its text, ``content`` the text. In older
     logs, ``line`` includes the text.
     """
 
-    memory: str
-    at: datetime | None
-    reason: str
     line: Passage
     content: str = ""
 

@@ -24,10 +24,11 @@ else:
         return value.__class__(**_read_fields(value.__class__)(value) | changes)
 
     def dataclass(*, frozen: bool = False, **options: Any) -> Any:
-        """Decorate a class. The standard library decorates classes with positional fields, other options or a base."""
+        """Decorate a class. The standard library decorates classes with positional fields, other options or other bases."""
 
         def define(cls: type) -> type:
-            plain = options in ({"kw_only": True, "slots": True}, {"kw_only": True}) and cls.__bases__ == (object,)
+            known = all(base is object or base.__eq__ is _is_equal for base in cls.__bases__)
+            plain = known and options in ({"kw_only": True, "slots": True}, {"kw_only": True})
             return _define(cls, frozen=frozen, **options) if plain else dataclasses.dataclass(frozen=frozen, **options)(cls)
 
         return define
@@ -38,8 +39,12 @@ def _define(cls: type, *, frozen: bool, **options: Any) -> type:
     for name, method in (_FROZEN_METHODS if frozen else _METHODS).items():
         if name not in cls.__dict__:
             setattr(cls, name, method)
+    bases: list[Any] = [base for base in cls.__bases__ if base is not object]
+    for base in bases:
+        base.__dataclass_params__.frozen = False  # the standard library is not told that the class is frozen
     made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, **options)(cls)
-    made.__dataclass_params__.frozen = frozen
+    for each in (made, *bases):
+        each.__dataclass_params__.frozen = frozen
 
     def make_first(self: Any, **values: Any) -> None:
         """Compile ``__init__`` when the first value is created, because most classes that a command loads are never used."""
@@ -65,7 +70,8 @@ def _make_init(cls: Any) -> Any:
 
 def _make_draft(cls: Any) -> type:
     """An unfrozen class of the same layout."""
-    return type(cls.__name__, (), {name: cls.__slots__ for name in ("__slots__",) if name in cls.__dict__})
+    slots = {name: cls.__slots__ for name in ("__slots__",) if name in cls.__dict__}
+    return type(cls.__name__, cls.__bases__, {**slots, "__setattr__": object.__setattr__, "__delattr__": object.__delattr__})
 
 
 @cache
