@@ -168,6 +168,42 @@ def test_a_folder_gives_nothing_for_what_is_broken_or_no_memory_and_tells_what_i
     assert len(texts(tmp_path / "words.json")) == 2
 
 
+def test_rules_of_two_words_are_imported_and_words_alone_are_not(desk_at, home):
+    path = written(
+        home / "AGENTS.md", "# Rules\n\n- Use pnpm.\n* Use tabs.\n- src/\n- 提交用英文\n- Never commit to the main branch.\n"
+    )
+    with desk_at(home) as workspace:
+        assert audit(workspace, path).notes == 4
+        assert import_path(workspace, path).added == {"held": 4}
+        contents = {memory.content for memory in workspace.store.log.memories()}
+    assert contents == {"Use pnpm.", "Use tabs.", "提交用英文", "Never commit to the main branch."}
+
+
+def test_what_kept_itself_wrote_into_a_file_is_no_note_of_another_tool(desk_at, home):
+    say(home, "a", "From now on always use tabs in Makefiles, never spaces.")
+    written(home / ".config/kept/config.toml", 'sections = ["codex"]\n')
+    path = written(home / ".codex/AGENTS.md", "- Use pnpm, never npm, in this repository.\n")
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+    assert "tabs in Makefiles" in path.read_text()
+    assert [text for _, text in texts(path)] == ["Use pnpm, never npm, in this repository."]
+    with pytest.raises(UsageError, match="no note of another tool"):
+        read_stored_notes(home / ".claude/rules/memory.md")
+
+
+@pytest.mark.parametrize("talk", [{"title": "Tides", "mapping": {}}, {"uuid": "1", "chat_messages": []}])
+def test_an_export_of_conversations_is_refused_with_the_command_that_reads_it(tmp_path, talk):
+    path = written(tmp_path / "conversations.json", [talk])
+    with pytest.raises(UsageError, match="conversations, not memories") as refused:
+        read_stored_notes(path)
+    assert refused.value.hint == f"kept run {path}"
+
+
+def test_lines_of_a_file_that_is_no_text_of_notes_are_not_imported(tmp_path):
+    with pytest.raises(UsageError, match="no note of another tool"):
+        read_stored_notes(written(tmp_path / "passwd", "root:x:0:0:root:/root:/bin/bash\n"))
+
+
 @pytest.mark.parametrize(
     ("at", "told"),
     [

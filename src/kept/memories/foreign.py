@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from kept.core.markup import holds_mark
 from kept.core.pattern import Pattern
 from kept.core.value import dataclass, replace
 from kept.sources.records import replace_surrogates
@@ -22,7 +23,8 @@ _HOMES = (".claude/CLAUDE.md", ".codex/AGENTS.md", ".gemini/GEMINI.md")
 _BYTES = 200_000  # a larger file is skipped
 _FILES = 500  # maximum number of files read for a tool
 _NOTES = 1_000  # maximum number of notes read for a tool
-_LEAST_NOTE_CHARS = 15  # a shorter note is skipped, because it says nothing by itself
+_LEAST_NOTE_CHARS = 15  # a shorter line of a paragraph is skipped, because it says nothing by itself
+_LEAST_ITEM = Pattern(r"\pL\S*\s+\S|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]{4}|\S{15}")  # two words: "Use pnpm."
 _DATES = ("updated", "updated_at", "modified", "date", "created", "created_at")  # fields of front matter, the latest first
 _UTC = ZoneInfo("UTC")
 _ADDED = "## gemini added memories"
@@ -34,6 +36,7 @@ _TAG = Pattern(r"(?i)^\s*<(?P<name>[a-z][a-z0-9_-]*(?:context|memory|memories))>
 # without a tag, text in parentheses belongs to the fact.
 _OBSERVED = Pattern(r"^\[(?P<kind>[a-z][\w -]*)\]\s+(?P<fact>.+?)(?:(?:\s+#[\w/-]+)+(?:\s+\([^()]*\))?)?$")
 _RELATED = Pattern(r"^[\w -]*\[\[[^\]]+\]\]\s*(?:\([^()]*\))?$")
+_OWN_BEGIN, _OWN_END = "<!-- kept:begin", "<!-- kept:end"  # the comments around kept's section
 _LINKED = Pattern(r"^\[[^\]]*\]\([^)]*\.md\)")
 
 
@@ -87,7 +90,7 @@ def _gemini_notes(home: Path) -> Iterator[ForeignNote]:
 
 
 def _block_notes(home: Path, projects: Sequence[Path]) -> Iterator[ForeignNote]:
-    """The list items in the blocks of other tools. Blocks of kept are skipped."""
+    """The list items in the blocks of other tools."""
     places = [(home / item, "") for item in _HOMES] + [(folder / name, str(folder)) for folder in projects for name in INSTRUCTIONS]
     for path, folder in places:
         name = ""
@@ -97,7 +100,7 @@ def _block_notes(home: Path, projects: Sequence[Path]) -> Iterator[ForeignNote]:
                 name = ""
             elif name and (text := _bullet_text(line)):
                 yield _note_of_file(name, path, text, folder=folder)
-            elif opened and opened != "kept":
+            elif opened:
                 name = opened
 
 
@@ -133,10 +136,11 @@ def markdown_notes(tool: str, path: Path, *, beside: str = "") -> Iterator[Forei
             day = find_stamp(line)
             if day or deep <= level:
                 level, above = deep if day else 0, day or stamp
-        text = _bullet_text(line) or ("" if line.startswith(("#", "<", "|", " ")) else line.strip())
+        item = _bullet_text(line)
+        text = item or ("" if line.startswith(("#", "<", "|", " ")) else line.strip())
         observed = _OBSERVED.match(text)
         kind, text = (observed["kind"].lower(), observed["fact"]) if observed else (head.get("type", ""), text)
-        if len(text) >= _LEAST_NOTE_CHARS and not _LINKED.match(text) and not _RELATED.search(text):
+        if (item or len(text) >= _LEAST_NOTE_CHARS) and not _LINKED.match(text) and not _RELATED.search(text):
             own = find_stamp(text.lstrip("[(*")[: len("2026-01-31")])
             yield _note_of_file(tool, path, text, kind=kind, beside=beside, stamp=own or above)
 
@@ -160,18 +164,28 @@ def _split_front_matter(lines: Sequence[str]) -> tuple[dict[str, str], Sequence[
 
 def _bullet_text(line: str) -> str:
     text = line.strip()
-    return text[2:].strip() if text.startswith(("- ", "* ")) and len(text) >= _LEAST_NOTE_CHARS else ""
+    item = text[2:].strip() if text.startswith(("- ", "* ")) else ""
+    return item if _LEAST_ITEM.search(item) else ""
 
 
 def _read_lines(path: Path) -> list[str]:
-    """The lines of a text file; empty if it is a symbolic link, too large, binary or unreadable."""
+    """The lines of a text file without kept's section; empty if kept wrote it all, or it is a link, too large, or unreadable."""
     try:
         if path.is_symlink() or not path.is_file() or path.stat().st_size > _BYTES:
             return []
         data = path.read_bytes()
-        return [] if b"\0" in data else data.decode(errors="replace").splitlines()
+        return [] if b"\0" in data or holds_mark(data) else list(_lines_of_others(data.decode(errors="replace").splitlines()))
     except OSError:
         return []
+
+
+def _lines_of_others(lines: Sequence[str]) -> Iterator[str]:
+    own = False
+    for line in lines:
+        own = own or line.startswith(_OWN_BEGIN)
+        if not own:
+            yield line
+        own = own and not line.startswith(_OWN_END)
 
 
 def _note_of_file(

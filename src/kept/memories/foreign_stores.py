@@ -1,7 +1,7 @@
 """Read the notes of other tools from a file or folder that a person names. Nothing is written.
 
-Supported are exports of mem0 and ChatGPT, the databases of claude-mem and mem0, notes of Basic Memory, rules of Cursor and Copilot,
-and instruction files of agents.
+Supported are memories exported from mem0 and ChatGPT, the databases of claude-mem and mem0, notes of Basic Memory, rules of Cursor
+and Copilot, and instruction files of agents.
 """
 
 import json
@@ -28,6 +28,7 @@ _TEXTS = (".md", ".mdc", ".txt", ".mdx")
 _RULES = (".cursorrules", ".windsurfrules", ".clinerules")
 _LISTS = ("results", "memories", "items")  # keys of the list of memories in an export
 _WORDS = ("memory", "content", "text", "fact")  # keys of a memory's text
+_TALKS = ("mapping", "chat_messages")  # keys of a conversation in an export of ChatGPT or Claude.ai
 _TIMES = ("updated_at", "created_at", "timestamp", "date")
 
 
@@ -45,7 +46,7 @@ def read_stored_notes(path: Path) -> ForeignNotes:
         raise UsageError("it is neither a file nor a folder", where=str(path))  # reading a pipe would block
     found = _notes_below(path) if path.is_dir() else ForeignNotes(notes=_notes_in(path))
     if not found.notes:
-        hint = "give an export of mem0 or ChatGPT, claude-mem's database, or files of notes or rules in Markdown"
+        hint = "give memories exported from mem0 or ChatGPT, claude-mem's database, or files of notes or rules in Markdown"
         if found.unread:
             hint = f"{len(found.unread)} files cannot be read, {found.unread[0]} first"
         raise UsageError("it contains no note of another tool in a known format", where=str(path), hint=hint)
@@ -94,15 +95,17 @@ def _notes_in(path: Path, *, named: bool = True) -> tuple[ForeignNote, ...]:
             notes = _database_notes(path)
         elif path.suffix.lower() in (".json", ".jsonl"):
             notes = _export_notes(path, named=named)
-        else:
+        elif path.suffix.lower() in _TEXTS or path.name in _RULES:
             notes = markdown_notes(_tool_of(path), path)
+        else:
+            notes = iter(())
         return tuple(islice(notes, _NOTES))
     except OSError as error:
         raise UsageError(
             f"the file cannot be read: {error.strerror}", where=str(path), hint="look at the path and its permissions"
         ) from error
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"the file cannot be read: {error}", where=str(path)) from error
+        raise UsageError("it is not valid JSON", where=str(path), hint="export it again") from error
 
 
 def _tool_of(path: Path) -> str:
@@ -124,6 +127,8 @@ def _export_notes(path: Path, *, named: bool) -> Iterator[ForeignNote]:
     by_rows = path.suffix.lower() == ".jsonl"
     body = list(map(json.loads, path.read_bytes().splitlines())) if by_rows else json.loads(path.read_bytes())
     rows = next((body[name] for name in _LISTS if isinstance(body.get(name), list)), []) if isinstance(body, dict) else body
+    if named and isinstance(rows, list) and any(isinstance(row, dict) and not row.keys().isdisjoint(_TALKS) for row in rows):
+        raise UsageError("it contains conversations, not memories", where=str(path), hint=f"kept run {path}")
     tool = "mem0" if isinstance(rows, list) and any(isinstance(row, dict) and "memory" in row for row in rows) else "chatgpt"
     for row in rows if isinstance(rows, list) else ():
         fields = row if isinstance(row, dict) else {"text": row} if named and isinstance(row, str) else {}

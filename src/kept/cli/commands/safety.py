@@ -229,7 +229,7 @@ def import_(call: GlobalOptions, file: Path | None = None, *, source: str = "", 
     them back. Rules among them that are not in your own words are held for `kept review`. Known memories and forgotten sentences
     are skipped.
 
-    Other tools: exports of mem0 and ChatGPT, claude-mem's database, notes of Basic Memory, rules of Cursor and Copilot, AGENTS.md
+    Other tools: memories of mem0 and ChatGPT, claude-mem's database, notes of Basic Memory, rules of Cursor and Copilot, AGENTS.md
     and other instructions; with `--from`, the tool's own memory. Everything from them is held for `kept review`. Their files do
     not change.
     """
