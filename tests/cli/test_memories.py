@@ -236,6 +236,18 @@ def test_a_search_does_not_show_what_only_resembles_the_question_a_little(capsys
     assert len(told(capsys, "search", "iso", "dates", "--in", "memories")["hits"]) == 2
 
 
+def test_one_word_or_an_emoji_in_a_conversation_is_no_hit_by_its_meaning_alone(capsys, rule, monkeypatch):
+    def near(*asked, **given):
+        turn = next(hit for hit in real(*asked, **given) if hit.kind == "turn")
+        return tuple(
+            replace(turn, text=text, reasons=("its meaning (0.66)",), similarity=0.66) for text in ("👍", "build only", "do")
+        )
+
+    real = search.search_store
+    monkeypatch.setattr(search, "search_store", near)
+    assert kept(capsys, "search", "iso", "dates")[1] == "Nothing found.\n3 weak matches left out → --all\n"
+
+
 def test_a_project_is_named_alike_by_every_command_and_one_that_is_unknown_is_an_error(capsys, rule):
     asked = (("list",), ("list", "--refused"), ("search", "dates"), ("context",), ("review", "--list"), ("graph",))
     for words in (*asked, ("diff", "2026-01-01", "today"), ("add", "Never use {} here.", "--type", "constraint")):

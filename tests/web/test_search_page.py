@@ -4,7 +4,9 @@ import re
 
 import pytest
 
+from kept.core.value import replace
 from kept.pipeline.run import RunOptions, run_pipeline
+from kept.web.pages import memories
 from talking import say
 
 DATES = "In this project we always write dates as ISO 8601 in UTC, never in local time."
@@ -44,6 +46,18 @@ def test_nothing_found_says_how_much_there_is_without_the_filters(twins):
     assert "Nothing found with these filters" in text
     assert re.search(r"Without the filters there are <a [^>]+>\d+ hits?</a>", text)
     assert "No memory, day or conversation answers that" in twins.ask("GET", "/?q=qqqqzzzz&exact=true")[2]
+
+
+def test_what_only_resembles_the_question_a_little_is_left_out_as_by_the_command(twins, monkeypatch):
+    def far(*asked, **given):
+        return tuple(replace(hit, reasons=("its meaning (0.34)",), similarity=0.34) for hit in real(*asked, **given))
+
+    real = memories.search
+    assert len(found(twins.ask("GET", "/?q=ISO+8601")[2])) == 2
+    monkeypatch.setattr(memories, "search", far)
+    text = twins.ask("GET", "/?q=ISO+8601")[2]
+    assert found(text) == []
+    assert "No memory, day or conversation answers that" in text
 
 
 def test_memories_stand_before_days_and_conversations_and_the_order_is_the_one_that_is_chosen(twins):

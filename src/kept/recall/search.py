@@ -38,6 +38,7 @@ _SAID = 80  # maximum number of turns that are near by meaning, and also of thos
 _BESIDE = 500  # approximate size of the sample of memories from which the usual cosine with a message is computed
 TELLING = 0.3  # meaning is given as a reason from this cosine on
 _TOLD = 5  # maximum number of words in a reason
+_LEAST_WORDS, _SHORT = 3, 100  # words of a turn that may be near by meaning; characters in which they are counted
 _BY_MEANING, _BESIDE_IT = "its meaning", "what was said beside it"
 
 
@@ -92,8 +93,19 @@ class Hit:
 
     @property
     def is_far(self) -> bool:
-        """True if the hit was found only by meaning or as a neighbour of another turn, and its cosine is too low to be useful."""
-        return all(reason.startswith((_BY_MEANING, _BESIDE_IT)) for reason in self.reasons) and (self.similarity or 0.0) < NEAR
+        """True if the hit was found only by meaning or as a neighbour of another turn, and its cosine is too low to be useful.
+
+        Also true for one or two words or an emoji in a conversation: they mean nothing that can be near a question.
+        """
+        by_words = any(not reason.startswith((_BY_MEANING, _BESIDE_IT)) for reason in self.reasons)
+        short = self.kind is UnitKind.TURN and len(index_words(self.text[:_SHORT]).split()) < _LEAST_WORDS
+        return not by_words and (short or (self.similarity or 0.0) < NEAR)
+
+
+def leave_out_far(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits without those that are far (:attr:`Hit.is_far`). A turn beside a hit that stays is left in."""
+    near = {hit.session for hit in hits if not hit.is_far}  # a hit shows the turns around it
+    return [hit for hit in hits if not hit.is_far or (hit.similarity is None and hit.session in near)]
 
 
 def search(

@@ -16,7 +16,7 @@ from kept.local.settings import load_settings
 from kept.memories.browse import find_project
 from kept.recall.index import UnitKind
 from kept.recall.question import telling_words
-from kept.recall.search import Filters, Hit, search_sessions
+from kept.recall.search import Filters, Hit, leave_out_far, search_sessions
 from kept.recall.search import search as search_store
 from kept.recall.spelling import correct_spelling, excerpt, has_meaning
 from kept.workspace import Workspace
@@ -67,8 +67,7 @@ def search(
             write_json({"query": words, "searched_for": asked, "hits": [dump(hit) for hit in hits]})
             return
         write_lines([line((f"Searched for: {asked}", "dim"))] if asked != words else ())
-        near = {hit.session for hit in hits if every or not hit.is_far}  # a hit shows the turns around it
-        shown = [hit for hit in hits if every or not hit.is_far or (hit.similarity is None and hit.session in near)]
+        shown = hits if every else leave_out_far(hits)
         _show_hits(workspace, shown, telling_words(asked))
         if far := len(hits) - len(shown):
             text = f"{format_count(far, 'weak match', 'weak matches')} left out → --all"

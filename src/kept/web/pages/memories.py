@@ -25,7 +25,7 @@ from kept.pipeline.erase.forget import find_erasure_places, make_erasure_request
 from kept.profiles.profile import category_title, format_kind
 from kept.recall.index import UnitKind
 from kept.recall.question import telling_words
-from kept.recall.search import EVERYWHERE, NO_FILTERS, Filters, Hit, search
+from kept.recall.search import EVERYWHERE, NO_FILTERS, Filters, Hit, leave_out_far, search
 from kept.recall.spelling import correct_spelling, excerpt, has_meaning
 from kept.web.context import request_workspace
 from kept.web.listing import LABELS, ListQuery, field_choices, list_memories
@@ -269,7 +269,8 @@ def _find_sections(workspace: Workspace, wish: ListQuery, asked: str, shown: int
     )
     chosen_after = bool(wish.origin or wish.status)  # the search itself cannot filter by these
     most = _MOST_OF_ALL if chosen_after else min(shown, _MOST_FOUND)
-    hits = search(workspace, asked, where=where, limit=most + 1, filters=filters, meaning=has_meaning(asked), of_each=True)
+    found = search(workspace, asked, where=where, limit=most + 1, filters=filters, meaning=has_meaning(asked), of_each=True)
+    hits = leave_out_far(found)
     named = [] if len(wish.q) < _ID else workspace.store.log.memory_ids_with_prefix(wish.q) if wish.q.isalnum() else []
     memories = {
         number: memory
