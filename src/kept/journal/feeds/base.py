@@ -68,6 +68,17 @@ class FeedRequest:
         stamp = self.cursor.get("since", "0")
         return int(stamp) if stamp.isascii() and stamp.isdecimal() else 0
 
+    def item_key(self, *parts: str) -> str:
+        """The key of an item of this source: a hash of parts that are the same each time the source delivers the item."""
+        return blake2b("\0".join((self.name, *parts)).encode("utf-8", "replace"), digest_size=10).hexdigest()
+
+    def make_item(
+        self, key: str, title: str, *, at: datetime | None, text: str = "", link: str = "", untitled: str = ""
+    ) -> FeedItem:
+        """An item with cleaned texts. If its title has no text, it is ``untitled``."""
+        title = clean_feed_title(title) or untitled
+        return FeedItem(key=key, source=self.name, title=title, text=clean_feed_text(text), at=at, link=to_web_link(link))
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeedResult:
@@ -100,11 +111,6 @@ def read_file_bytes(path: Path) -> bytes:
         if os.fstat(file.fileno()).st_size > MOST_BYTES:
             raise SourceError(f"is larger than {MOST_BYTES // 2**20} MB", where=str(path))
         return file.read(MOST_BYTES)
-
-
-def item_key(*parts: str) -> str:
-    """The key of an item: a hash of parts that are the same each time the source delivers the item."""
-    return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=10).hexdigest()
 
 
 def parse_mail_date(text: str) -> datetime | None:

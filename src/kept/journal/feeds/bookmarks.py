@@ -11,16 +11,7 @@ from kept.core.errors import SourceError
 from kept.core.pattern import Pattern
 from kept.core.times import parse_instant
 from kept.journal.entry import FeedItem
-from kept.journal.feeds.base import (
-    MOST_ITEMS,
-    FeedRequest,
-    FeedResult,
-    clean_feed_text,
-    clean_feed_title,
-    item_key,
-    read_data,
-    to_web_link,
-)
+from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, read_data, to_web_link
 
 _ADDRESS = ("url", "uri", "href", "resolved_url", "given_url", "link")
 _TITLE = ("title", "name", "resolved_title", "given_title", "description")
@@ -50,15 +41,8 @@ def read_bookmarks(request: FeedRequest) -> FeedResult:
         elif at is None:
             skipped["without a date"] += 1
         else:
-            key = item_key(request.name, address)
-            items[key] = FeedItem(
-                key=key,
-                source=request.name,
-                title=clean_feed_title(title) or to_web_link(address),
-                text=clean_feed_text(note),
-                at=at,
-                link=to_web_link(address),
-            )
+            key = request.item_key(address)
+            items[key] = request.make_item(key, title, text=note, at=at, link=address, untitled=to_web_link(address))
     return FeedResult(items=tuple(items.values())[:MOST_ITEMS], cursor=cursor, skipped=skipped)
 
 

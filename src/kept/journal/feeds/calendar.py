@@ -15,7 +15,7 @@ from kept.core.pattern import Pattern
 from kept.core.times import parse_instant
 from kept.core.value import replace
 from kept.journal.entry import FeedItem
-from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, clean_feed_text, clean_feed_title, item_key, read_data
+from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, clean_feed_title, read_data
 
 _WEEKDAY = "(?:MO|TU|WE|TH|FR|SA|SU)"
 _LISTS = {"BYMONTH": "(?:0?[1-9]|1[0-2])", "BYMONTHDAY": r"[+-]?(?:0?[1-9]|[12]\d|3[01])", "BYDAY": f"(?:[+-]?0?[1-5])?{_WEEKDAY}"}
@@ -164,7 +164,7 @@ def _event_starts(
     if rule is None or "RECURRENCE-ID" in fields:
         skipped["series with an unsupported rule, after their first event"] += rule is None and "RRULE" in fields
         if (at := _start_instant(start, zone, request.zone)) is not None:
-            yield at, item_key(request.name, number, _field_value(fields, "RECURRENCE-ID"))
+            yield at, request.item_key(number, _field_value(fields, "RECURRENCE-ID"))
         return
     off = {at for text in fields.get("EXDATE", ()) for at in _parse_instants(text, request.zone)}
     found: deque[datetime] = deque(maxlen=_MOST_OF_SERIES)
@@ -174,7 +174,7 @@ def _event_starts(
             found.append(at)
             if at >= stop:
                 break
-    yield from ((at, item_key(request.name, number, at.isoformat())) for at in found)
+    yield from ((at, request.item_key(number, at.isoformat())) for at in found)
 
 
 def _series_instants(rule: RecurrenceRule, start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> Iterator[datetime]:
@@ -213,13 +213,7 @@ def _start_instant(start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> d
 def _event_item(fields: Fields, key: str, at: datetime, request: FeedRequest) -> FeedItem:
     place = _unescape(_field_value(fields, "LOCATION"))
     rest = ", ".join(item for item in (place, _unescape(_field_value(fields, "DESCRIPTION"))) if item)
-    return FeedItem(
-        key=key,
-        source=request.name,
-        title=clean_feed_title(_unescape(_field_value(fields, "SUMMARY"))),
-        text=clean_feed_text(rest),
-        at=at,
-    )
+    return request.make_item(key, _unescape(_field_value(fields, "SUMMARY")), text=rest, at=at)
 
 
 def _field_value(fields: Fields, name: str) -> str:

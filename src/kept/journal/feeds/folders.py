@@ -14,16 +14,7 @@ from pathlib import Path
 from kept.core.errors import SourceError
 from kept.core.pattern import Pattern
 from kept.journal.entry import FeedItem, entry_body
-from kept.journal.feeds.base import (
-    MOST_ITEMS,
-    FeedRequest,
-    FeedResult,
-    clean_feed_text,
-    clean_feed_title,
-    html_to_text,
-    item_key,
-    read_file_bytes,
-)
+from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, html_to_text, read_file_bytes
 
 
 def read_changed_files(request: FeedRequest, suffixes: Collection[str], skipped: Counter[str]) -> Iterator[tuple[Path, int, bytes]]:
@@ -95,13 +86,8 @@ def _note_item(request: FeedRequest, path: Path, stamp: int, data: bytes) -> Fee
 
 
 def _file_item(request: FeedRequest, path: Path, stamp: int, title: str, text: str) -> FeedItem:
-    return FeedItem(
-        key=item_key(request.name, str(path.relative_to(request.path)), str(stamp)),
-        source=request.name,
-        title=clean_feed_title(title),
-        text=clean_feed_text(text),
-        at=datetime.fromtimestamp(stamp / 10**9, UTC),
-    )
+    key = request.item_key(str(path.relative_to(request.path)), str(stamp))
+    return request.make_item(key, title, text=text, at=datetime.fromtimestamp(stamp / 10**9, UTC))
 
 
 _PAGE_SUFFIXES = frozenset({".html", ".htm", ".xhtml"})

@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from kept.core.errors import SourceError
 from kept.core.pattern import Pattern
 from kept.core.times import parse_instant
+from kept.core.value import replace
 from kept.journal.entry import FeedItem
-from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, clean_feed_title, item_key, parse_mail_date, read_data
+from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, parse_mail_date, read_data
 
 _TIMEOUT = 60  # seconds
 _HASH = Pattern(r"^[0-9a-f]{7,64}$")
@@ -35,17 +36,18 @@ def read_commits(request: FeedRequest) -> FeedResult:
         )
         cursor = {"head": head}
     skipped = Counter[str]()
-    items = tuple(_parse_commits(text, request.name, skipped))
+    items = tuple(_parse_commits(text, request, skipped))
     return FeedResult(items=items[:MOST_ITEMS], cursor=cursor, skipped=skipped)
 
 
-def _parse_commits(text: str, name: str, skipped: Counter[str]) -> Iterator[FeedItem]:
+def _parse_commits(text: str, request: FeedRequest, skipped: Counter[str]) -> Iterator[FeedItem]:
     number, at, subject = "", None, ""
     for line in (*text.splitlines(), "commit 0000000"):
         word, _, rest = line.partition(" ")
         if word == "commit" and _HASH.match(rest.split(" ", 1)[0]):
             if number and at is not None and subject:
-                yield FeedItem(key=item_key(name, number), source=name, title=f"{clean_feed_title(subject)} ({number[:8]})", at=at)
+                made = request.make_item(request.item_key(number), subject, at=at)
+                yield replace(made, title=f"{made.title} ({number[:8]})")
             elif number:
                 skipped["without a date or a subject"] += 1
             number, at, subject = rest.split(" ", 1)[0], None, ""

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from kept.core.errors import SourceError
 from kept.journal.entry import FeedItem
-from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, clean_feed_title, item_key, to_web_link
+from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, to_web_link
 from kept.sources.databases import open_copy, ordinary_tables
 
 _MOST_BYTES = 1024 * 2**20
@@ -38,8 +38,8 @@ def read_visits(request: FeedRequest) -> FeedResult:
             skipped["without a web address"] += 1
             continue
         day = at.astimezone(request.zone).date().isoformat()
-        key = item_key(request.name, page, day)
-        items.setdefault(key, FeedItem(key=key, source=request.name, title=clean_feed_title(head) or page, at=at, link=page))
+        key = request.item_key(page, day)
+        items.setdefault(key, request.make_item(key, head, at=at, link=page, untitled=page))
     return FeedResult(items=tuple(items.values()), cursor={"since": str(newest)}, skipped=skipped)
 
 

@@ -13,17 +13,7 @@ from itertools import takewhile
 
 from kept.core.errors import SourceError
 from kept.journal.entry import FeedItem
-from kept.journal.feeds.base import (
-    MOST_BYTES,
-    MOST_ITEMS,
-    FeedRequest,
-    FeedResult,
-    clean_feed_text,
-    clean_feed_title,
-    html_to_text,
-    item_key,
-    parse_mail_date,
-)
+from kept.journal.feeds.base import MOST_BYTES, MOST_ITEMS, FeedRequest, FeedResult, html_to_text, parse_mail_date
 from kept.journal.feeds.folders import read_changed_files
 from kept.sources.records import open_source
 
@@ -99,13 +89,7 @@ def _message_item(data: bytes, request: FeedRequest, skipped: Counter[str]) -> F
     if at is None or not (head.strip() or text.strip()):
         skipped["without a date or a subject"] += 1
         return None
-    return FeedItem(
-        key=item_key(request.name, number or f"{at}{head}"),
-        source=request.name,
-        title=clean_feed_title(head),
-        text=clean_feed_text(text),
-        at=at,
-    )
+    return request.make_item(request.item_key(number or f"{at}{head}"), head, text=text, at=at)
 
 
 def _message_text(message: EmailMessage) -> str:

@@ -16,13 +16,10 @@ from kept.journal.feeds.base import (
     MOST_ITEMS,
     FeedRequest,
     FeedResult,
-    clean_feed_text,
     clean_feed_title,
-    item_key,
     parse_mail_date,
     read_data,
     read_file_bytes,
-    to_web_link,
 )
 
 _DEPTH, _NODES = 100, 400_000
@@ -83,7 +80,7 @@ def read_feed(request: FeedRequest) -> FeedResult:
     items = []
     for node in root.iter():
         if node.tag in ("item", "entry"):
-            item = _entry_item(node, request.name)
+            item = _entry_item(node, request)
             if item.at is None:
                 skipped["without a date"] += 1
             elif not (item.title or item.text):
@@ -93,17 +90,12 @@ def read_feed(request: FeedRequest) -> FeedResult:
     return FeedResult(items=tuple(items[:MOST_ITEMS]), cursor=cursor, skipped=skipped)
 
 
-def _entry_item(node: Element, name: str) -> FeedItem:
+def _entry_item(node: Element, request: FeedRequest) -> FeedItem:
     address = _first_text(node, "link") or next(filter(None, (link.get("href") for link in node.findall("link"))), "")
-    head, written = clean_feed_title(_first_text(node, "title")), _first_text(node, "pubdate", "published", "date", "updated")
-    return FeedItem(
-        key=item_key(name, _first_text(node, "guid", "id") or address or head),
-        source=name,
-        title=head,
-        text=clean_feed_text(_first_text(node, "description", "summary", "encoded", "content")),
-        at=parse_instant(written) or parse_mail_date(written),
-        link=to_web_link(address),
-    )
+    head, written = _first_text(node, "title"), _first_text(node, "pubdate", "published", "date", "updated")
+    key = request.item_key(_first_text(node, "guid", "id") or address or clean_feed_title(head))
+    text = _first_text(node, "description", "summary", "encoded", "content")
+    return request.make_item(key, head, text=text, at=parse_instant(written) or parse_mail_date(written), link=address)
 
 
 def _first_text(node: Element, *names: str) -> str:
