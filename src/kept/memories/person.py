@@ -23,7 +23,6 @@ from kept.core.operation import (
     Pin,
     Reaffirm,
     Reject,
-    Resolve,
     Retire,
     Revise,
     Supersede,
@@ -34,7 +33,7 @@ from kept.core.value import replace
 from kept.extraction.sensitive import is_redacted
 from kept.intake.projects import record_directory
 from kept.memories.browse import find_project, matching_scopes, memory_revision
-from kept.memories.new_memory import make_memory
+from kept.memories.new_memory import answer_question, make_memory
 from kept.memories.waiting import accepted_memory_id, find_refused, record_judgement, to_held_memory
 from kept.memories.wording import clean_memory_text, find_new_end
 from kept.workspace import RunNumber, Workspace
@@ -311,23 +310,9 @@ def resolve(
     with _locked_memory(workspace, memory_id, if_match, *_STANDING) as memory:
         category, now = _own_category(workspace, memory, category), workspace.clock()
         content = clean_memory_text(workspace, text or memory.content)
-        answer = digest(memory.id, category, content, now.isoformat(), size=5)
-        value = make_memory(
-            answer,
-            content,
-            now,
-            profile=memory.profile,
-            category=category,
-            scope=memory.scope,
-            trusted=not agent,
-            trigger="resolved",
-            evidence=memory.evidence,
-            artifacts=memory.artifacts,
-        )
-        added = Add(memory=answer, at=now, reason=f"answers {memory.id}", value=replace(value, status=Status.ACTIVE))
-        resolved = Resolve(memory=memory.id, at=now, reason=f"answered by {_who(agent=agent)}", by=answer)
-        _commit_operations(workspace, "resolve", added, resolved, actor=Actor.AGENT if agent else Actor.PERSON)
-        return find_memory(workspace, memory.id), find_memory(workspace, answer)
+        operations = answer_question(memory, category, content, now, reason=f"answered by {_who(agent=agent)}", agent=agent)
+        _commit_operations(workspace, "resolve", *operations, actor=Actor.AGENT if agent else Actor.PERSON)
+        return find_memory(workspace, memory.id), find_memory(workspace, operations[0].memory)
 
 
 def merge(

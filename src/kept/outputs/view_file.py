@@ -2,18 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 
 from kept.core.artifact import find_artifacts
-from kept.core.digest import digest, hash_bytes
+from kept.core.digest import hash_bytes
 from kept.core.document import Line
 from kept.core.event import Origin
 from kept.core.memory import USER_SCOPE, Memory, Status
-from kept.core.operation import Add, Operation, Resolve, Retire, Revise, to_facts
+from kept.core.operation import Operation, Retire, Revise, to_facts
 from kept.local import files
 from kept.local.files import FileContent
-from kept.memories.new_memory import make_memory
+from kept.memories.new_memory import answer_question, make_memory
 from kept.outputs.agent_edits import drop_agent_entries
 from kept.outputs.compose.sheet import is_shown, select_leading
 from kept.outputs.hand_edits import add_written_line, copy_to_quarantine, usable_text
@@ -99,7 +98,7 @@ def _view_operations(workspace: Workspace, profile: Profile, edits: ViewEdits) -
         text = usable_text(workspace, edits.revised.get(number, "")) or memory.content
         category = edits.moved.get(number, memory.category)
         if category != memory.category and profile.category(category) is not None and _is_question(profile, memory):
-            yield from _resolve_with(memory, category, text, now=now)
+            yield from answer_question(memory, category, text, now, reason="moved by hand")
         elif text != memory.content or category != memory.category:
             kind = category if profile.category(category) is not None else memory.category
             facts = replace(to_facts(memory), content=text, category=kind, artifacts=find_artifacts(text))
@@ -115,24 +114,6 @@ def _view_operations(workspace: Workspace, profile: Profile, edits: ViewEdits) -
 def _is_question(profile: Profile, memory: Memory) -> bool:
     category = profile.category_for(_QUESTION)
     return category is not None and category.id == memory.category
-
-
-def _resolve_with(memory: Memory, category: str, text: str, *, now: datetime) -> Iterator[Operation]:
-    number = digest(memory.id, category, text, now.isoformat(), size=5)
-    value = make_memory(
-        number,
-        text,
-        now,
-        profile=memory.profile,
-        category=category,
-        scope=memory.scope,
-        trusted=True,
-        trigger="resolved",
-        evidence=memory.evidence,
-        artifacts=memory.artifacts,
-    )
-    yield Add(memory=number, at=now, reason=f"answers {memory.id}", value=value)
-    yield Resolve(memory=memory.id, at=now, reason="moved by hand", by=number)
 
 
 def _add_operations(workspace: Workspace, profile: Profile, entry: ViewEntry) -> Iterator[Operation]:
