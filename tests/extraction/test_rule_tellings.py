@@ -230,6 +230,23 @@ def test_a_question_without_its_mark_tells_nothing(text):
     assert found(user(text)) == ()
 
 
+@each_case(
+    ("prompt", "expected"),
+    [
+        ("we decided against Postgres; SQLite it is, because there is one user", [("active", ...)]),
+        ("Remember that Ana owns billing; Tom owns the frontend.", [("active", "Ana owns billing; Tom owns the frontend.")]),
+        ("Fix the header; Always use pnpm here.", [("waiting", "Always use pnpm here.")]),  # a telling of its own
+    ],
+)
+def test_a_telling_goes_on_behind_a_semicolon(prompt, expected):
+    assert told(prompt) == [(state, prompt if passage is ... else passage) for state, passage in expected]
+
+
+def test_an_order_for_a_kind_of_change_is_not_lost_beside_rules():
+    rules = told("Never push to main directly. Ask Jenny before merging anything that touches billing/.")
+    assert rules[1] == ("waiting", "Ask Jenny before merging anything that touches billing/.")
+
+
 def test_what_a_telling_points_at_stands_beside_its_unchanged_words():
     candidates = found(
         user("split the parser"),

@@ -115,8 +115,8 @@ def _find_prompt_tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     if is_command(text) or not (patterns or wished or local):
         return []  # the usual case, so the author of each span and the languages, which take long to find, are not needed
     split = (split_sentences(text, typed.start, typed.end) for typed in typed_spans(event))
-    spans = [part for sentences in split for span in sentences if not span.parenthetical for part in _split_retraction(text, span)]
-    spans = spans[:_SENTENCES]
+    whole = _join_clauses(text, [span for sentences in split for span in sentences if not span.parenthetical])
+    spans = [part for span in whole for part in _split_retraction(text, span)][:_SENTENCES]
     if any(CONFIDES.search(text[span.start : span.end]) for span in spans):
         return []
     spoken = {LANGUAGES[0]}
@@ -127,6 +127,20 @@ def _find_prompt_tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     rest = [(place, span) for place, span in enumerate(spans) if place not in tellings]
     tellings.update(find_wishes(text, rest, wished, lexicon))
     return [tellings[place] for place in sorted(tellings)]
+
+
+def _join_clauses(text: str, spans: Sequence[SentenceSpan]) -> list[SentenceSpan]:
+    """The sentences, each with what follows a semicolon ("we decided against Postgres; SQLite it is, because …"), unless that is a
+    telling itself.
+    """
+    joined: list[SentenceSpan] = []
+    for span in spans:
+        goes_on = bool(joined) and text[joined[-1].end : span.start].startswith(";") and not span.bullet
+        if goes_on and not find_languages("words", text[span.start : span.end]):
+            joined[-1] = replace(joined[-1], end=span.end)
+        else:
+            joined.append(span)
+    return joined
 
 
 def _split_retraction(text: str, span: SentenceSpan) -> tuple[SentenceSpan, ...]:
@@ -288,7 +302,7 @@ def _has_unresolved_reference(content: str, patterns: TellingPatterns) -> bool:
         content = compile_pattern(source).sub(" ", content) if source else content
     if patterns.reason and (reason := compile_pattern(patterns.reason).search(content)):
         content = content[: reason.start()]  # a reason refers to the words before it, which are in the passage
-    return refers_outside(content, patterns)
+    return refers_outside(content.partition(";")[0], patterns)
 
 
 def _changed_file(event: Event) -> str:
