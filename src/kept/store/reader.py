@@ -259,7 +259,7 @@ class StoreReader:
         )
 
     def ended_memories(self, scopes: Sequence[str], after: str) -> list[tuple[str, str]]:
-        """The contents of memories that ended after an instant, each with the content that replaced it, or an empty text."""
+        """The contents of the latest memories that ended after an instant, each with what replaced it, or an empty text."""
         return [(str(row[0]), str(row[1])) for row in self._fetch_all("ended_memories", scopes=format_json(scopes), after=after)]
 
     def _archived(self, event: int, find: Callable[[bytes], list[str]]) -> str:

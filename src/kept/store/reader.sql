@@ -141,11 +141,12 @@ ORDER BY te.ordinal, e.id LIMIT 1;
 SELECT event FROM marks WHERE mark = :mark ORDER BY event;
 
 -- name: ended_memories
--- The memories of some scopes that ended after an instant, and the active memories that superseded them.
+-- The latest 100 memories of some scopes that ended after an instant, and the active memories that superseded them.
 SELECT json_extract(old.body, '$.content') AS content, coalesce(json_extract(new.body, '$.content'), '') AS instead
 FROM memories AS old LEFT JOIN memories AS new ON new.id = json_extract(old.body, '$.superseded_by') AND +new.status = 'active'
 WHERE old.status IN ('superseded', 'resolved', 'retired') AND +old.scope IN (SELECT value FROM json_each(:scopes))
-      AND json_extract(old.body, '$.ended_at') > :after AND json_extract(old.body, '$.content') <> '';
+      AND json_extract(old.body, '$.ended_at') > :after AND json_extract(old.body, '$.content') <> ''
+ORDER BY json_extract(old.body, '$.ended_at') DESC LIMIT 100;
 
 -- name: memories_based_on
 -- Memories that rest on a prompt, and the active memories that superseded them.
