@@ -4,7 +4,6 @@ The vendor's bill may differ. An estimate ignores the vendor's cache, so it is a
 """
 
 from collections import Counter
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -39,27 +38,14 @@ class Price:
 def price_of(model: str) -> Price | None:
     """Look up a model's price by the part of its name after the last ``:`` and ``/``. None if the table does not contain it."""
     plain = model.rpartition(":")[2].rpartition("/")[2]
-    known = _load_price_table()["models"]
-    found = max((item for item in known if plain.startswith(item)), key=len, default="")
-    return _parse_price(known[found]) if found else None
+    table = _load_price_table()
+    found = max((item for item in table["models"] if plain.startswith(item)), key=len, default="")
+    return Price(**table["models"][found], batch=table["batch"]) if found else None
 
 
 def price_table_date() -> str:
     """The date of the table."""
     return str(_load_price_table()["date"])
-
-
-def _parse_price(row: Mapping[str, Any]) -> Price:
-    above = row.get("above", {})
-    return Price(
-        input=row["input"],
-        output=row["output"],
-        tier=above.get("tokens", 0),
-        input_above=above.get("input", 0.0),
-        output_above=above.get("output", 0.0),
-        read=row.get("read", 1.0),
-        batch=_load_price_table()["batch"],
-    )
 
 
 @cache
