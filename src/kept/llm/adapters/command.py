@@ -15,9 +15,11 @@ import shlex
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from kept.core.codec import load_table
 from kept.core.fence import GUARD, OFF_THE_RECORD
 from kept.core.invisible import strip_invisible
 from kept.core.text import one_line
@@ -60,8 +62,8 @@ class Command(EstimatingModel):
     ) -> None:
         self._words = shlex.split(command)
         name = Path(self._words[0]).name if self._words else ""
-        self._is_known = name in _PROGRAMS
-        self._program = _PROGRAMS.get(name, _Program(arguments="", takes_system=False))
+        self._is_known = name in _load_programs()
+        self._program = _load_programs().get(name, _Program(arguments="", takes_system=False))
         self._options = [word for word in self._words[1:] if word not in self._program.own]
         self._model = model
         self._timeout = timeout
@@ -197,43 +199,17 @@ def _parse_gemini_result(text: str, ask: Ask) -> AdapterResult:
     return _read_plain_reply(reply, ask)
 
 
-# Codex features that are switched off. Codex ignores names that its version does not know.
-_CODEX_OFF = (
-    *("shell_tool", "unified_exec", "view_image", "apps", "plugins", "hooks", "multi_agent", "multi_agent_v2"),
-    *("browser_use", "computer_use", "image_generation", "web_search_request", "code_mode", "shell_snapshot", "goals"),
-    *("skill_search", "sleep_tool", "collaboration_modes", "steer", "memories"),
-)
-# Also off: agents, skills, patches, the web, and the instructions and documents that Codex adds to a question.
-_CODEX_SETTINGS = (
-    *(f"features.{item}=false" for item in _CODEX_OFF),
-    "agents.enabled=false",
-    "skills.include_instructions=false",
-    "skills.bundled.enabled=false",
-    "include_apply_patch_tool=false",
-    "include_apps_instructions=false",
-    "include_permissions_instructions=false",
-    "include_environment_context=false",
-    "include_collaboration_mode_instructions=false",
-    "project_doc_max_bytes=0",
-    'web_search="disabled"',
-)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Program:
-    """How to call a known program. It gets the question on its standard input, after ``before``.
-
-    ``arguments`` are the words of the call (:func:`_fill_arguments`). If ``takes_system``, an argument has the system prompt;
-    else it is part of the input. ``own`` are words that are dropped from the user's options, because ``arguments`` has them.
-    ``passed`` are prefixes of the environment variables that are passed on, ``given`` are variables to set. ``read`` reads the
-    reply from the output.
+    """How to call a known program, as ``programs.toml`` says (:func:`_fill_arguments`). It gets the question on its standard input,
+    after ``before``. ``read`` reads the reply from the output.
     """
 
     arguments: str
     takes_system: bool = True
     before: str = ""
-    own: tuple[str, ...] = ()
-    passed: tuple[str, ...] = ()
+    own: Sequence[str] = ()
+    passed: Sequence[str] = ()
     given: Mapping[str, str] = field(default_factory=dict)
     read: Callable[[str, Ask], AdapterResult] = _read_plain_reply
 
@@ -263,45 +239,17 @@ def _fill_arguments(program: _Program, ask: Ask, model: str, options: Sequence[s
     return [item for word in words for item in (options if word == "OPTIONS" else (values.get(word, word),))]
 
 
-_PROGRAMS = {
-    "claude": _Program(
-        arguments="--safe-mode -p --no-session-persistence --tools '' --strict-mcp-config --output-format json"
-        " --model MODEL OPTIONS --system-prompt-file SYSTEM_FILE --json-schema SCHEMA",
-        own=("-p", "--print"),
-        passed=(
-            *("ANTHROPIC_", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_"),
-            *("AWS_", "CLOUD_ML_REGION", "GOOGLE_"),
-        ),
-        given={"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "CLAUDE_CODE_MAX_RETRIES": "1", "DISABLE_AUTOUPDATER": "1"},
-        read=_parse_claude_result,
-    ),
-    "codex": _Program(
-        arguments="exec --ephemeral --ignore-user-config --skip-git-repo-check -s read-only -c INSTRUCTIONS_SETTING "
-        f"{' '.join(f'-c {shlex.quote(setting)}' for setting in _CODEX_SETTINGS)}"
-        " -m MODEL OPTIONS --output-schema SCHEMA_FILE -o REPLY_FILE -",
-        own=("exec", "e", "-"),
-        passed=("CODEX_HOME", "CODEX_API_KEY", "OPENAI_"),
-    ),
-    "gemini": _Program(  # it keeps a transcript of its input, so the question itself opts out of being remembered
-        arguments="--extensions none --approval-mode default --output-format json --model MODEL OPTIONS",
-        takes_system=False,
-        before=f"{OFF_THE_RECORD}\n\n",
-        own=("-p", "--prompt"),
-        passed=("GEMINI_", "GOOGLE_"),
-        read=_parse_gemini_result,
-    ),
-    "llm": _Program(
-        arguments="prompt --no-log --no-stream --model MODEL OPTIONS --system SYSTEM --schema SCHEMA",
-        own=("prompt",),
-        passed=("LLM_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "OLLAMA_"),
-    ),
-    "ollama": _Program(
-        arguments="run MODEL OPTIONS --format json --nowordwrap --hidethinking",
-        takes_system=False,
-        own=("run",),
-        passed=("OLLAMA_",),
-    ),
+# Gemini keeps a transcript of its input, so the question itself opts out of being remembered.
+_MORE: dict[str, dict[str, Any]] = {
+    "claude": {"read": _parse_claude_result},
+    "gemini": {"read": _parse_gemini_result, "before": f"{OFF_THE_RECORD}\n\n"},
 }
+
+
+@cache
+def _load_programs() -> dict[str, _Program]:
+    rows = load_table(Path(__file__).with_name("programs.toml"))
+    return {name: _Program(**row, **_MORE.get(name, {})) for name, row in rows.items()}
 
 
 def create_model(settings: LlmSettings, env: Mapping[str, str]) -> Command:
