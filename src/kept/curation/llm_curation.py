@@ -302,12 +302,7 @@ def read_requests(body: Mapping[str, Any], memories: Sequence[Memory]) -> list[t
 
 
 def _commit_requests(
-    workspace: Workspace,
-    run: RunNumber,
-    written: Sequence[tuple[Memory, Sequence[str]]],
-    result: LlmRequestsReport,
-    *,
-    note: str,
+    workspace: Workspace, run: RunNumber, written: Sequence[tuple[Memory, Sequence[str]]], result: LlmRequestsReport, *, note: str
 ) -> None:
     """Commit the usable requests in one pass per profile and scope. A memory without usable requests is recorded as asked about."""
     log, forgotten, key = workspace.store.log, workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")

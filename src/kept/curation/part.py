@@ -17,14 +17,7 @@ from kept.core.operation import Operation, affected_memory_ids
 from kept.core.statement import STEM, Statement, find_content, is_same_statement, roots_of
 from kept.core.text import normal_form
 from kept.core.value import dataclass
-from kept.curation.curate.clusters import (
-    ONE_MEANING,
-    SHARED,
-    beginnings_of,
-    can_mean_same,
-    find_likenesses,
-    select_word_pairs,
-)
+from kept.curation.curate.clusters import ONE_MEANING, SHARED, beginnings_of, can_mean_same, find_likenesses, select_word_pairs
 from kept.curation.curate.plans import time_order
 from kept.curation.curate.texts import Compared, Text, can_relate, choices_of, compare_all, list_texts
 from kept.curation.curate.values import COMPARED, CROWD, Meaning
@@ -91,12 +84,7 @@ def read_group(index: TextIndex) -> Part:
     eligible = [each for each in index.eligible(apply_overrulings(judged)) if not takes_back(each)]
     texts = list_texts(sorted(eligible, key=time_order), memories)
     return Part(
-        judged=judged,
-        memories=memories,
-        blocked=frozenset(blocked),
-        compared=compare_all(texts),
-        texts=texts,
-        elsewhere=elsewhere,
+        judged=judged, memories=memories, blocked=frozenset(blocked), compared=compare_all(texts), texts=texts, elsewhere=elsewhere
     )
 
 
@@ -213,10 +201,7 @@ class _PartSearch:
             self.reach(texts.places_of(more, (memory.id for memory in loaded)))
             self.blocked |= {item for memory in loaded if (memory.profile, memory.scope) in others for item in memory.candidates}
             tied = {item for memory in mine for item in (memory.superseded_by, memory.resolved_by, *memory.supersedes) if item}
-            waiting = (
-                {item for memory in mine for item in memory.candidates} - self.candidates,
-                tied - self.memories.keys(),
-            )
+            waiting = ({item for memory in mine for item in memory.candidates} - self.candidates, tied - self.memories.keys())
 
     def load(self, places: Iterable[int]) -> list[tuple[int, Text, frozenset[str]]]:
         """The texts at these places as tuples (place, text, tokens), in order of place. Places without a text are left out."""

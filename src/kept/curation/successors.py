@@ -12,18 +12,7 @@ from kept.core.artifact import find_artifacts
 from kept.core.digest import digest
 from kept.core.event import Event, EventKind, Origin, least_trusted
 from kept.core.fingerprint import is_known_statement
-from kept.core.memory import (
-    ALLUDES,
-    TOLD,
-    UNDERSTOOD,
-    WITHDRAWN,
-    Candidate,
-    CandidateVerdict,
-    Evidence,
-    Memory,
-    Refused,
-    Status,
-)
+from kept.core.memory import ALLUDES, TOLD, UNDERSTOOD, WITHDRAWN, Candidate, CandidateVerdict, Evidence, Memory, Refused, Status
 from kept.core.operation import Add, Operation, Retire, Supersede, sort_evidence
 from kept.core.pattern import Pattern
 from kept.core.sentences import split_sentences

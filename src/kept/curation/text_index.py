@@ -31,13 +31,7 @@ class TextIndex:
     """
 
     def __init__(
-        self,
-        log: Log,
-        group: tuple[str, str],
-        rules: CurationRules,
-        *,
-        blocked: frozenset[str],
-        others: frozenset[tuple[str, str]],
+        self, log: Log, group: tuple[str, str], rules: CurationRules, *, blocked: frozenset[str], others: frozenset[tuple[str, str]]
     ) -> None:
         self.log, self.group, self.others = log, group, others
         self.texts: GroupTexts = log.texts(*group)

@@ -95,13 +95,7 @@ def _judge_episode(events: Sequence[Event], start: int, stop: int, rules: Rules)
     seen = events[max(0, start - LOOKBACK) : stop]
     words = choose_lexicon(seen, rules.profile.languages)
     candidates = extract_candidates(
-        events,
-        start,
-        stop,
-        profile=rules.profile,
-        lexicon=words,
-        scope=rules.scope,
-        suggested=rules.handover,
+        events, start, stop, profile=rules.profile, lexicon=words, scope=rules.scope, suggested=rules.handover
     )
     for candidate in candidates:
         judged = judge_candidate(rules, candidate, seen, words)

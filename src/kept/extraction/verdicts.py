@@ -154,14 +154,7 @@ def collect_texts(events: Sequence[Event]) -> dict[str, str]:
 
 
 def commit_span(
-    workspace: Workspace,
-    run: RunNumber,
-    thread: Thread,
-    span: Span,
-    before: Sequence[Proposal],
-    *,
-    stage: str,
-    note: str = "",
+    workspace: Workspace, run: RunNumber, thread: Thread, span: Span, before: Sequence[Proposal], *, stage: str, note: str = ""
 ) -> None:
     """Commit a stage's proposals for a thread. Does nothing if they are unchanged and from the same model. Raises StoreError."""
     if place_proposals(before) == span.judged and (not before or _model_in(last_pass_note(workspace, before)) == _model_in(note)):

@@ -16,16 +16,7 @@ from kept.core.errors import MissingError
 from kept.core.event import is_prompt
 from kept.core.memory import SAID_ONCE, Refused, Status
 from kept.core.summary import SummaryPoint
-from kept.curation.advice import (
-    FRESH,
-    OUTDATED,
-    OUTDATED_SCHEMA,
-    PROJECT_FRESH,
-    RELATED,
-    SAID_CHARS,
-    find_matter,
-    measure_likeness,
-)
+from kept.curation.advice import FRESH, OUTDATED, OUTDATED_SCHEMA, PROJECT_FRESH, RELATED, SAID_CHARS, find_matter, measure_likeness
 from kept.curation.advice import PURPOSE as CURATE
 from kept.curation.advice import SCHEMA as CHANGES
 from kept.curation.llm_curation import MEMORIES, REQUESTS, build_requests_ask, list_batches

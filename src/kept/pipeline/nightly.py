@@ -163,10 +163,7 @@ def _step_results(report: RunReport) -> dict[str, tuple[str, str]]:
     again = extracted.accepted + extracted.held - operations["add"] - operations["hold"]
     same = f"; {again:,} of them were known already" if again > 0 else ""
     return {
-        "discover": (
-            "",
-            ", ".join(f"{count:,} of {name}" for name, count in sorted(report.sources.items())) or "no transcripts",
-        ),
+        "discover": ("", ", ".join(f"{count:,} of {name}" for name, count in sorted(report.sources.items())) or "no transcripts"),
         "read": (_describe_unread(reading.skipped, "read"), f"{format_count(reading.files, 'file')} with something new{cut}"),
         "extract": (
             _describe_unread(extracted.broken, "analysed"),

@@ -88,12 +88,7 @@ class RunOptions:
 
 
 def run_pipeline(
-    workspace: Workspace,
-    paths: Sequence[Path],
-    options: RunOptions,
-    *,
-    sample: bool = False,
-    progress: Progress = ignore_progress,
+    workspace: Workspace, paths: Sequence[Path], options: RunOptions, *, sample: bool = False, progress: Progress = ignore_progress
 ) -> RunReport:
     """Do the main job over the given paths, or over everything found on this machine.
 

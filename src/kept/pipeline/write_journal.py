@@ -355,12 +355,7 @@ def _collect_inputs(workspace: Workspace, work: EntryOptions, first: date, last:
             *memory,
             *(item for item in stood if not any(jaccard_similarity(tokenize(item.text), words) > _SAME for words in known)),
         )
-    parts = [
-        work.template.text,
-        work.template.instruction,
-        _writer_name(workspace, work),
-        [dump(item) for item in (*day, *items)],
-    ]
+    parts = [work.template.text, work.template.instruction, _writer_name(workspace, work), [dump(item) for item in (*day, *items)]]
     return _EntryInputs(
         first=first,
         last=last,
@@ -417,12 +412,7 @@ def _compose_entry(
     if not context_items:
         return (), (0, 0), refused, "no paragraph of the reply is supported by its citations"
     kept = [context_item for context_item in made.chosen.items if context_item.slot in (Slot.COMMITS, Slot.FILES, Slot.BEFORE)]
-    return (
-        (*context_items, *kept),
-        (estimate_ask_tokens(ask), estimate_tokens(to_canonical_json(dict(reply.body)))),
-        refused,
-        "",
-    )
+    return ((*context_items, *kept), (estimate_ask_tokens(ask), estimate_tokens(to_canonical_json(dict(reply.body)))), refused, "")
 
 
 def load_entry_heads(workspace: Workspace) -> tuple[EntryHead, ...]:

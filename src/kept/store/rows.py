@@ -16,16 +16,7 @@ from kept.core.errors import DamagedError, StoreError
 from kept.core.memory import CandidateVerdict, Memory, Status
 from kept.core.operation import Operation, Pass, Reword, affected_memory_ids, apply_operation
 from kept.core.value import dataclass, replace
-from kept.store.records import (
-    ERASED,
-    hash_pass,
-    judged_body,
-    read_judged,
-    read_operation,
-    seal,
-    unseal,
-    verdict_slug,
-)
+from kept.store.records import ERASED, hash_pass, judged_body, read_judged, read_operation, seal, unseal, verdict_slug
 from kept.store.values import CandidateRow, Draft, OperationRow, PassRow, Proposal
 
 T = TypeVar("T")

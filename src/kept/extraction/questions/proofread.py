@@ -50,10 +50,7 @@ SCHEMA = schema_of(ProofreadReply)
 
 def build_proofread_ask(project: str, items: Sequence[ClaimInContext]) -> Ask:
     """Build the question about the claims of a project, each shown as one line with its date."""
-    lines = [
-        f"Project {project}",
-        *(_format_dated(number, claim.candidate) for number, (claim, _) in enumerate(items, 1)),
-    ]
+    lines = [f"Project {project}", *(_format_dated(number, claim.candidate) for number, (claim, _) in enumerate(items, 1))]
     sessions = [item.session for claim, _ in items for item in claim.candidate.evidence]
     return build_ask(PURPOSE, "\n".join(lines), SCHEMA, most=MOST_TOKENS, about=sessions)
 

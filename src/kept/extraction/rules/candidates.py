@@ -463,14 +463,7 @@ def _check_item(text: str, item: ListItem) -> Iterator[ListItem]:
 
 
 def extract_candidates(
-    events: Sequence[Event],
-    start: int,
-    stop: int,
-    *,
-    profile: Profile,
-    lexicon: Lexicon,
-    scope: str,
-    suggested: bool = True,
+    events: Sequence[Event], start: int, stop: int, *, profile: Profile, lexicon: Lexicon, scope: str, suggested: bool = True
 ) -> tuple[Candidate, ...]:
     """The candidates of the events ``[start, stop)`` of a session, in order. Also reads events before ``start``, but none from
     ``stop`` on.

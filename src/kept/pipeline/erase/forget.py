@@ -129,10 +129,7 @@ def make_retention_request(workspace: Workspace) -> ErasureRequest:
     memories = [*waiting, *(memory for memory in workspace.store.log.memories() if memory.content)]
     within = {candidate for memory in memories for candidate in memory.candidates}
     judged = (judged_candidate.candidate for judged_candidate in workspace.store.log.all_judged_candidates())
-    rests = [
-        *(memory.evidence for memory in memories),
-        *(candidate.evidence for candidate in judged if candidate.id in within),
-    ]
+    rests = [*(memory.evidence for memory in memories), *(candidate.evidence for candidate in judged if candidate.id in within)]
     cited = {quote.event for evidence in rests for quote in evidence}
     if not aged - cited:
         raise nothing_aged()

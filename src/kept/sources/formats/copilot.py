@@ -360,11 +360,5 @@ def _invocation_draft(part: Fields, answer: EventDraft) -> EventDraft:
     target = _text_of(specific.get("commandLine"), "original") or _text_of(message, "value")
     exit_code = exit_code_of(specific.mapping("terminalCommandState").get("exitCode"))
     ok = exit_code == 0 if exit_code is not None else None
-    tool = ToolUse(
-        name=part.name("toolId"),
-        call=part.name("toolCallId"),
-        target=truncate_text(target),
-        ok=ok,
-        exit_code=exit_code,
-    )
+    tool = ToolUse(name=part.name("toolId"), call=part.name("toolCallId"), target=truncate_text(target), ok=ok, exit_code=exit_code)
     return answer.call(tool)

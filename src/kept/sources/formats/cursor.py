@@ -172,11 +172,7 @@ def _read_line(path: Path, record: Record) -> Outcome:
     value, role = record.value, record.value.get("role")
     at = parse_instant(value.get("timestamp"))
     template = EventDraft(
-        reason="role:user",
-        at=at,
-        precision=Precision.MESSAGE,
-        stamp="" if at else str(record.start),
-        native=value.name("id"),
+        reason="role:user", at=at, precision=Precision.MESSAGE, stamp="" if at else str(record.start), native=value.name("id")
     )
     noted = Notes()
     drafts: list[EventDraft] = []

@@ -12,14 +12,7 @@ from kept.core.event import FORGOTTEN_MARK, Author, Cursor, Event, RecordAccount
 from kept.core.project import Project
 from kept.core.times import format_instant, from_milliseconds, to_milliseconds
 from kept.store.archive import care, rewinds
-from kept.store.archive.blocks import (
-    BLOCK_EVENTS,
-    Blocks,
-    add_events,
-    find_known,
-    index,
-    unindex,
-)
+from kept.store.archive.blocks import BLOCK_EVENTS, Blocks, add_events, find_known, index, unindex
 from kept.store.archive.care import add_repeats, find_events_repeated_by, list_repeated_events
 from kept.store.database import ERASING, Database, checksum
 from kept.store.erasing import erase_from_carry, erase_from_event
