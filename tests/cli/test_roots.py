@@ -446,3 +446,55 @@ def test_uninstalling_takes_away_the_day_notes_of_a_profile_that_is_no_longer_us
     own.unlink()
     kept(capsys, "uninstall")
     assert not (home / "days").exists()
+
+
+def decisions(*lines):
+    return "# Today\n\n## Decisions\n\n" + "".join(f"- {each}\n" for each in lines)
+
+
+WEDNESDAY, THURSDAY = (f"The workshop closes on {day} in winter" for day in ("Wednesdays", "Thursdays"))
+VAN, BOILER = "We buy the blue van", "The boiler is serviced by Mr Ito every March"
+
+
+def active(capsys):
+    return {each["content"]: each["id"] for each in told(capsys, "list")}
+
+
+@pytest.fixture
+def workshop(capsys, home):
+    """A dated note of one's own with three decisions, which are remembered."""
+    place = home / "notes" / "Journal" / "2026-01-05.md"
+    place.parent.mkdir(parents=True)
+    place.write_text(decisions(WEDNESDAY, VAN, BOILER))
+    kept(capsys, "sources", "add", home / "notes", "--as", "vault", "--author", "person")
+    kept(capsys, "run", "--no-llm")
+    return place
+
+
+def test_a_line_that_is_corrected_or_deleted_in_a_note_is_no_longer_remembered_and_the_others_stay_the_same(capsys, workshop):
+    before = active(capsys)
+    assert set(before) == {WEDNESDAY, VAN, BOILER}
+    kept(capsys, "pin", before[BOILER])
+    workshop.write_text(decisions(THURSDAY, BOILER))
+    assert "Retired: 2 memories whose evidence no longer counts" in kept(capsys, "run", "--no-llm")[1]
+    now = active(capsys)
+    assert set(now) == {THURSDAY, BOILER}
+    assert now[BOILER] == before[BOILER]
+    assert "Nothing new" in kept(capsys, "run", "--no-llm")[1]
+    workshop.write_text(decisions(WEDNESDAY, VAN, BOILER))
+    kept(capsys, "run", "--no-llm")
+    assert active(capsys) == before
+    assert kept(capsys, "check")[0] == 0
+
+
+def test_text_that_is_added_to_a_note_changes_none_of_its_memories(capsys, workshop):
+    before = active(capsys)
+    workshop.write_text(decisions(WEDNESDAY, VAN, BOILER, "The attic stays empty until May"))
+    assert "Retired" not in kept(capsys, "run", "--no-llm")[1]
+    assert before.items() < active(capsys).items()
+
+
+def test_an_empty_note_takes_nothing_back(capsys, workshop):
+    workshop.write_text("")
+    kept(capsys, "run", "--no-llm")
+    assert set(active(capsys)) == {WEDNESDAY, VAN, BOILER}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from kept.core.digest import hash_texts
 from kept.core.errors import SourceError
-from kept.core.event import FORGOTTEN_MARK, Cursor, Event, EventKind, RecordAccount, is_note
+from kept.core.event import FORGOTTEN_MARK, Author, Cursor, Event, EventKind, RecordAccount, is_note, is_prompt
 from kept.core.fingerprint import is_known_statement, mark_known_statements
 from kept.core.memory import SUGGESTED, Actor
 from kept.core.operation import Reaffirm, to_facts
@@ -271,8 +271,10 @@ def _root_project(workspace: Workspace, path: Path) -> str:
 
 
 def _mark_outdated_events(workspace: Workspace, path: str, now: Sequence[Event], *, whole: bool) -> None:
-    """Mark the archived events of a file that are outdated, because their author changed or, in a ``whole`` file (a journal entry),
-    because they are no longer in the file.
+    """Mark the archived events of a file that are outdated, because their author changed or because they are no longer in the file.
+
+    The latter counts for the person's own text, and for all text of a ``whole`` file (a journal entry). An agent cuts its notes
+    short without taking anything back, and an empty file may be one that is still being copied.
     """
     archive, present = workspace.store.archive, {event.key for event in now}
     authors = {item: event.author for event in now for item in (event.text, event.pointer)}
@@ -280,7 +282,11 @@ def _mark_outdated_events(workspace: Workspace, path: str, now: Sequence[Event],
         events, (_, marked) = archive.events(thread.id, 0, thread.events), archive.tree(thread.id)
         gone = [
             event.key not in present
-            and (whole or any(authors.get(item, event.author) is not event.author for item in (event.text, event.pointer)))
+            and (
+                whole
+                or (bool(present) and (event.author is Author.ABANDONED or (is_prompt(event) and is_note(event))))
+                or any(authors.get(item, event.author) is not event.author for item in (event.text, event.pointer))
+            )
             for event in events
         ]
         if changes := [(place, left) for place, left in enumerate(gone) if left != bool(marked[place])]:

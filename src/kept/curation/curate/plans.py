@@ -429,16 +429,28 @@ def assign_memories(
 ) -> Mapping[int, tuple[Memory, ...]]:
     """The existing memories of each cluster, by the first index of the cluster.
 
-    A memory belongs to the cluster with its own words, or else to the first cluster with one of its candidates.
+    A memory belongs to the cluster with its own words, or else to the first cluster with one of its candidates. A memory that has
+    lost all its candidates belongs to a cluster that says the same, as when its sentence stands in a note that was edited.
     """
     place = {proposals[i].candidate.id: group[0] for group in groups for i in group if i < len(proposals)}
     spoken = {standing[i - len(proposals)].id: group[0] for group in groups for i in group if i >= len(proposals)}
     owners: dict[int, list[Memory]] = {}
+    lost: list[Memory] = []
     for memory in memories:
         groups_of = [place[candidate] for candidate in memory.candidates if candidate in place]
         where = spoken.get(memory.id, min(groups_of) if groups_of else None)
         if where is not None:
             owners.setdefault(where, []).append(memory)
+        elif memory.candidates and memory.status in (Status.ACTIVE, Status.HELD):
+            lost.append(memory)
+    forms = (
+        {normal_form(each.candidate.content): place[each.candidate.id] for each in proposals if each.candidate.id in place}
+        if lost
+        else {}
+    )
+    for memory in lost:
+        if (form := normal_form(memory.content)) in forms:
+            owners.setdefault(forms[form], []).append(memory)
     return {group: tuple(sorted(memories, key=_seniority_order)) for group, memories in owners.items()}
 
 
