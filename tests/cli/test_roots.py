@@ -498,3 +498,20 @@ def test_an_empty_note_takes_nothing_back(capsys, workshop):
     workshop.write_text("")
     kept(capsys, "run", "--no-llm")
     assert set(active(capsys)) == {WEDNESDAY, VAN, BOILER}
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        '> "Measure twice, cut once" – grandfather',
+        "> Always leave the keys on the hook.",
+        '"Stay hungry, stay foolish" (Steve Jobs)',
+    ],
+)
+def test_a_list_item_that_quotes_somebody_waits(capsys, home, item):
+    (place := home / "notes" / "Journal").mkdir(parents=True)
+    (place / "2026-01-05.md").write_text(f"# Today\n\n## Rules\n\n- {item}\n- Keys always hang on the hook.\n")
+    kept(capsys, "sources", "add", home / "notes", "--as", "vault", "--author", "person")
+    kept(capsys, "run", "--no-llm")
+    assert list(active(capsys)) == ["Keys always hang on the hook."]
+    assert [each["content"] for each in told(capsys, "list", "--held")] == [item]
