@@ -187,7 +187,10 @@ def exit_codes() -> Lines:
     yield from ("# Exit codes", "", "Every error is one line: what happened, where, and what to do next. No data is lost.", "")
     rows = [
         ("0", "done"),
-        ("1", "partly done: some input was not read, or some work is left for the next run"),
+        (
+            "1",
+            "partly done: some input was not read, or some work is left for the next run, or a check found something",
+        ),
         ("2", "nothing was done"),
         ("130", "stopped by Ctrl-C"),
     ]

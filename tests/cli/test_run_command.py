@@ -416,3 +416,9 @@ def test_prompts_in_a_temporary_folder_are_not_called_those_of_claude_p(capsys, 
     out = kept(capsys, "run", "--no-llm")[1]
     assert "1 prompt in a temporary folder or on a build machine treated as written by a program" in out
     assert "claude -p" not in out
+
+
+def test_a_period_that_ends_before_it_begins_is_refused(capsys, projects):
+    transcript(projects / "a.jsonl", RULE)
+    code, _, err = kept(capsys, "run", "--no-llm", "--since", "2026-12-01", "--until", "2026-01-01")
+    assert (code, "2026-12-01 is after 2026-01-01" in err) == (2, True)

@@ -46,6 +46,7 @@ def test_a_backup_overwrites_nothing_and_a_restore_takes_no_other_file(capsys, r
     before = told(capsys, "list")
     code, _, err = kept(capsys, "restore", tmp_path / "notes.txt")
     assert (code, err.count("\n")) == (2, 1)
+    assert "it is no backup of kept; nothing was changed" in err
     assert (tmp_path / "notes.txt").read_text() == "mine"
     assert told(capsys, "list") == before
 

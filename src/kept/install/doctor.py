@@ -323,7 +323,7 @@ def _check_schedule(home: Paths) -> Iterator[CheckFinding]:
             yield make_fault("schedule", f"{job.kind} starts {dead} every night, which cannot be run", "kept setup")
         at_end = load_settings(home.settings).at_session_end == "run"
         detail = f"{job.kind}: {job.detail or 'runs every night'}" + ("; sessions are read when they end" if at_end else "")
-        fix = "kept schedule install; where that fails: kept config set at_session_end run"
+        fix = "kept schedule install" + ("" if at_end else "; where that fails: kept config set at_session_end run")
         yield CheckFinding(name="schedule", ok=True if job.enabled else None if at_end else False, detail=detail, fix=fix)
     if not installed_jobs:
         yield make_note("schedule", "no nightly job is installed", "kept schedule install")

@@ -26,6 +26,7 @@ from kept.local.files.walking import explain_os_errors
 from kept.store.columns import mark_of
 from kept.store.database import Database, create_file, delete_database, flush, free_name, make_folder
 from kept.store.sqlite import SqliteStore
+from kept.store.traces import is_database
 from kept.store.values import Row, StoreRow
 
 
@@ -85,6 +86,10 @@ def restore_backup(backup: Path, place: Path, aside: Path, prepare: Callable[[Sq
     """
     if not os.path.isfile(backup):  # noqa: PTH113 - Path raises where a folder is closed to us
         raise UsageError("there is no such file", where=str(backup), hint="look at the path and its permissions")
+    with explain_os_errors(backup, "the backup cannot be read"):
+        if not is_database(backup):
+            hint = "give a file that `kept backup` wrote; `kept import` reads exports"
+            raise UsageError("it is no backup of kept; nothing was changed", where=str(backup), hint=hint)
     staged = place.with_name(f"{place.name}.restoring")
     delete_database(staged)
     with create_file(staged), explain_os_errors(backup, "the backup cannot be copied"):

@@ -277,4 +277,6 @@ def _decision_card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     yield from more_lines(len(evidence), _QUOTES, f"kept why {format_id(memory.id)}", indent=4)
     yield line((f"    {memory.reason}", "dim"))
     if later is not None and clash:
-        yield line((f"    keep it if both hold, reject it if only {stands} does", "dim"))
+        yield line(
+            (f"    keep this one if both hold, reject it if only {'the newer one' if stands == 'newer' else stands} holds", "dim")
+        )

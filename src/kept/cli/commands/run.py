@@ -25,7 +25,7 @@ from kept.cli.model_use import offer_model, searchable_line, unknown_language_li
 from kept.cli.registry import GlobalOptions
 from kept.cli.report import idle_line, is_idle, outdated_lines, pending_lines, problem_lines, report_lines
 from kept.core.codec import json_fields
-from kept.core.errors import BusyError, KeptError
+from kept.core.errors import BusyError, KeptError, UsageError
 from kept.core.memory import Memory, Status
 from kept.install.setup import record_program_path
 from kept.local.agents_shell import agent_variable
@@ -76,7 +76,10 @@ def run(
         if since or until:
             with command_workspace(call) as workspace:
                 first = workspace.day(since) if since else None
-                options = replace(options, since=first, until=workspace.day(until, last=True) if until else None)
+                last = workspace.day(until, last=True) if until else None
+            if first and last and first > last:
+                raise UsageError(f"{first} is after {last}", hint="give the earlier day with --since")
+            options = replace(options, since=first, until=last)
         return run_and_report(call, options, paths or [], follow=follow, as_json=as_json)
     except BusyError as busy:
         if as_json:
