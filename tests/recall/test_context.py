@@ -226,6 +226,7 @@ def test_what_was_said_comes_back_dated_with_the_reply_where_no_memory_answers(w
     ("then", "shown"),
     [
         ("make sure you dont hang the lanterns there", 'Then you: "make sure you dont hang the lanterns there"'),
+        ("lanterns bitte doch am Kai vorbei", 'Then you: "lanterns bitte doch am Kai vorbei"'),
         ("now paint the office, not the shed", 'Answer: "They hang on the quay side now."'),
         ("are the lanterns lit?", 'Answer: "They hang on the quay side now."'),
     ],

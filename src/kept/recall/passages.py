@@ -19,7 +19,13 @@ from kept.store.reader import RecallTurn
 PREFIX = "turn:"  # distinguishes the key of a turn from the ids of memories
 _PASSAGE, _REPLY = 280, 160  # maximum length in characters of the person's text and of the reply
 _LEAST_WORDS = 4  # a passage with fewer says nothing outside of its conversation: "commit deploy", "the second one"
-_OBJECTING = frozenset(["no", "not", "never", "dont", "instead", "stop", "undo", "revert", "forget", "actually", "wait"])
+# Words by which the next prompt takes the passage back, in the languages of the lexicons that put spaces between words.
+_OBJECTING_TEXT = """
+    no not never dont instead stop undo revert forget actually wait
+    nein ne nicht kein keine keinen statt stattdessen doch lieber vergiss pas plutôt finalement oublie mejor sino nunca olvida
+    não melhor esquece invece piuttosto lascia dimentica нет не вместо лучше забудь
+"""
+_OBJECTING = frozenset(_OBJECTING_TEXT.split())
 _HANDED_OVER = re.compile(r'(?m)^[*_`> \t]*kept: ".*$')  # lines of a reply that repeat what the person said
 
 
