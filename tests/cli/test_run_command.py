@@ -95,6 +95,7 @@ def test_a_trial_run_leaves_no_trace_of_what_it_read(capsys, home, projects):
     assert code == 0
     assert out.startswith("Dry run")
     assert "Would write" in out
+    assert "\nharbor\n" in out, "as the run itself calls the project"
     assert not memory_file(home).exists()
     assert told(capsys, "list") == []
     assert told(capsys, "sources")["files"] == []

@@ -35,15 +35,16 @@ def grouped_lines(
     *,
     ordered: bool = False,
     then: Mapping[str, str] | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> Iterator[Line]:
     """Format memories as a list by project and category, each with its id and the day it was last seen.
 
     If ``moment`` is given, a memory that was not active then is marked with its status. If ``ordered``, the order of memories is
-    kept. ``then`` maps ids to the text that a memory had at the moment shown.
+    kept. ``then`` maps ids to the text that a memory had then. ``names`` are the names of scopes, by default those of the store.
     """
     placed = memories if ordered else sorted(memories, key=list_order(workspace))
     for scope, inside in groupby(placed, key=lambda memory: memory.scope):
-        yield line((scope_name(scope, workspace.scope_names()), "bold"))
+        yield line((scope_name(scope, workspace.scope_names() if names is None else names), "bold"))
         for (profile, category), chosen in groupby(inside, key=lambda memory: (memory.profile, memory.category)):
             yield line((f"  {category_title(workspace.profiles, profile, category)}", "cyan"))
             for memory in chosen:

@@ -41,10 +41,12 @@ def report_lines(workspace: Workspace, report: RunReport, options: RunOptions, *
     if apart := sum(memory.reason.endswith(UNTRIED) for memory in report.asked_about):
         text = f"{format_count(apart, 'proposal')} of a model that did not pass its trial"
         yield line((text, "yellow"), f" → kept review --all; kept undo r{report.run} takes back all changes of this run")
-    yield from _new_memory_lines(workspace, f"New: {format_count(len(report.new), 'memory')}", report.new, "kept list")
+    yield from _new_memory_lines(
+        workspace, f"New: {format_count(len(report.new), 'memory')}", report.new, "kept list", report.names
+    )
     held = tuple(memory for memory in report.asked_about if options.dry and not memory.reason.endswith(UNTRIED))
     title = f"New, held for you: {format_count(len(held), 'proposal')}"
-    yield from _new_memory_lines(workspace, title, held, "kept review --all")
+    yield from _new_memory_lines(workspace, title, held, "kept review --all", report.names)
     if report.new or held:
         yield line()
     yield from _hand_edit_lines(report.written.operations)
@@ -217,7 +219,9 @@ def format_account(records: int, kept: int, dropped: Mapping[str, int]) -> str:
     )
 
 
-def _new_memory_lines(workspace: Workspace, title: str, new: tuple[Memory, ...], rest: str) -> Iterator[Line]:
+def _new_memory_lines(
+    workspace: Workspace, title: str, new: tuple[Memory, ...], rest: str, names: Mapping[str, str]
+) -> Iterator[Line]:
     """The best new memories or proposals of a run, and the command ``rest`` that shows the others."""
     if not new:
         return
@@ -225,7 +229,7 @@ def _new_memory_lines(workspace: Workspace, title: str, new: tuple[Memory, ...],
     best = sorted(new, key=lambda memory: (-weights.get((memory.profile, memory.category), 0) * memory.confidence, memory.id))
     yield line()
     yield line((title, "bold green"))
-    yield from grouped_lines(workspace, best[:_NEW_SHOWN])
+    yield from grouped_lines(workspace, best[:_NEW_SHOWN], names=names)
     yield from more_lines(len(new), _NEW_SHOWN, rest, indent=4)
 
 

@@ -454,6 +454,7 @@ def _fill_report_counts(workspace: Workspace, report: RunReport) -> None:
     report.active = sum(count for (status, *_), count in census.items() if status is Status.ACTIVE)
     report.held = sum(count for (status, *_), count in census.items() if status is Status.HELD)
     report.days = len(report.reading.days)
+    report.names = workspace.scope_names()
     report.outdated = len(find_outdated_memories(workspace))
 
 

@@ -1,6 +1,7 @@
 """The results of a run, and of earlier runs: their passes, groups that a guard stopped, and costs by day."""
 
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import closing
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -27,7 +28,9 @@ from kept.workspace import Workspace
 
 @dataclass(kw_only=True, slots=True)
 class RunReport:
-    """The results of a run. ``before`` are the ids of the memories that existed before the run."""
+    """The results of a run. ``before`` are the ids of the memories that existed before the run. ``names`` are the display names of
+    scopes, which the store does not have after a dry run.
+    """
 
     before: frozenset[str] = frozenset()
     run: int = 0
@@ -38,6 +41,7 @@ class RunReport:
     curated: CurationReport = field(default_factory=CurationReport)
     covered: CoverageReport = field(default_factory=CoverageReport)
     written: WriteReport = field(default_factory=WriteReport)
+    names: Mapping[str, str] = field(default_factory=dict)
     new: tuple[Memory, ...] = ()
     asked_about: tuple[Memory, ...] = ()
     held: int = 0
