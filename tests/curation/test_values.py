@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from cases import each_case
 from kept.core.artifact import find_artifacts
+from kept.core.memory import Status
 from kept.core.statement import is_same_statement, parse_statement
 from kept.curation.curate.texts import find_value_pairs
 from kept.curation.curate.values import parse_value_statement
@@ -17,6 +18,7 @@ GOLD = Path(__file__).parents[3] / "shared" / "gold"
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
 from superseded import score  # noqa: E402 - a module of that folder
+from wishes import propose, remember  # noqa: E402
 
 REPLACED = [
     ("The launch is in May.", "The launch is now planned for July."),
@@ -78,6 +80,7 @@ REPLACED = [
     ("The border of the panel is at most 3px wide.", "The border of the panel is at most 4px wide."),
     ("The default branch is main.", "The default branch is develop."),
     ("Run the E2E tests automatically.", "Do not run the E2E tests automatically anymore."),
+    ("Publicamos con rsync.", "Publicamos con git en lugar de rsync."),
 ]
 BOTH_STAND = [
     ("The parser is fast.", "The parser is now documented."),
@@ -296,6 +299,29 @@ def test_what_is_said_of_another_thing_or_again_contradicts_nothing(earlier, lat
 @each_case(("earlier", "later"), REPLACED + MAY_CONTRADICT)
 def test_no_two_values_are_one_statement(earlier, later):
     assert not is_same_statement(*(parse_statement(each, find_artifacts(each)) for each in (earlier, later)))
+
+
+@each_case(
+    "prompts",
+    [
+        ("from now on, use tabs", "from now on, use spaces", "from now on, use tabs again"),
+        ("Always run the tests with pytest -q before you commit.", "Never run the tests before you commit, CI does it."),
+        ("from now on commits are in English", "scrap that, from now on commits are in German"),
+        ("Remember: Lena owns the billing module, Tom the frontend.", "Remember that Kofi owns the billing module now."),
+        ("Remember: deploy only with `make ship`.", "deploy is now make release, not make ship"),
+        ("Merk dir: Releases gehen über make ship.", "Releases sind jetzt make release, nicht make ship"),
+        ("We decided on Postgres because of its types.", "we decided against Postgres; SQLite it is, because there is one user"),
+    ],
+)
+def test_of_tellings_that_contradict_each_other_only_the_last_is_active(prompts):
+    memories = remember([each for day, prompt in enumerate(prompts) for each in propose(prompt, 5 * day)]).values()
+    assert [prompts[-1].endswith(each.content) for each in memories if each.status is Status.ACTIVE] == [True]
+    assert len(memories) == len(prompts)
+
+
+def test_what_is_said_to_be_so_now_waits_where_it_changes_nothing():
+    (memory,) = remember(propose("prod is now hal10, not hal2", 0)).values()
+    assert memory.status is Status.HELD
 
 
 @given(st.text(max_size=300))

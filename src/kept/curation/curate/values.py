@@ -179,6 +179,8 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
     moved = _form("moved").search(text) is not None
     home = moved or _form("home").search(text) is not None
     plain = _form("home").sub(" ", _form("moved").sub(" ", text)) if home else text
+    if ended:  # "en lugar de" names no place
+        plain = _form("instead").sub(" ", plain)
     if turned:
         plain = _form("turned").sub(lambda each: each[0] if each[0].startswith("(") else " ", plain)
     clause, *rest = _EDGE.split(plain.strip(" ,"), maxsplit=1)
