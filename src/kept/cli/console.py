@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -157,11 +156,6 @@ def format_size(bytes_: int) -> str:
             return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1000
     return f"{amount:.1f} GB"
-
-
-def format_weekday(which: date) -> str:
-    """A date with its weekday: ``Friday 2026-02-13``."""
-    return f"{which:%A} {which.isoformat()}"
 
 
 def format_path(path: str | Path) -> str:

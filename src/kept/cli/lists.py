@@ -165,10 +165,7 @@ def turns_around(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     """The archived turns around each piece of a memory's evidence."""
     for evidence, events in trace_memory(workspace, memory, context=_AROUND).evidence:
         yield line()
-        yield line(
-            (f"session {evidence.session}", "cyan"),
-            (f"  {format_path(workspace.paths.place_now(evidence.path))}", "dim"),
-        )
+        yield line((f"session {evidence.session}", "cyan"), (f"  {format_path(workspace.paths.place_now(evidence.path))}", "dim"))
         yield from (turn_line(workspace, event, _WHOLE) for event in events)
         if not events:
             yield line(("    these turns are not in the archive", "dim"))
@@ -188,10 +185,7 @@ def show_session(workspace: Workspace, session: str, *, as_json: bool) -> None:
         write_json([json_fields(thread, *names) | {"turns": dump(events)} for thread, events in conversation])
         return
     for thread, events in conversation:
-        write_line(
-            (thread.session, "bold"),
-            (f"  {thread.source}  {format_path(workspace.paths.place_now(thread.path))}", "dim"),
-        )
+        write_line((thread.session, "bold"), (f"  {thread.source}  {format_path(workspace.paths.place_now(thread.path))}", "dim"))
         write_lines(turn_line(workspace, event, _WHOLE) for event in events)
 
 

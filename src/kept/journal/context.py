@@ -16,15 +16,7 @@ from kept.core.summary import SummaryPart, SummaryPoint, WorkNote
 from kept.core.text import jaccard_similarity, normal_form, number_tokens, tokenize
 from kept.core.times import ALWAYS
 from kept.days.day_notes import PARTS, drop_repeated_notes
-from kept.days.summaries import (
-    MOST_LINES,
-    build_notes,
-    heaviest_bullets,
-    order_bullets,
-    part_of_category,
-    to_bullets,
-    work_bullet,
-)
+from kept.days.summaries import MOST_LINES, build_notes, heaviest_bullets, order_bullets, part_of_category, to_bullets, work_bullet
 from kept.extraction.questions.claims import merge_points
 from kept.journal.entry import ContextItem, Slot, TrustLevel
 from kept.memories.history import memories_at

@@ -250,11 +250,7 @@ def save_table_item(
     """
     given = {name: value for name, value in item.items() if value}
     return _change(
-        home,
-        table,
-        partial(edit_item_text, home.settings, table, given, number=number),
-        if_match=if_match,
-        remote=remote,
+        home, table, partial(edit_item_text, home.settings, table, given, number=number), if_match=if_match, remote=remote
     )
 
 

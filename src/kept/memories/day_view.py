@@ -108,9 +108,7 @@ def load_day_view(workspace: Workspace, which: date, last: date | None = None, *
         day=which,
         last=last,
         summary=replace(
-            summary,
-            detailed=drop_held_bullets(summary.detailed, held),
-            condensed=drop_held_bullets(summary.condensed, held),
+            summary, detailed=drop_held_bullets(summary.detailed, held), condensed=drop_held_bullets(summary.condensed, held)
         ),
         sessions=sessions,
         learnt=learnt,

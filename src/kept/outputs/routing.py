@@ -153,12 +153,7 @@ def preview_start(workspace: Workspace, directory: str = "", *, client: str = "c
         tuple(rank_memories([memory for memory in memories if workspace.profile_of(memory)], workspace.profiles))
         for memories in list_read_memories(workspace, directory, client)
     )
-    return SessionStart(
-        read=own,
-        foreign=foreign,
-        context=context,
-        hooked=client_has_hooks(workspace, client),
-    )
+    return SessionStart(read=own, foreign=foreign, context=context, hooked=client_has_hooks(workspace, client))
 
 
 def client_has_hooks(workspace: Workspace, client: str) -> bool:

@@ -203,10 +203,7 @@ def _replay_lines(result: ReplayResult) -> Iterator[Line]:
 def _adversarial_lines(results: Sequence[AdversarialResult]) -> Iterator[Line]:
     if results:
         believed, paid = (sum(len(result.believed) for result in results), sum(result.paid for result in results))
-        yield line(
-            (FOLDER, "bold"),
-            f": {format_count(len(results), 'reply')}, {believed} believed, {paid} questions paid twice",
-        )
+        yield line((FOLDER, "bold"), f": {format_count(len(results), 'reply')}, {believed} believed, {paid} questions paid twice")
     for item in results:
         yield from (line((f"  {item.name}: ", "red"), words) for words in item.believed)
 

@@ -10,17 +10,7 @@ from typing import Any
 
 from kept.cli.command_support import command_workspace
 from kept.cli.commands.show import route_lines
-from kept.cli.console import (
-    Line,
-    format_count,
-    format_path,
-    format_weekday,
-    hanging_line,
-    line,
-    write_json,
-    write_line,
-    write_lines,
-)
+from kept.cli.console import Line, format_count, format_path, hanging_line, line, write_json, write_line, write_lines
 from kept.cli.lists import grouped_lines, memory_line, scope_name
 from kept.cli.registry import GlobalOptions
 from kept.cli.report import missed_lines
@@ -290,6 +280,11 @@ def day(
             write_lines(_day_lines(workspace, view, detailed=detailed))
 
 
+def _format_weekday(which: date) -> str:
+    """A date with its weekday: ``Friday 2026-02-13``."""
+    return f"{which:%A} {which.isoformat()}"
+
+
 def _month_lines(calendar: CalendarMonth) -> Iterator[Line]:
     yield line((f"{calendar.first:%B %Y}", "bold"))
     calendar_days = [calendar_day for calendar_day in calendar.cells if not calendar_day.empty]
@@ -318,7 +313,7 @@ def _routing_lines(
 ) -> Iterator[Line]:
     """All memories extracted from a day, each with the outputs that show it, and the refused proposals by reason."""
     what = f"{format_count(len(whole.memories), 'memory')}, {len(whole.refused):,} refused"
-    yield line((format_weekday(view.day), "bold"), (f"  {what}", "dim"))
+    yield line((_format_weekday(view.day), "bold"), (f"  {what}", "dim"))
     for memory in whole.memories:
         yield memory_line(memory, workspace.zone, category_title(workspace.profiles, memory.profile, memory.category))
         if memory.status_at(workspace.clock()) is not Status.ACTIVE:
@@ -331,7 +326,7 @@ def _routing_lines(
 
 
 def _day_lines(workspace: Workspace, view: DayView, *, detailed: bool) -> Iterator[Line]:
-    yield line((format_weekday(view.day) + (f" to {format_weekday(view.last)}" if view.last != view.day else ""), "bold"))
+    yield line((_format_weekday(view.day) + (f" to {_format_weekday(view.last)}" if view.last != view.day else ""), "bold"))
     if not (view.sessions or view.learnt or view.confirmed or view.ended):
         before = max((item for item in list_active_days(workspace) if item < view.day), default=None)
         yield line("Nothing happened.", (f" The last day before it with activity: kept day {before}" if before else "", "dim"))

@@ -12,14 +12,7 @@ from kept.cli.registry import GlobalOptions
 from kept.core.codec import dump
 from kept.core.errors import UsageError
 from kept.core.memory import CandidateVerdict, Memory, Status
-from kept.memories.browse import (
-    MemoryFilter,
-    filter_memories,
-    find_project,
-    find_scopes,
-    list_active,
-    to_export,
-)
+from kept.memories.browse import MemoryFilter, filter_memories, find_project, find_scopes, list_active, to_export
 from kept.memories.history import memories_at
 from kept.memories.waiting import REFUSALS, list_pending_proposals, list_refused
 from kept.profiles.profile import format_kind, parse_kind

@@ -11,14 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from kept.cli.command_support import (
-    check_choice,
-    command_home,
-    command_workspace,
-    confirm,
-    is_interactive,
-    progress_if_shown,
-)
+from kept.cli.command_support import check_choice, command_home, command_workspace, confirm, is_interactive, progress_if_shown
 from kept.cli.commands.sources import follow_root
 from kept.cli.console import Line, format_count, format_path, hanging_line, line, write_json, write_line, write_lines
 from kept.cli.model_use import offer_model, searchable_line, unknown_language_line, without_model_line

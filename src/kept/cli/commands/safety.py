@@ -215,11 +215,7 @@ def export(call: GlobalOptions, *, kind: str = "jsonl", output: Path | None = No
             write_text(text)
         else:
             write_export(workspace, output, text)
-            write_line(
-                ("Wrote ", "green"),
-                format_path(output.absolute()),
-                (f" ({format_count(len(memories), 'memory')})", "dim"),
-            )
+            write_line(("Wrote ", "green"), format_path(output.absolute()), (f" ({format_count(len(memories), 'memory')})", "dim"))
 
 
 def import_(call: GlobalOptions, file: Path | None = None, *, source: str = "", as_json: bool = False) -> int:

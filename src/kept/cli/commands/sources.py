@@ -6,13 +6,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from kept.cli.command_support import (
-    check_choice,
-    command_home,
-    command_workspace,
-    confirm,
-    is_interactive,
-)
+from kept.cli.command_support import check_choice, command_home, command_workspace, confirm, is_interactive
 from kept.cli.console import (
     Line,
     format_count,
@@ -310,10 +304,7 @@ def _unread_tool_lines(workspace: Workspace, surveyed: Survey, *, verbose: bool)
         read = f" ({format_count(before, 'session')} read before)" if before else ""
         yield line(f"  {name}: switched off by you{read}", f" → kept sources enable {name}")
     for item in surveyed.opted_out:
-        yield line(
-            f"  session {item.session}: off the record, as you wrote in it",
-            (f"  {format_path(item.path)}", "dim"),
-        )
+        yield line(f"  session {item.session}: off the record, as you wrote in it", (f"  {format_path(item.path)}", "dim"))
     for name, reason in surveyed.plugins_left_out:
         yield line(f"  the format {name} of another package: {reason}")
     yield line(("  if you write <!-- kept: ignore --> on a line of its own, the whole conversation is left out", "dim"))

@@ -107,8 +107,7 @@ def _memory_count_lines(workspace: Workspace, store_status: StoreStatus) -> Iter
     active = store_status.statuses[Status.ACTIVE]
     noun = "profiles" if len(workspace.profiles) > 1 else "profile"
     yield line(
-        (format_count(active, "memory"), "bold"),
-        (f" · {noun} {', '.join(profile.id for profile in workspace.profiles)}", "dim"),
+        (format_count(active, "memory"), "bold"), (f" · {noun} {', '.join(profile.id for profile in workspace.profiles)}", "dim")
     )
     for category, count in sorted(store_status.categories.items(), key=lambda item: (-item[1], item[0])):
         yield line(f"  {count:>5,}  {titles.get(category, category)}")
