@@ -5,7 +5,7 @@ The record may be lost at any time. All files are then read and composed again.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -59,12 +59,13 @@ class WrittenFiles:
         before, now = self.entries.get(str(path), ""), _describe_file(path)
         return before == now == _GONE or is_unchanged(before, now)
 
-    def are_current(self, inputs: str, paths: Iterable[str], is_as_written: Callable[[Path], bool]) -> bool:
-        """True if the record contains all of ``paths``, and every file in it is as it would be written from these inputs.
+    def are_current(self, workspace: Workspace, inputs: str) -> bool:
+        """True if the record contains all outputs, and every file in it is as it would be written from these inputs.
 
-        A file with an unchanged stat may have changed if the stat is very recent. For such a file ``is_as_written`` is called.
+        A file with an unchanged stat may have changed if the stat is very recent. Such a file is read.
         """
-        known = bool(inputs) and inputs == self.inputs and self.entries.keys() >= set(paths)
+        is_as_written = _IsAsWritten(workspace)
+        known = bool(inputs) and inputs == self.inputs and self.entries.keys() >= set(workspace.store.outputs())
         return known and all(
             self.is_unchanged(path) or (self.looks_unchanged(path) and is_as_written(path)) for path in map(Path, self.entries)
         )
@@ -74,7 +75,7 @@ class WrittenFiles:
         return self.entries.get(str(path), "").rpartition(" ")[0] == _describe_file(path).rpartition(" ")[0] != ""
 
 
-class IsAsWritten:
+class _IsAsWritten:
     """A callable that returns whether a file has the bytes that were last written to it."""
 
     def __init__(self, workspace: Workspace) -> None:

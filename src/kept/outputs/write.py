@@ -49,14 +49,7 @@ from kept.outputs.targets import (
     list_targets,
     section_bytes,
 )
-from kept.outputs.unchanged import (
-    IsAsWritten,
-    WrittenFiles,
-    hold_outputs_lock,
-    load_written_files,
-    prepare_digest,
-    record_written_files,
-)
+from kept.outputs.unchanged import WrittenFiles, hold_outputs_lock, load_written_files, prepare_digest, record_written_files
 from kept.outputs.view_file import list_views, view_edits_to_operations, write_view
 from kept.store.values import Output
 from kept.workspace import RunNumber, Workspace
@@ -135,7 +128,7 @@ def write_outputs(workspace: Workspace, run: RunNumber, written: WriteReport) ->
     with hold_outputs_lock(workspace):
         known = load_written_files(workspace) if written.is_plain else WrittenFiles()
         digest_inputs = prepare_digest(workspace)
-        if known.are_current(digest_inputs(), workspace.store.outputs(), IsAsWritten(workspace)):
+        if known.are_current(workspace, digest_inputs()):
             return
         writer.merge_view_edits()
         written.content = compose_outputs(workspace)

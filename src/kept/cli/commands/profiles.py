@@ -7,18 +7,7 @@ from typing import Any
 from kept.changes import apply_person_change
 from kept.cli.command_support import command_home, command_workspace
 from kept.cli.commands.edit import print_problems
-from kept.cli.console import (
-    Line,
-    format_count,
-    format_path,
-    format_size,
-    hanging_line,
-    line,
-    write_answer,
-    write_json,
-    write_line,
-    write_lines,
-)
+from kept.cli.console import Line, format_count, format_path, format_size, hanging_line, line, write_answer, write_json, write_lines
 from kept.cli.registry import GlobalOptions
 from kept.core.codec import dump
 from kept.core.errors import ConfigError, UsageError
@@ -194,9 +183,8 @@ def _create_profile(home: Paths, name: str, like: str) -> int:
         for number, text_line in enumerate(text.splitlines())
     ]
     files.write_if_unchanged(path, ("\n".join(lines) + "\n").encode(), expect=files.read_file(path).stamp, root=home.root)
-    write_line(
-        ("Made ", "green"), format_path(path), f" → edit it, then: kept profiles show {name}; kept config set profile {name}"
-    )
+    hint = f" → edit it, then: kept profiles show {name}; kept config set profile {name}"
+    write_lines([line(("Made ", "green"), format_path(path), hint)])
     return 0
 
 

@@ -4,18 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kept.cli.command_support import command_workspace
-from kept.cli.console import (
-    Line,
-    format_count,
-    format_id,
-    format_path,
-    hanging_line,
-    line,
-    page_lines,
-    write_json,
-    write_line,
-    write_lines,
-)
+from kept.cli.console import Line, format_count, format_id, format_path, hanging_line, line, page_lines, write_json, write_lines
 from kept.cli.lists import (
     FORGOTTEN,
     format_rank,
@@ -75,7 +64,7 @@ def show(
         write_lines(memory_card_lines(workspace, memory))
         write_lines(operation_lines(workspace, past) if history else ())
         write_lines(turns_around(workspace, memory) if turns else ())
-        write_line((f"{format_count(len(memory.evidence), 'piece')} of evidence → kept why {memory.id}", "dim"))
+        write_lines([line((f"{format_count(len(memory.evidence), 'piece')} of evidence → kept why {memory.id}", "dim"))])
         return 0
 
 
@@ -106,13 +95,17 @@ def _find_one(workspace: Workspace, asked: Sequence[str] | None, *, as_json: boo
     if as_json:
         write_json([_memory_body(workspace, memory) for memory in memories])
     else:
-        write_line((f"{len(memories):,} match; which one?", "yellow"))
-        names = workspace.scope_names()
-        marks = ((memory, memory.outcome_at(workspace.clock())) for memory in memories[:_CHOICES])
-        write_lines(memory_line(memory, workspace.zone, f"{status}, {scope_name(memory.scope, names)}") for memory, status in marks)
-        if len(memories) > _CHOICES:
-            write_line((f"    … and {len(memories) - _CHOICES:,} more; more words find fewer", "dim"))
+        write_lines(_choice_lines(workspace, memories))
     return None
+
+
+def _choice_lines(workspace: Workspace, memories: Sequence[Memory]) -> Iterator[Line]:
+    yield line((f"{len(memories):,} match; which one?", "yellow"))
+    names, now = workspace.scope_names(), workspace.clock()
+    for memory in memories[:_CHOICES]:
+        yield memory_line(memory, workspace.zone, f"{memory.outcome_at(now)}, {scope_name(memory.scope, names)}")
+    if len(memories) > _CHOICES:
+        yield line((f"    … and {len(memories) - _CHOICES:,} more; more words find fewer", "dim"))
 
 
 def _pending_rank(workspace: Workspace, memory: Memory) -> PendingProposal | None:

@@ -12,17 +12,10 @@ from kept.core.errors import SourceError
 from kept.core.times import parse_instant
 from kept.core.value import replace
 from kept.journal.entry import FeedItem
-from kept.journal.feeds.base import (
-    MOST_ITEMS,
-    FeedRequest,
-    FeedResult,
-    clean_feed_title,
-    parse_mail_date,
-    read_data,
-    read_file_bytes,
-)
+from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, parse_mail_date, read_data, read_file_bytes
 
 _DEPTH, _NODES = 100, 400_000
+_TEXTS = ("description", "summary", "encoded", "content")  # elements with the text of an item
 
 
 def parse_xml(data: bytes, where: str) -> Element:
@@ -92,10 +85,10 @@ def read_feed(request: FeedRequest) -> FeedResult:
 
 def _entry_item(node: Element, request: FeedRequest) -> FeedItem:
     address = _first_text(node, "link") or next(filter(None, (link.get("href") for link in node.findall("link"))), "")
-    head, written = _first_text(node, "title"), _first_text(node, "pubdate", "published", "date", "updated")
-    key = request.item_key(_first_text(node, "guid", "id") or address or clean_feed_title(head))
-    text = _first_text(node, "description", "summary", "encoded", "content")
-    return request.make_item(key, head, text=text, at=parse_instant(written) or parse_mail_date(written), link=address)
+    written, text = _first_text(node, "pubdate", "published", "date", "updated"), _first_text(node, *_TEXTS)
+    at = parse_instant(written) or parse_mail_date(written)
+    made = request.make_item("", _first_text(node, "title"), text=text, at=at, link=address)
+    return replace(made, key=request.item_key(_first_text(node, "guid", "id") or address or made.title))
 
 
 def _first_text(node: Element, *names: str) -> str:
