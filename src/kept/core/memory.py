@@ -38,6 +38,7 @@ CLIENT_MEMORY = "client memory"  # read from a client's own memory
 # The reason to refuse a wish until several sessions contain it, in whatever words.
 SAID_ONCE = "said once"
 SHORT = "too short to stand by itself"  # held
+UNLIKELY = (PASSING, SHORT, UNTRIED, PLANTED, REDACTED)  # not worth a person's time, whatever the words are
 TAKES_BACK = "it takes back something you said before, and it is unclear what"  # held: a withdrawal that matches no single memory
 UNSURE = "may not be meant as a rule"  # held, unless it gives an earlier rule a new value
 # A candidate with one of the reasons below stays held, however often its words are said again (see LASTING).

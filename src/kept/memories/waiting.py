@@ -16,21 +16,7 @@ from typing import TYPE_CHECKING
 from kept.core.codec import to_canonical_json
 from kept.core.digest import digest
 from kept.core.errors import KeptError
-from kept.core.memory import (
-    PASSING,
-    PLANTED,
-    REDACTED,
-    SAID_ONCE,
-    SHORT,
-    TOLD,
-    UNSTATED,
-    UNTRIED,
-    Candidate,
-    CandidateVerdict,
-    Memory,
-    Refused,
-    Status,
-)
+from kept.core.memory import SAID_ONCE, TOLD, UNLIKELY, UNSTATED, UNTRIED, Candidate, CandidateVerdict, Memory, Refused, Status
 from kept.core.operation import find_undone_passes
 from kept.core.text import normal_form
 from kept.core.times import format_day
@@ -177,7 +163,7 @@ def _is_likely(memory: Memory, value: "Score") -> bool:
     short is not, nor is one of a model that failed its trial. A sentence that a rule found is worth it if its score is high enough,
     its form does not speak against it (``UNSTATED``), and it stands alone. All other proposals of agents and models are worth it.
     """
-    if memory.superseded_by or memory.reason.endswith((PASSING, SHORT, UNTRIED, PLANTED, REDACTED)):
+    if memory.superseded_by or memory.reason.endswith(UNLIKELY):
         return bool(memory.superseded_by)
     stated = value.likely and not memory.reason.endswith(UNSTATED)
     return memory.trigger not in TOLD or (stated and _stands_alone(memory.content))
