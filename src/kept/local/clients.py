@@ -264,14 +264,7 @@ def _format_settings(body: Mapping[str, Any], before: str) -> str:
 
 CODEX_SETTINGS = "config.toml"
 GEMINI_POLICY = "policies/kept.toml"
-POLICY = f"""\
-# Written by kept setup: Gemini CLI may call this one tool of kept's without asking.
-[[rule]]
-mcpName = "kept"
-toolName = "{TOOL}"
-decision = "allow"
-priority = 100
-"""
+POLICY: str = _TABLES["policy"].replace("TOOL", TOOL)  # a file for Gemini CLI
 _NOTE = "# kept setup: Codex may call this one tool of kept's without asking."
 _BLOCK = compile_late(rf'\n{re.escape(_NOTE)}\n\[[^\n]+\.tools\.(?:{TOOL}|{FORMER})\]\napproval_mode = "approve"\n')
 
