@@ -144,10 +144,15 @@ class Workspace:
         The default profile is tried first. Raises UsageError if no active profile has the category.
         """
         wanted, category = parse_kind(name)
-        for profile in self.profiles:
-            match = profile.category(category) if wanted in ("", profile.id) else None
-            if match is not None:
+        title = category.casefold().removesuffix("s")  # lists print titles, such as "Facts" of project_fact
+        asked = [profile for profile in self.profiles if wanted in ("", profile.id)]
+        for profile in asked:
+            if match := profile.category(category):
                 return profile, match
+        for profile in asked:
+            for match in profile.categories:
+                if match.title.casefold().removesuffix("s") == title:
+                    return profile, match
         known = [category.id for category in self.profile.categories]
         known += [f"{profile.id}.{category.id}" for profile in self.profiles[1:] for category in profile.categories]
         raise UsageError(

@@ -259,6 +259,16 @@ def test_a_project_is_named_alike_by_every_command_and_one_that_is_unknown_is_an
     assert "ISO 8601" in kept(capsys, "context", "--project", "harbor", "--client", "gemini")[1]
 
 
+def test_the_headings_of_lists_are_understood_as_names(capsys, rule):
+    kept(capsys, "add", "The API answers slowly on Mondays.", "--type", "fact")
+    kept(capsys, "add", "Boats are counted twice.", "--type", "Conventions")
+    assert "Facts" in kept(capsys, "list")[1]
+    made = {each["content"]: each["category"] for each in told(capsys, "list", "--project", "everywhere")}
+    assert made == {"The API answers slowly on Mondays.": "project_fact", "Boats are counted twice.": "convention"}
+    assert "API answers" in kept(capsys, "search", "slowly", "--project", "everywhere")[1]
+    assert kept(capsys, "list", "--project", "nowhere")[0] == 2
+
+
 def test_a_list_can_be_narrowed_to_who_brought_a_memory(capsys, rule):
     own = told(capsys, "add", OTHER, "--type", "constraint")["id"]
     assert [[each["id"] for each in told(capsys, "list", "--by", who)] for who in BY] == [[], [], [own], [rule]]

@@ -175,9 +175,12 @@ def find_directory(workspace: Workspace, project: str) -> str:
 
 
 def matching_scopes(names: Mapping[str, str], project: str) -> frozenset[str]:
-    """The scopes with the id or name ``project``. If there are none, the scopes whose names contain it."""
+    """The scopes with the id or name ``project``. If there are none, the scopes whose names contain it.
+
+    The user's scope is called "everywhere", as lists call it.
+    """
     part = project.casefold()
-    exact = {scope for scope, name in names.items() if project in (scope, name)}
+    exact = {scope for scope, name in (*names.items(), (USER_SCOPE, "everywhere")) if project in (scope, name)}
     return frozenset(exact or {scope for scope, name in names.items() if part in name.casefold()})
 
 

@@ -13,7 +13,7 @@ from kept.core.errors import UsageError
 from kept.core.memory import USER_SCOPE, Status
 from kept.core.times import format_day
 from kept.local.settings import load_settings
-from kept.memories.browse import find_project
+from kept.memories.browse import find_scopes
 from kept.recall.index import UnitKind
 from kept.recall.question import telling_words
 from kept.recall.search import Filters, Hit, leave_out_far, search_sessions
@@ -52,7 +52,7 @@ def search(
         return
     with command_workspace(call) as workspace:
         filters = Filters(
-            project=find_project(workspace, project),
+            scopes=tuple(sorted(find_scopes(workspace, project))),
             category=category,
             since=workspace.day_bounds(workspace.day(since))[0] if since else None,
             until=workspace.day_bounds(workspace.day(until, last=True))[1] if until else None,
