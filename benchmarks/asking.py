@@ -42,6 +42,7 @@ PARTS = ("telling", "bare topic", "topic beside more", "meaning", "always", "nee
 RIDGE = 0.1  # penalty of the second fit, whose inputs are between 0 and 4
 DIRECTIONS, RANK = 128, 48  # number of main directions in which needs are learnt, and rank of the stored product
 NEED_RIDGE, STEPS = 0.3, 250
+NEED_SHARE = 0.5  # share of the fitted weight of the need that is written, because in real projects the whole ranks worse
 MOST = 3  # maximum lines shown before a prompt
 SHARES = (0.8, 0.9, 0.95, 0.97)
 
@@ -233,7 +234,7 @@ def main() -> None:
         body = {
             "bias": round(bias, 3),
             "scale": round(scale * SCALED, 5),
-            "need": round(float(gain * (largest / 127) ** 2), 8),
+            "need": round(float(NEED_SHARE * gain * (largest / 127) ** 2), 8),
             "needs": b64encode(np.round(np.array(needs) / largest * 127).astype(np.int8).tobytes()).decode(),
             "weights": np.round(np.array(found) / scale).astype(int).tolist(),
         }

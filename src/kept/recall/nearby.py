@@ -16,6 +16,7 @@ from kept.recall.relevance import (
     CLEAR,
     DEFAULT_WEIGHTS,
     DOUBT,
+    DOUBTED,
     FEW,
     FURTHER,
     PLAIN,
@@ -295,7 +296,7 @@ def _find_facts(look: ContextLookup, message: MessageTerms, read_nearness: Nearn
             max(words.values(), default=0.0),
             topic,
             meaning.get(memory.id, 0.0) if compared else None,
-            meaning.get(DOUBT, 0.0),
+            DOUBTED * meaning.get(DOUBT, 0.0),
             memory.category in CORE_CATEGORIES and memory.scope == "user",
             needed,
         )

@@ -53,13 +53,14 @@ _USUAL, _SPREAD, _SUPPOSED = 0.08, 0.1, 20  # prior for cosines: mean, deviation
 _FITTED = 84  # memories per project in the data to which the weights were fitted
 _FAR, _STEP = 0.2, 0.15  # a cosine of unrelated texts, and the distance above it that counts as one deviation
 _SOLID = 0.53  # minimum nearness by words that suffices without nearness in meaning
-# Coefficients of a logistic fit (benchmarks/asking.py). At the floor of 0.3, 98 of 100 unrelated messages get nothing.
-_BASE, _APART, _SHARED, _TOPICAL, _ALWAYS = -5.1, 1.21, 1.02, 5.06, 5.21
+# Coefficients of a logistic fit (benchmarks/asking.py). At the floor of 0.3, 95 to 98 of 100 unrelated messages get nothing.
+_BASE, _APART, _SHARED, _TOPICAL, _ALWAYS = -5.0, 1.21, 1.02, 5.06, 5.21
 _NEEDED = 2.0  # coefficient of the nearness by words of the best request in ``needed_for``
 _CLOSE = 0.56  # minimum of that nearness that suffices without meaning. It is high because requests are short.
 _WANTED, _ALIKE = 1.1, 1.8  # a request adds _WANTED deviations to its memory for each deviation of its cosine beyond _ALIKE
 ACROSS = 0.65  # deviations added to a memory in another language than the message, because the two cannot share words
 DOUBT = ""  # key of the doubt (see Likeness) in a mapping of memory ids
+DOUBTED = 2.0  # factor for that doubt: messages that ask for something remembered hardly ever have any
 _TOPIC, _TOPIC_WORD = 0.5, 0.08  # nearness of a memory about the topic, and the addition for each topic word in it
 _IN_PASSING = 0.4  # factor for that nearness if the message asks for more than its topic
 CLEAR = 0.93  # minimum nearness of each result after the first FEW
@@ -220,8 +221,8 @@ class Likeness(NamedTuple):
 
     ``words`` is the result of :func:`nearness_score`. ``telling`` is the weight of the heaviest shared word. ``topic`` is the
     result of :func:`topic_nearness`. ``meaning`` is the number of deviations by which the memory's cosine exceeds those of the
-    other memories. It is None if meanings were not compared. ``doubt`` is the doubt, in log odds, that the message asks for
-    anything remembered. ``always`` is true if the memory is shown at the start of every session. ``needed`` is the nearness by
+    other memories. It is None if meanings were not compared. ``doubt`` is taken off the log odds, because the message may ask for
+    nothing remembered. ``always`` is true if the memory is shown at the start of every session. ``needed`` is the nearness by
     words of the nearest request in ``needed_for``.
     """
 
