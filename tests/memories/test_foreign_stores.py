@@ -176,6 +176,8 @@ def test_rules_of_two_words_are_imported_and_words_alone_are_not(desk_at, home):
         assert audit(workspace, path).notes == 4
         assert import_path(workspace, path).added == {"held": 4}
         contents = {memory.content for memory in workspace.store.log.memories()}
+        kinds = {memory.content: memory.category for memory in workspace.store.log.memories()}
+    assert kinds["Never commit to the main branch."] == "constraint"
     assert contents == {"Use pnpm.", "Use tabs.", "提交用英文", "Never commit to the main branch."}
 
 

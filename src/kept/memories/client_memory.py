@@ -16,6 +16,7 @@ from kept.core.operation import Add
 from kept.core.project import project_root
 from kept.core.text import normal_form
 from kept.core.value import dataclass
+from kept.extraction.rules.handover import category_of
 from kept.memories.foreign import ForeignNote, read_tool_notes
 from kept.memories.new_memory import make_memory
 from kept.memories.wording import clean_memory_text
@@ -44,7 +45,7 @@ def assign_scopes(workspace: Workspace, notes: Iterable[ForeignNote]) -> Iterato
     """Assign a category and scope to each note."""
     beside = dict(reversed(_transcript_folders(workspace)))
     for note in notes:
-        yield ScopedNote(note=note, category=_category_of_kind(workspace, note.kind), scope=_scope_of_note(workspace, note, beside))
+        yield ScopedNote(note=note, category=_category_of_note(workspace, note), scope=_scope_of_note(workspace, note, beside))
 
 
 def _transcript_folders(workspace: Workspace) -> list[tuple[str, str]]:
@@ -113,9 +114,12 @@ def _build_memory(workspace: Workspace, scoped: ScopedNote) -> Memory | None:
     )
 
 
-def _category_of_kind(workspace: Workspace, kind: str) -> str:
-    wanted = (item for item in (kind, _KINDS.get(kind, ""), "project_fact") if workspace.profile.category(item))
-    return next(wanted, workspace.profile.categories[0].id)
+def _category_of_note(workspace: Workspace, note: ForeignNote) -> str:
+    """The category of the tool's own kind, else the likely one of the text."""
+    profile = workspace.profile
+    named = next((item for item in (note.kind, _KINDS.get(note.kind, "")) if profile.category(item)), "")
+    likely = category_of(note.text, named, profile)
+    return likely.id if likely else profile.categories[0].id
 
 
 def _scope_of_note(workspace: Workspace, note: ForeignNote, beside: Mapping[str, str]) -> str:
