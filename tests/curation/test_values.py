@@ -81,6 +81,7 @@ REPLACED = [
     ("The default branch is main.", "The default branch is develop."),
     ("Run the E2E tests automatically.", "Do not run the E2E tests automatically anymore."),
     ("Publicamos con rsync.", "Publicamos con git en lugar de rsync."),
+    ("Nous avons décidé d'utiliser Postgres parce qu'il est là.", "Nous avons décidé de ne plus utiliser Postgres, mais SQLite."),
 ]
 BOTH_STAND = [
     ("The parser is fast.", "The parser is now documented."),

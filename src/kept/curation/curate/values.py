@@ -368,8 +368,8 @@ def _find_slots(
 def find_relation(earlier: ValueStatement, later: ValueStatement) -> Relation:
     """The relation of a later statement to an earlier one."""
     found = _relate(earlier, later)
-    is_other = found is Relation.APART and (_ends(earlier, later) or _names_somebody_else(earlier, later))
-    return Relation.MAY_REPLACE if is_other else found
+    checks = (_ends, _names_somebody_else, _bans_what_was_told)
+    return Relation.MAY_REPLACE if found is Relation.APART and any(each(earlier, later) for each in checks) else found
 
 
 def _ends(earlier: ValueStatement, later: ValueStatement) -> bool:
@@ -406,8 +406,6 @@ def _relate(earlier: ValueStatement, later: ValueStatement) -> Relation:
     tells = later.tells_loudly
     if frame.shared >= 1 and not frame.new_first and len(earlier.words) > 1 and (earlier.denials > 0) != (later.denials > 0):
         return Relation.REPLACES  # one affirms what the other denies
-    if _bans_what_was_told(earlier, later):
-        return Relation.MAY_REPLACE
     if not tells and VERSIONED & {word.stem for word in (*earlier.words, *later.words)}:
         return Relation.APART  # statements about different versions do not replace each other
     if _is_another_value(earlier, later, frame):
