@@ -418,31 +418,3 @@ def file_states(workspace: Workspace) -> Iterator[tuple[str, FileState, str]]:
             yield str(target.path), FileState.DAMAGED, result.reason
         else:
             yield str(target.path), FileState.EDITED, ""
-
-
-def reset_damaged_files(workspace: Workspace) -> list[str]:
-    """Copy each file that differs from its written content to the folder ``aside``, then remove kept's text from it.
-
-    This is for a lost store, because hand edits cannot be distinguished from written lines without it. A file that kept wrote as a
-    whole is deleted, and the next write creates it again. Return a message for each file.
-
-    Raises ChangedError for a file in which the end of the section cannot be found. Raises RefusedPathError for a link that must not
-    be followed.
-    """
-    messages = []
-    with hold_outputs_lock(workspace):
-        for target in list_editable_targets(workspace):
-            workspace.refuse_links(target.path)
-            path, content = str(target.path), files.read_file(target.path)
-            inside = section_bytes(target, content)
-            outputs = workspace.store.output_states(path)
-            if inside is None or any(output.hash == hash_bytes(inside) for output in outputs):
-                continue
-            place = copy_to_quarantine(workspace.paths, target.path)
-            data = section.remove_section(content.data, absorbed=inside, where=path) if target.heading else None
-            workspace.write_output(target.path, data, content.stamp)
-            workspace.store.drop_output(path)
-            messages.append(
-                f"{path} may contain edits of yours that can no longer be detected; it is saved as {place} and written again"
-            )
-    return messages

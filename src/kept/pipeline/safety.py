@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kept.changes import apply_person_change
+from kept.core.digest import hash_bytes
 from kept.core.erasure import ErasureWords
 from kept.core.errors import KeptError, StoreError, UsageError
 from kept.core.event import FORGOTTEN_MARK
@@ -22,7 +23,8 @@ from kept.local.settings import StoreSettings, load_settings, locate_errors
 from kept.memories.backups import record_backup, recorded_backups
 from kept.memories.configure import change_setting
 from kept.memories.history import record_lasting_change
-from kept.outputs.write import FileState, WriteReport, file_states, reset_damaged_files
+from kept.outputs.section import find_section
+from kept.outputs.write import FileState, WriteReport, file_states
 from kept.paths import Paths
 from kept.pipeline.erase.forget import collect_words, erase_words
 from kept.pipeline.erase.store import StoreHolder
@@ -102,8 +104,7 @@ def restore_store(
     """Replace the store by a backup and update the files. The old store is moved aside, and hand edits made since the backup stay.
 
     Works even if the present store cannot be opened. Raises BusyError if a run is active, UsageError, StoreError, DamagedError; the
-    present store then stays in place. After the store was replaced, it may still raise ChangedError or RefusedPathError for a file
-    that cannot be reset (:func:`reset_damaged_files`).
+    present store then stays in place.
     """
     with hold_lock(home.lock):
         known, copies, ids, forgotten = _load_known(home)
@@ -112,8 +113,7 @@ def restore_store(
         def prepare(store: SqliteStore) -> None:
             """Bring the copy up to date before it is in use, because a restore may die at any moment after that."""
             nonlocal unsure, words
-            if known is not None:
-                _carry_over_outputs(store, known)
+            _carry_over_outputs(home, store, known)
             # The backup lists neither itself nor the backups made after it.
             for copy in sorted((copies | {path.absolute()}) - recorded_backups(store.log)):
                 record_backup(store, copy, clock())
@@ -127,9 +127,8 @@ def restore_store(
         home.vectors.unlink(missing_ok=True)
         with open_workspace() as workspace:
             workspace.store.publish()
-            problems = reset_damaged_files(workspace) if known is None else []
             again, written = apply_person_change(workspace, lambda: erase_words(workspace, words) if words else (), locks=False)
-            written.problems[:0] = [*problems, *again]
+            written.problems[:0] = again
             record_lasting_change(workspace, "restore")
     return RestoreReport(old_store=old_store, unsure=unsure, written=written)
 
@@ -216,15 +215,32 @@ def _find_erased(text: str, left: str) -> list[str]:
     return found[1:] if fits else []
 
 
-def _carry_over_outputs(store: SqliteStore, known: dict[str, tuple[Output, ...]]) -> None:
-    """Make the restored store expect the files that the old store wrote, so that a person's edits are still recognized."""
+def _carry_over_outputs(home: Paths, store: SqliteStore, known: Mapping[str, tuple[Output, ...]] | None) -> None:
+    """Make the restored store expect the files that the old store wrote, so that a person's edits are still recognized.
+
+    If those are not known (None), it expects only the files that are as the backup's store wrote them. The others are set aside and
+    written again, because their edits can no longer be recognized.
+    """
     with store.transaction():
         for path in store.outputs():
-            store.drop_output(path)
-        for path, outputs in known.items():
+            if known is not None or not _is_as_written(home, Path(path), store.output_states(path)):
+                store.drop_output(path)
+        for path, outputs in (known or {}).items():
             store.save_output(path, outputs[0])
             for output in outputs[1:]:
                 store.save_pending_output(path, output)
+
+
+def _is_as_written(home: Paths, path: Path, outputs: Sequence[Output]) -> bool:
+    """True if a file in this home has the content of one of the outputs."""
+    if not path.is_relative_to(home.root):  # the store is from a home that was moved
+        return False
+    try:
+        data = files.read_file(path).data
+        block = find_section(data)
+    except KeptError:
+        return False
+    return any(output.hash == hash_bytes(block.inside if block else data) for output in outputs)
 
 
 def record_export(workspace: Workspace, path: Path) -> None:
