@@ -8,6 +8,7 @@ wishes stated once. Every figure for a source uses weights and a floor from the 
 precision falls to one half. ``--write`` writes the weights from all sources, and the floor of all out-of-fold scores, to
 ``extraction/score.json``. ``--judged`` also learns from what a person called wrong on their own machine ("this is wrong because
 …"): the file ``judged.jsonl`` beside the store, in which the last line about a memory counts.
+Average precision is that of all sentences, and of what would be held.
 """
 
 import argparse
@@ -49,6 +50,16 @@ class Row(NamedTuple):
     waits: bool
 
 
+def read_rows(turns: Path) -> list[Row]:
+    """The sentences in all annotated turns of a folder."""
+    by_session: dict[tuple[str, str], list[AnnotatedTurn]] = defaultdict(list)
+    for turn in load_annotations(turns):
+        by_session[turn.source, turn.session].append(turn)
+    rows = [row for each in by_session.values() for row in rows_of(each)]
+    print(f"{len(rows)} sentences, {sum(row.right for row in rows)} of them kept")
+    return rows
+
+
 def rows_of(turns: Sequence[AnnotatedTurn]) -> list[Row]:
     """The sentences in the typed turns of one session."""
     by, events, rows = load_profile("coding"), [build_event(turn.text, turn.id, turn.session) for turn in turns], []
@@ -67,7 +78,7 @@ def rows_of(turns: Sequence[AnnotatedTurn]) -> list[Row]:
                 content, trigger = (made.content, made.trigger) if made else (text, WISH)
                 waits = made is not None and is_pending(made, judge(made, by, lexicon=words))
                 values = compute_features(content, trigger=trigger)
-                rows.append(Row(source=turn.source, words=content, values=values, right=turn.is_worth_keeping(text), waits=waits))
+                rows.append(Row(source=turn.source, words=content, values=values, right=bool(turn.passages_in(text)), waits=waits))
     return rows
 
 
@@ -148,21 +159,14 @@ def calibration(pairs: Sequence[tuple[float, bool]]) -> float:
     return float(sum(len(band) * abs(band[:, 0].mean() - band[:, 1].mean()) for band in bands) / len(pairs))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("turns", type=Path)
-    parser.add_argument("--judged", type=Path)
-    parser.add_argument("--write", action="store_true")
-    args = parser.parse_args()
-    by_session: dict[tuple[str, str], list[AnnotatedTurn]] = defaultdict(list)
-    for turn in load_annotations(args.turns):
-        by_session[turn.source, turn.session].append(turn)
-    rows = [row for turns in by_session.values() for row in rows_of(turns)]
-    print(f"{len(rows)} sentences, {sum(row.right for row in rows)} of them kept")
-    sources = sorted({row.source for row in rows})
-    if args.judged:
-        rows += (judged := read_judged(args.judged))
-        print(f"{sum(not row.right for row in judged)} memories that a person called wrong")
+def average_precision(model: ScoreModel, rows: Sequence[Row]) -> float:
+    ordered = sorted(rows, key=lambda row: -score(row.values, model).value)
+    hits = [rank for rank, row in enumerate(ordered, 1) if row.right]
+    return sum(number / rank for number, rank in enumerate(hits, 1)) / max(1, len(hits))
+
+
+def measure(rows: Sequence[Row], sources: Sequence[str]) -> ScoreModel:
+    """Print the figures of each source with weights of the others. Returns the model of all sources."""
     folds = {source: out_of_fold(rows, source) for source in sources}
     every = [pair for source in sources for pair in folds[source]]
     shown: list[tuple[float, bool]] = []
@@ -170,7 +174,10 @@ def main() -> None:
         floor = find_floor([pair for other in sources if other != source for pair in folds[other]])
         likely = [pair for pair in folds[source] if pair[0] >= floor][: RANKS[-1]]
         shown += likely
-        print(f"{source}: {tell(folds[source])} right; {tell(likely)} of those shown, above a floor of {floor:.2f}")
+        own, others = [row for row in rows if row.source == source], train([row for row in rows if row.source != source])
+        precisions = [average_precision(others, some) for some in (own, [row for row in own if row.waits])]
+        print(f"{source}: {tell(folds[source])} right; {tell(likely)} of those shown, above a floor of {floor:.2f}", end="; ")
+        print("average precision {:.3f}, of what is held {:.3f}".format(*precisions))
     for rank in RANKS:
         print(f"ranks 1 to {rank} of each source, without a floor: {tell([p for fold in folds.values() for p in fold[:rank]])}")
     print(f"all that are shown: {tell(shown)}; calibration error out of fold: {calibration(every):.3f}")
@@ -178,6 +185,21 @@ def main() -> None:
     above = [pair for pair in every if pair[0] >= model.floor]
     print(f"floor of all {model.floor}: {tell(above)} above it, {tell([p for p in every if p[0] < model.floor])} below")
     print(f"bias {model.bias}", *(f"{name} {weight:+.3f}" for name, weight in model.weights.items()), sep="\n  ")
+    return model
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("turns", type=Path)
+    parser.add_argument("--judged", type=Path)
+    parser.add_argument("--write", action="store_true")
+    args = parser.parse_args()
+    rows = read_rows(args.turns)
+    sources = sorted({row.source for row in rows})
+    if args.judged:
+        rows += (judged := read_judged(args.judged))
+        print(f"{sum(not row.right for row in judged)} memories that a person called wrong")
+    model = measure(rows, sources)
     if args.write:
         body = {"bias": model.bias, "floor": model.floor, "weights": model.weights}
         Path(kept.extraction.score.__file__).with_name("score.json").write_text(f"{json.dumps(body, indent=2)}\n", encoding="utf-8")
