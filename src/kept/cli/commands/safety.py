@@ -28,7 +28,7 @@ from kept.core.memory import Memory
 from kept.install.doctor import apply_repairs, plan_hook_repair, run_checks
 from kept.local import files
 from kept.memories.backups import create_backup
-from kept.memories.browse import MemoryFilter, filter_memories, to_export
+from kept.memories.browse import WORDS, MemoryFilter, filter_memories, to_export
 from kept.outputs.write import FileState
 from kept.paths import Paths
 from kept.pipeline.importing import AuditFault, AuditFinding, import_from_tool, import_path
@@ -269,16 +269,6 @@ def _export_markdown(workspace: Workspace, memories: tuple[Memory, ...]) -> str:
     return "\n".join(lines) + "\n"
 
 
-_TITLES = {
-    AuditFault.SECRET: "Secrets (not shown)",
-    AuditFault.INSTRUCTION: "Instructions to an agent that only you should give",
-    AuditFault.DUPLICATE: "Repeats of another line",
-    AuditFault.CONTRADICTION: "Contradicted by a later line",
-    AuditFault.STALE: "Out of date by their own words",
-    AuditFault.UNSUPPORTED: "In no transcript that kept has read",
-}
-
-
 def audit(call: GlobalOptions, path: Path, *, as_json: bool = False) -> int:
     """Find problems in a memory file or another tool's store: secrets, planted instructions, repeats, contradictions, outdated
     lines, and lines that no transcript supports. Changes nothing.
@@ -305,7 +295,7 @@ def audit(call: GlobalOptions, path: Path, *, as_json: bool = False) -> int:
 
 
 def _print_findings(fault: AuditFault, findings: list[AuditFinding]) -> None:
-    write_line((f"{_TITLES[fault]}: {len(findings)}", "yellow"))
+    write_line((f"{WORDS['faults'][fault]}: {len(findings)}", "yellow"))
     for finding in findings:
         write_line(f"  - {finding.text}")
         if finding.other:

@@ -42,6 +42,7 @@ from kept.install.setup import (
 )
 from kept.intake.survey import survey
 from kept.local.clients import CLAUDE, CODEX, Client
+from kept.memories.browse import WORDS
 from kept.memories.configure import change_setting, load_setting
 from kept.paths import Paths
 from kept.pipeline.importing import count_importable_notes
@@ -123,19 +124,11 @@ def _survey_lines(workspace: Workspace) -> Iterator[Line]:
     for item in read:
         yield line(f"  {item.name:<16}{format_count(item.files, 'file'):>13}  {format_size(item.size):>9}")
     for tool, count in count_importable_notes(workspace).items():
-        what = f"{format_count(count, 'note')} {_OWN[tool]}, not read automatically"
+        what = f"{format_count(count, 'note')} {WORDS['notes'][tool]}, not read automatically"
         yield line(f"  {what}", f" → kept import --from {tool} imports them once, for your review")
     if not any(workspace.store.archive.threads()):
         took = f"Reading them for the first time takes about {max(1, round(total / 2_000_000)):,} s; no key, no network."
         yield line((took, "dim"))
-
-
-_OWN = {
-    "claude": "of Claude Code's own memory",
-    "codex": "of Codex's own memory",
-    "gemini": "that Gemini CLI added itself",
-    "blocks": "in blocks of other tools",
-}
 
 
 def _plan_lines(

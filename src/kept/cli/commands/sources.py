@@ -32,6 +32,7 @@ from kept.core.times import format_day
 from kept.intake.survey import Survey, ToolSurvey, load_unread_reasons, survey
 from kept.local.settings.tables import SourceRoot
 from kept.memories import configure
+from kept.memories.browse import WORDS
 from kept.paths import Paths
 from kept.pipeline import follow_roots
 from kept.sources.base import ENTRY
@@ -46,14 +47,6 @@ _ACTIONS = {
 _BACK = {"disable": "enable", "exclude": "include"}
 _SHOWN = 5  # maximum paths listed without --verbose
 _PROJECTS_SHOWN = 12
-_MEANT = {
-    "chatgpt": "an export",
-    "claude-ai": "an export",
-    "console": "saved screens of Claude Code and Codex",
-    "generic": "JSONL or Markdown of your own making",
-    "journal": "dated notes",
-    "vault": "conversations in Markdown",
-}  # explains names that do not explain themselves
 _IN_PROJECTS = ("aider", "specstory")  # these tools keep their files in each project's folder, not in one place
 
 
@@ -321,7 +314,8 @@ def _searched_places_line(tool: ToolSurvey) -> Line:
 
 
 def _tool_label(tool: ToolSurvey) -> str:
-    return f"{tool.name} ({_MEANT[tool.name]})" if tool.name in _MEANT else tool.name
+    meaning = WORDS["sources"].get(tool.name)
+    return f"{tool.name} ({meaning})" if meaning else tool.name
 
 
 def _project_lines(surveyed: Survey, *, verbose: bool) -> Iterator[Line]:

@@ -8,19 +8,13 @@ from starlette.responses import Response
 
 from kept.outputs.graph import EdgeKind, Graph, Node, NodeKind, build_knowledge_graph
 from kept.web.context import request_workspace
+from kept.web.listing import LABELS
 from kept.web.render import NavigationPage, render_page
 from kept.workspace import Workspace
 
 router = APIRouter()
 PAGE = NavigationPage(id="graph", title="Knowledge", path="/graph", key="k", router=router)
 
-KINDS = {
-    NodeKind.PROJECT: "Projects",
-    NodeKind.ENTITY: "People and things",
-    NodeKind.RESOURCE: "Files, tools, addresses",
-    NodeKind.MEMORY: "Memories",
-    NodeKind.YOU: "You",
-}
 _TIES = 8
 
 
@@ -73,12 +67,12 @@ def _group_nodes(found: Graph) -> list[tuple[str, list[ListedNode]]]:
             ties[edge.source].append((-edge.weight, edge.target))
             ties[edge.target].append((-edge.weight, edge.source))
     made = []
-    for kind, title in KINDS.items():
+    for kind, title in LABELS["nodes"].items():
         inside = [
             ListedNode(node, [nodes[other] for _, other in sorted(ties[node.id])[:_TIES]], node.weight <= 1 and not ties[node.id])
             for node in found.nodes
-            if node.kind is kind
+            if node.kind == kind
         ]
-        if inside and kind is not NodeKind.MEMORY:
+        if inside:
             made.append((title, inside))
     return made
