@@ -535,6 +535,14 @@ def test_a_template_with_an_unknown_setting_is_refused(journal_at, home):
         make_entry_options(workspace, "odd")
 
 
+def test_a_template_with_an_unknown_slot_is_refused_with_those_there_are(journal_at, home):
+    own = home / ".config" / "kept" / "templates" / "odd.md"
+    own.parent.mkdir(parents=True)
+    own.write_text("# {{date}}\n\n## {{nope}}\n\n{{worked}}\n")
+    with journal_at() as workspace, pytest.raises(ConfigError, match=r"unknown slot \{\{nope\}\}.*worked"):
+        make_entry_options(workspace, "odd")
+
+
 def test_entries_bring_the_journals_profile_to_work_without_a_second_copy_in_the_memory_file(journal_at, desk_at, home):
     days_of_work(home)
     with journal_at() as workspace:

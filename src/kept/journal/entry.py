@@ -385,6 +385,9 @@ def _parse_template(name: str, text: str, where: str) -> Template:
     span, extract = values.get("span", "day"), values.get("extract", "no")
     if span not in ("day", "week") or extract not in ("yes", "no"):
         raise ConfigError("span is day or week, extract is yes or no", where=where)
+    known = ("date", "writer", *(slot.value for slot in Slot))
+    if unknown := next((slot for slot in _SLOT.findall("\n".join(lines)) if slot not in known), ""):
+        raise ConfigError(f"unknown slot {{{{{unknown}}}}}", where=where, hint=f"slots: {', '.join(known)}")
     return Template(
         name=name, text="\n".join(lines).strip("\n"), span=span, extract=extract == "yes", instruction=values.get("instruction", "")
     )
