@@ -32,7 +32,7 @@ from kept.pipeline.safety import check_home, export_archive, restore_store
 from kept.store.backups import is_intact
 from kept.store.sqlite import SqliteStore
 from kept.store.traces import traces
-from kept.workspace import open_workspace
+from kept.workspace import Workspace, open_workspace
 from talking import forget_ids, say
 
 
@@ -270,7 +270,10 @@ def test_a_restore_that_dies_before_it_writes_files_brings_back_no_forgotten_wor
         assert workspace.store.find_damage() == ()
 
 
-def test_where_the_store_is_lost_too_a_restore_that_dies_takes_no_line_for_an_edit(desk_at, home, remembered_sample):
+@pytest.mark.parametrize("writing", [False, True])
+def test_where_the_store_is_lost_too_a_restore_that_dies_takes_no_line_for_an_edit(
+    desk_at, home, remembered_sample, monkeypatch, writing
+):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         made, text = create_backup(workspace, home / "copy.db"), memory_file(home).read_text()
@@ -278,11 +281,13 @@ def test_where_the_store_is_lost_too_a_restore_that_dies_takes_no_line_for_an_ed
         apply_person_change(workspace, lambda: person.create_memory(workspace, "Boats leave at noon.", "constraint"))
         apply_person_change(workspace, lambda: person.retire(workspace, retired))
     workspace.paths.store.write_bytes(b"\0" * 5000)
-    with pytest.raises(OSError, match="power"):
-        restore_store(workspace.paths, made, _die)
+    with monkeypatch.context() as patch:
+        patch.setattr(Workspace, "write_output", lambda *_: _die())
+        with pytest.raises(OSError, match="power"):
+            restore_store(workspace.paths, made, (lambda: desk_at(home)) if writing else _die)
     with desk_at(home) as workspace:
         report = run_pipeline(workspace, [], RunOptions())
-        assert (report.written.operations, len(report.written.problems)) == ({}, 1)
+        assert (report.written.operations, len(report.written.problems)) == ({}, 0 if writing else 1)
         assert workspace.store.log.memory(retired).status is Status.ACTIVE
     assert memory_file(home).read_text() == text
 

@@ -368,6 +368,9 @@ class _OutputWriter:
         if self.report.dry:
             self.report.would[target.path] = whole
         else:
+            if read.inside and target.path in self.report.quarantined and not self.workspace.store.output_states(path):
+                # If this write is interrupted, the file that was set aside must not count as an edit of what was to be written.
+                self.workspace.store.save_output(path, Output(hash=hash_bytes(read.inside), lines=()))
             self.workspace.store.save_pending_output(path, after)
             self.workspace.write_output(target.path, whole, read.content.stamp)
             self.workspace.store.drop_output(path) if whole is None else self.workspace.store.save_output(path, after)
