@@ -203,6 +203,14 @@ def test_what_was_handed_over_is_not_open_at_a_compaction(remembering, capsys):
     assert start("compact") == fence_text(START)
 
 
+def test_what_an_active_memory_quotes_is_not_open_at_a_compaction(remembering, capsys):
+    path = transcript(remembering / "open" / "s9.jsonl", RULE, "look at the parser")
+    assert kept(capsys, "run", path, "--no-llm")[0] == 0
+    assert [each["content"] for each in told(capsys, "list")] == ["never push to main without a review"]
+    assert hook("pre-compact", payload("PreCompact", trigger="auto", transcript_path=str(path))) == (0, "", "")
+    assert OPEN not in start("compact")
+
+
 def test_the_status_tells_what_it_cost(remembering, capsys):
     start()
     injected("user-prompt", prompt(remembering, RULE))

@@ -1,7 +1,7 @@
 """Archive the new part of a transcript before its client compacts it, and update the day's note. Extracts nothing.
 
-The session's open prompts are saved too. A prompt is open if the person typed it, it contains a trigger, and the agent handed
-nothing over in its turn.
+The session's open prompts are saved too. A prompt is open if the person typed it, it contains a trigger, the agent handed nothing
+over in its turn, and no active memory quotes it.
 """
 
 import os
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kept.core.errors import BusyError, KeptError
 from kept.core.event import Author, Event, EventKind, is_prompt
+from kept.core.memory import Status
 from kept.core.spans import typed_text
 from kept.core.text import one_line
 from kept.days.day_notes import summarize_threads
@@ -74,7 +75,13 @@ def find_open_prompts(workspace: Workspace, path: str) -> tuple[str, ...]:
     if not threads:
         return ()
     last = threads[-1]
-    return _find_open_lines(archive.events(last.id, max(0, last.events - _TAIL_EVENTS), last.events))
+    events = archive.events(last.id, max(0, last.events - _TAIL_EVENTS), last.events)
+    if not (found := _find_open_lines(events)):
+        return ()
+    keys = {event.key for event in events}
+    active = (memory for memory in workspace.store.log.memories() if memory.status_at(workspace.clock()) is Status.ACTIVE)
+    quotes = {one_line(item.quote) for memory in active for item in memory.evidence if item.event in keys}
+    return tuple(line for line in found if not any(quote in line for quote in quotes))[-_MOST_PROMPTS:]
 
 
 def _find_open_lines(events: Sequence[Event]) -> tuple[str, ...]:
@@ -87,4 +94,4 @@ def _find_open_lines(events: Sequence[Event]) -> tuple[str, ...]:
             found += [line[:_PROMPT_CHARS] for line in lines if has_trigger(line)]
         if any(event.kind is EventKind.PROMPT and event.author is Author.COMPACTION for event in events[start:stop]):
             found.clear()
-    return tuple(dict.fromkeys(found))[-_MOST_PROMPTS:]
+    return tuple(dict.fromkeys(found))
