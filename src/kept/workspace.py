@@ -338,7 +338,7 @@ def open_workspace(
     if profile:  # for this call the given profile applies to every session, whatever the rules say
         chosen = replace(chosen, use=(ProfileRule(profile=profile),))
     named = dict.fromkeys((profile or chosen.profile, chosen.profile, *chosen.profiles, *(rule.profile for rule in chosen.use)))
-    entered = (JOURNAL,) if _has_entries(home.root / chosen.journal.folder) else ()
+    entered = (JOURNAL,) if any(find_entries(home.root / chosen.journal.folder)) else ()
     vaults = (VAULT,) if any(is_vault(root, home.user) for root in chosen.root) else ()
     wanted = dict.fromkeys((*named, *also, *vaults, *entered))
     # No memory file is written for a profile that only reads kept's own entries, because the sessions have the same facts.
@@ -347,7 +347,7 @@ def open_workspace(
         for active in (_load_profile(home, item, chosen.profile) for item in wanted)
     )
     name = zone or chosen.timezone
-    local = settings_file.load_zone(name) if name else _local_zone()
+    local = settings_file.load_zone(name) if name else settings_file.load_local_zone()
     given = os.environ if env is None else env
     refuse_state_elsewhere(home)
     for link in find_links(home.state):
@@ -471,20 +471,7 @@ def _create_counting_redactor(store: SqliteStore) -> Callable[[str], tuple[str, 
     return redact_and_count
 
 
-def _has_entries(folder: Path) -> bool:
-    """True if the folder contains a journal entry that kept wrote."""
-    return folder.is_dir() and next(find_entries(folder), None) is not None
-
-
 def _load_profile(home: Paths, name: str, default: str) -> Profile:
     """Load the profile with this id, including the categories that its prompt declares."""
     own = profiles.load_profile(name, home.config / "profiles")
     return with_declared_categories(own, load_prompt(own, root=home.root, config=home.config, default_profile=default).declared)
-
-
-def _local_zone() -> ZoneInfo:
-    import tzlocal  # noqa: PLC0415 - only where no setting names the zone
-
-    with suppress(LookupError, ValueError, OSError):
-        return tzlocal.get_localzone()
-    return ZoneInfo("UTC")  # for example in a container without a time zone

@@ -8,7 +8,8 @@ from cases import each_case
 from kept.core.event import Author
 from kept.core.memory import UNCONFIRMED, Accepted, Frame, Held
 from kept.extraction.gate import judge
-from kept.extraction.rules.candidates import CERTAIN, WAITING, extract_candidates
+from kept.extraction.rules.candidates import extract_candidates
+from kept.extraction.rules.patterns import CERTAIN, WAITING
 from kept.profiles import load_profile
 from kept.profiles.lexicons import load_lexicon
 from talk import LEXICON, talk, user

@@ -7,7 +7,8 @@ import pytest
 from kept.core.event import Cursor
 from kept.core.spans import typed_spans
 from kept.core.text import one_line
-from kept.extraction.rules.candidates import HEADING, extract_candidates, propose_prompt_tellings
+from kept.extraction.rules.candidates import extract_candidates, propose_prompt_tellings
+from kept.extraction.rules.list_items import HEADING
 from kept.local.files.walking import find_files
 from kept.profiles import load_profile
 from kept.profiles.lexicons import load_lexicon

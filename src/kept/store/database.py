@@ -409,26 +409,23 @@ def _open(path: Path) -> tuple[sqlite3.Connection, int, bool]:
 _REFUSED = (sqlite3.Error, OverflowError)  # a number beyond 64 bits overflows before SQLite sees it
 
 
+# What SQLite says, what is wrong, and what helps.
+_FAULTS = (
+    ("full", "the disk is full", "free some space and run again; nothing was changed"),
+    ("readonly", "the store is read-only", "make its folder writable, or choose another --home"),
+    ("read-only", "the store is read-only", "make its folder writable, or choose another --home"),
+    ("locked", "another process kept the store locked for 30 seconds", "run again when it has finished"),
+    ("malformed", "the store file is damaged", "restore a backup: kept restore FILE"),
+    ("not a database", "the store file is damaged", "restore a backup: kept restore FILE"),
+    ("I/O error", "the disk refused", "look at the free space, the quota, the limits (`ulimit -f`) and the disk, then run again"),
+    ("unable to open", "the store cannot be opened", "check the permissions and the disk"),
+)
+
+
 def _to_store_error(error: Exception, path: Path) -> StoreError:
     text = str(error)
-    match text:
-        case _ if "full" in text:
-            what, hint = "the disk is full", "free some space and run again; nothing was changed"
-        case _ if "readonly" in text or "read-only" in text:
-            what, hint = "the store is read-only", "make its folder writable, or choose another --home"
-        case _ if "locked" in text:
-            what, hint = "another process kept the store locked for 30 seconds", "run again when it has finished"
-        case _ if "malformed" in text or "not a database" in text:
-            what, hint = "the store file is damaged", "restore a backup: kept restore FILE"
-        case _ if "I/O error" in text:
-            what, hint = (
-                "the disk refused",
-                "look at the free space, the quota, the limits (`ulimit -f`) and the disk, then run again",
-            )
-        case _ if "unable to open" in text:
-            what, hint = "the store cannot be opened", "check the permissions and the disk"
-        case _:
-            what, hint = f"the store answered: {text}", "run `kept check`"
+    faults = ((what, hint) for said, what, hint in _FAULTS if said in text)
+    what, hint = next(faults, (f"the store answered: {text}", "run `kept check`"))
     return StoreError(what, where=str(path), hint=hint)
 
 

@@ -17,17 +17,8 @@ from kept.core.statement import Statement, pairs_of_opposites, parse_statement
 from kept.core.value import dataclass
 from kept.curation.curate.clusters import pair_by_words
 from kept.curation.curate.plans import is_agent_suggestion, is_person_owned
-from kept.curation.curate.values import (
-    COMPARED,
-    CROWD,
-    NEAR_ENOUGH,
-    Meaning,
-    Relation,
-    ValueStatement,
-    find_relation,
-    is_comparable,
-    parse_value_statement,
-)
+from kept.curation.curate.relations import NEAR_ENOUGH, Relation, find_relation, is_comparable
+from kept.curation.curate.values import COMPARED, CROWD, Meaning, ValueStatement, parse_value_statement
 from kept.curation.curate.wishes import Wish, parse_wish
 
 _SECOND_BITS, _HASH_BITS = 33, 30  # a place has 33 bits for the second when a text was first said, and 30 bits of a hash

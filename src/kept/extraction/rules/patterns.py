@@ -13,6 +13,8 @@ from kept.core.text import NEGATIONS, is_cjk, tokenize
 from kept.profiles.lexicons import LANGUAGES, TellingPatterns, detect_languages, join_alternatives, load_telling_patterns
 from kept.profiles.profile import Category
 
+CERTAIN = 0.95  # confidence of an explicit telling, which is not a guess
+WAITING = 0.5  # confidence of a held candidate
 SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」¡，、：；。！،؛।"
 EDGE = r"[^\w\x{80}-\x{1FFF}]"  # includes the letters of every script with spaces between words
 # Neither a letter nor a digit of any script. In RE2, ``\W`` also matches every letter that is not ASCII.

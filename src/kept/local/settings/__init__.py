@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -409,6 +409,15 @@ def load_zone(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
         raise ConfigError(f"there is no time zone {name!r}", hint="use a name such as Europe/Berlin") from error
+
+
+def load_local_zone() -> ZoneInfo:
+    """Load the time zone of the machine, or UTC if it has none, for example in a container."""
+    import tzlocal  # noqa: PLC0415 - only where no setting names the zone
+
+    with suppress(LookupError, ValueError, OSError):
+        return tzlocal.get_localzone()
+    return ZoneInfo("UTC")
 
 
 def flatten_settings(settings: Settings) -> dict[str, Any]:
