@@ -101,6 +101,19 @@ def test_a_trial_run_leaves_no_trace_of_what_it_read(capsys, home, projects):
     assert told(capsys, "sources")["files"] == []
 
 
+def test_a_dry_run_and_the_run_itself_count_as_many_proposals(capsys, home, projects):
+    wishes = (
+        "I would prefer that the greenhouse readings go to Postgres tables.",
+        "Please look at the tests, always look at them twice.",
+    )
+    transcript(projects / "a.jsonl", RULE, *wishes)
+    dry = kept(capsys, "run", "--dry-run", "--no-llm")[1]
+    wished = re.search(r"New, held for you: (\d+) wish(?:es)? said once", dry)[1]
+    kept(capsys, "run", "--no-llm")
+    assert int(wished) > 0
+    assert int(wished) == len(told(capsys, "review", "--all", "--list"))
+
+
 def test_days_limit_which_sessions_are_analysed_and_the_others_wait(capsys, home, projects):
     transcript(projects / "a.jsonl", RULE, day="2026-01-05")
     transcript(projects / "b.jsonl", OTHER, day="2026-01-07")

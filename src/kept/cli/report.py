@@ -45,8 +45,12 @@ def report_lines(workspace: Workspace, report: RunReport, options: RunOptions, *
         workspace, f"New: {format_count(len(report.new), 'memory')}", report.new, "kept list", report.names
     )
     held = tuple(memory for memory in report.asked_about if options.dry and not memory.reason.endswith(UNTRIED))
-    title = f"New, held for you: {format_count(len(held), 'proposal')}"
+    wishes = f"{format_count(report.wishes, 'wish', 'wishes')} {SAID_ONCE}" if report.wishes else ""
+    counts = ", and ".join(filter(None, (format_count(len(held), "proposal") if held else "", wishes)))
+    title = f"New, held for you: {counts}"
     yield from _new_memory_lines(workspace, title, held, "kept review --all", report.names)
+    if wishes and not held:
+        yield line((title, "bold green"))
     if report.new or held:
         yield line()
     yield from _hand_edit_lines(report.written.operations)

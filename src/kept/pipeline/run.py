@@ -37,6 +37,7 @@ from kept.memories.backups import make_daily_backup
 from kept.memories.client_memory import import_client_notes
 from kept.memories.synced_folder import SyncFolder
 from kept.memories.team import update_teams
+from kept.memories.waiting import collect_pending, list_new_wishes
 from kept.outputs.write import WriteReport, merge_hand_edits, write_outputs
 from kept.pipeline.erase.forget import forget_opted_out
 from kept.pipeline.estimate import estimate_run
@@ -166,6 +167,9 @@ def _run_steps(
     _fill_report_counts(workspace, report)
     if run.number.started or report.asked.usage.calls:
         report.run = run.number()
+        if options.dry:
+            pending = {memory.id for memory, stored in collect_pending(workspace) if not stored}
+            report.wishes = len(pending & list_new_wishes(workspace, report.run))
         body = report.body() | {"seconds": (workspace.clock() - started).total_seconds()}
         workspace.store.log.end_run(report.run, workspace.clock(), body)
     return report

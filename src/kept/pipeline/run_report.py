@@ -29,7 +29,7 @@ from kept.workspace import Workspace
 @dataclass(kw_only=True, slots=True)
 class RunReport:
     """The results of a run. ``before`` are the ids of the memories that existed before the run. ``names`` are the display names of
-    scopes, which the store does not have after a dry run.
+    scopes, and ``wishes`` counts the new wishes in review, which the store does not have after a dry run.
     """
 
     before: frozenset[str] = frozenset()
@@ -44,6 +44,7 @@ class RunReport:
     names: Mapping[str, str] = field(default_factory=dict)
     new: tuple[Memory, ...] = ()
     asked_about: tuple[Memory, ...] = ()
+    wishes: int = 0
     held: int = 0
     active: int = 0
     moved: int = 0
