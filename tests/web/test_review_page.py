@@ -57,8 +57,10 @@ def test_every_decision_is_undone_by_u_or_on_its_card_and_on_other_pages_by_name
     undone()
     first, second = page.locator(".decide").nth(0), page.locator(".decide .says").nth(1).inner_text()
     first.focus()
+    page.locator("#said p", has_text="Undone").last.wait_for()
     page.keyboard.press("n")
     page.locator(".decide.done").wait_for()
+    assert page.locator("#said p", has_text="Undone").count() == 0, "it stands above a card that is rejected now"
     page.locator(".decide:focus:not(.done)").wait_for()
     page.keyboard.press("y")
     page.locator(".decide.done").nth(1).wait_for()

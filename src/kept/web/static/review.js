@@ -75,6 +75,7 @@
 
   // Show cards as decided, and save the decision. ``request`` is what is sent, ``done`` the message.
   const decide = (rows, request, done) => {
+    $$("#said p").forEach((line) => { if (line.textContent.startsWith("Undone")) line.remove(); });  // it is no longer true of the card
     const [method, path, body, revision] = request, act = acts.add("", rows.map((each) => each.id));
     const before = rows.map((row) => [row, [...row.childNodes], row.className]);
     const after = next(rows.at(-1));
