@@ -176,6 +176,8 @@ MAY_CONTRADICT = [
     ("Lena owns the billing module, Tom the frontend.", "Kofi owns the billing module now."),
     ("Marta revisa los contratos.", "Pablo revisa los contratos ahora."),
     ("Ana reviews the schema changes.", "Jo reviews the schema changes now, Ana is on leave."),
+    ("Petra schreibt den Rundbrief.", "Jetzt schreibt Olaf den Rundbrief."),
+    ("a Rita confere os pedidos", "agora o Nuno confere os pedidos"),
     ("The nightly job runs on hermes.", "The nightly job runs on apollo now."),
 ]
 # How people say it who know of no forms; one of each kind of change is enough.

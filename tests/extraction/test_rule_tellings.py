@@ -745,6 +745,8 @@ def test_a_telling_waits_that_the_next_sentence_takes_back_or_corrects(text):
         ("Scrap that. From now on commits are in German.", "From now on commits are in German."),
         ("I fixed it. No wait, always use pnpm in this project.", "always use pnpm in this project."),
         ("Streich das, ab jetzt antworte auf Deutsch.", "ab jetzt antworte auf Deutsch."),
+        ("scrap that tabs rule, from now on use spaces for Python", "from now on use spaces for Python"),
+        ("vergiss das mit den Tabs, ab jetzt nimm Leerzeichen", "ab jetzt nimm Leerzeichen"),
         ("Oublie ça, désormais utilise des espaces.", "désormais utilise des espaces."),
         ("Olvida eso, a partir de ahora usa espacios.", "a partir de ahora usa espacios."),
     ],

@@ -80,8 +80,9 @@ class ValueStatement:
     ``ended`` means that something is gone. ``once`` means that it describes how something was at first. ``open_ended`` means that
     it asks, adds or depends on something. ``is_sentence`` means that it has function words. ``is_state`` means that the thing has
     one value at a time, ``is_attribute`` that a named attribute has the value, and ``is_placed`` that a word such as "on" binds the
-    value to the verb. ``sole`` means that only one person or thing does it, ``named`` that its first word may be a name. ``home``
-    means that it says where somebody lives, and ``moved`` where somebody moved, which may not be a home.
+    value to the verb. ``sole`` means that only one person or thing does it, ``named`` that its first word (behind "now" or
+    a letter) may be a name. ``home`` means that it says where somebody lives, and ``moved`` where somebody moved, which may not be
+    a home.
     """
 
     text: str
@@ -173,6 +174,7 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
     words = [Word(_HOME, "")] * home + words
     tokens = [word.casefold() for word in _TOKEN.findall(clause)]
     verb = next((place for place, word in enumerate(tokens) if word in _words("states")), 0)
+    opening = next((word for word in _TOKEN.findall(clause) if len(word) > 1 and word.casefold() not in _words("present")), "")
     binding = tuple(takewhile(_dull_words().__contains__, tokens[verb + 1 :])) if verb else ()
     return ValueStatement(
         text=text,
@@ -193,7 +195,7 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
         or (bool(verb) and tokens[verb] in COPULAS and not ATTRIBUTES.isdisjoint(tokens[:verb])),
         is_placed=not _words("narrow").isdisjoint(binding),
         sole=not _words("sole").isdisjoint(tokens[:_VALUE]),
-        named=clause[:1].isupper() and tokens[0] not in _dull_words(),
+        named=bool(opening) and opening[:1].isupper() and opening.casefold() not in _dull_words(),
         home=home,
         moved=moved,
     )

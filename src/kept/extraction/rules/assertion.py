@@ -93,7 +93,7 @@ CONFIDES = Pattern(
     rf"(?i)^\W*(?:(?:{_spaced_words('opener')})\W+)?(?:{_spaced_words('confides')})\W*(?:$|[,.;:!–—-]\s)|{_unspaced_words('confides')}"
 )
 _FIRST_CLAUSE = Pattern(r"[,;:–—]\s+|\s-\s+|[，、；：]\s*")
-_OPENING = 40  # characters in which such a clause ends
+_OPENING = 60  # characters in which such a clause ends
 _TRAILS = Pattern(r"^\s*(?:\.{2,}|…)\s*\w")  # a new thought begins after an ellipsis
 _CLOSING = " \t\r\n\"'`”’)*_"
 _COLONS = (":", "：")
@@ -142,9 +142,19 @@ def is_retraction(prompt: str) -> bool:
 
 
 def find_retraction_end(sentence: str) -> int:
-    """The end of a first clause that takes back what was said before ("scrap that, from now on …"); 0 if there is none."""
-    cuts = (cut.end() for cut in _FIRST_CLAUSE.finditer(sentence[:_OPENING]))
-    return next((end for end in cuts if is_retraction(sentence[:end]) and _WITHDRAWN.search(sentence[:end])), 0)
+    """The end of a first clause that takes back what was said before ("scrap that, …"); 0 if there is none. The clause may name
+    what it takes back if a new rule follows it ("scrap that rule about tabs, from now on …").
+    """
+    for cut in _FIRST_CLAUSE.finditer(sentence[:_OPENING]):
+        clause, rule = sentence[: cut.end()], _FROM_NOW_ON.search(sentence[cut.end() :])
+        if takes_back(clause) and (is_retraction(clause) or (rule and rule.start() == 0)):
+            return int(cut.end())
+    return 0
+
+
+def takes_back(clause: str) -> bool:
+    """True if a clause has words that take back something."""
+    return _WITHDRAWN.search(clause) is not None
 
 
 def is_denial(sentence: str) -> bool:

@@ -16,13 +16,13 @@ from kept.extraction.rules.assertion import (
     MARKS,
     QUOTES,
     RESTRICTS,
-    find_retraction_end,
     is_contrasting,
     is_correction,
     is_disowned,
     is_doubt,
     is_limit,
     is_question,
+    takes_back,
 )
 from kept.extraction.rules.patterns import (
     EDGE,
@@ -358,7 +358,7 @@ def _can_begin_after(before: str, spoken: Sequence[TellingPatterns], *, next_lin
         return True
     if next_line and _PASSING.match(before.rsplit("\n", 1)[-1]):
         return True
-    if find_retraction_end(f"{_SENTENCE.split(before)[-1].lstrip()} ".replace("\n", " ")):
+    if not next_line and takes_back(_SENTENCE.split(before)[-1]):
         return True
     line = before.rstrip(" ,;–—-")
     return len(line) <= _MARK and "\n" not in line and any(_is_only_filler(line, patterns) for patterns in spoken)
