@@ -385,6 +385,8 @@ def test_a_password_or_a_code_of_a_door_that_a_sentence_tells_is_gone(words: str
         ("der api-schlüssel heißt {}", "ak-pr" + "od-77Zxcvbnmasdfg"),
         ("токен для деплоя {}", "ab12cd" + "34ef56gh"),
         ("le code pin c'est {}", "44" + "17"),
+        ("pin for the alarm is {}", "47" + "11"),
+        ("die alarmanlage: pin für die tür ist {}", "47" + "13"),
         ("пин-код {} от сигнализации", "77" + "19"),
         ("merk dir pin {} für die alarmanlage", "44" + "82"),
     ],
