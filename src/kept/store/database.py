@@ -297,20 +297,16 @@ class Database:
     def _begin_write(self) -> None:
         """Begin a write transaction. Raises StoreError if the file was replaced meanwhile, because the changes would be lost."""
         self._execute("BEGIN IMMEDIATE", {})
-        try:
-            self._refuse_replaced()
-        except StoreError:
-            self._connection.execute("ROLLBACK")
-            raise
+        self._refuse_replaced()
         self._depth = 1
 
     def _refuse_replaced(self) -> None:
-        """Raise StoreError if this is not the file at the store's path any more."""
-        try:
+        """Roll back and raise StoreError if this is not the file at the store's path any more."""
+        inode = 0
+        with suppress(OSError):
             inode = self.path.stat().st_ino
-        except OSError:
-            inode = 0
         if inode != self._inode:
+            self._connection.execute("ROLLBACK")
             raise StoreError("the store was replaced meanwhile", where=str(self.path), hint="run again; nothing was changed")
 
     def copy_to(self, path: Path) -> None:
