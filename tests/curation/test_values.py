@@ -312,6 +312,7 @@ def test_no_two_values_are_one_statement(earlier, later):
         ("from now on commits are in English", "scrap that, from now on commits are in German"),
         ("Remember: Lena owns the billing module, Tom the frontend.", "Remember that Kofi owns the billing module now."),
         ("Remember: deploy only with `make ship`.", "deploy is now make release, not make ship"),
+        ("Remember: the demo host is demo.old.example.", "the demo host is now demo.example, not demo.old.example"),
         ("Merk dir: Releases gehen über make ship.", "Releases sind jetzt make release, nicht make ship"),
         ("We decided on Postgres because of its types.", "we decided against Postgres; SQLite it is, because there is one user"),
     ],
