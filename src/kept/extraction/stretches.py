@@ -91,14 +91,16 @@ def analyse_window(window: Window) -> Stretch:
 
 
 def _judge_episode(events: Sequence[Event], start: int, stop: int, rules: Rules) -> Iterator[CandidateVerdict]:
-    """Yield the judged candidates of the episode ``[start, stop)``. They depend only on its events and those before it."""
-    seen = events[max(0, start - LOOKBACK) : stop]
+    """Yield the judged candidates of the episode ``[start, stop)``. They depend on its events and those before it, and on the
+    :data:`AHEAD` events after it, which may take them back.
+    """
+    seen, later = events[max(0, start - LOOKBACK) : stop], events[stop : stop + AHEAD]
     words = choose_lexicon(seen, rules.profile.languages)
     candidates = extract_candidates(
         events, start, stop, profile=rules.profile, lexicon=words, scope=rules.scope, suggested=rules.handover
     )
     for candidate in candidates:
-        judged = judge_candidate(rules, candidate, seen, words)
+        judged = judge_candidate(rules, candidate, seen, words, later=later)
         if not rules.live or (isinstance(judged.verdict, Accepted) and judged.candidate.confidence >= LIVE):
             yield judged
 

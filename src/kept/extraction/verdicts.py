@@ -74,14 +74,20 @@ def load_rules(workspace: Workspace, thread: Thread, forgotten: frozenset[str]) 
     )
 
 
-def judge_candidate(rules: Rules, candidate: Candidate, events: Sequence[Event], lexicon: Lexicon) -> CandidateVerdict:
-    """Judge a candidate. A suspected secret is refused and stored redacted. No word of a forgotten statement is stored."""
+def judge_candidate(
+    rules: Rules, candidate: Candidate, events: Sequence[Event], lexicon: Lexicon, *, later: Sequence[Event] = ()
+) -> CandidateVerdict:
+    """Judge a candidate. A suspected secret is refused and stored redacted. No word of a forgotten statement is stored.
+
+    ``later`` are events after ``events``, which can only take the candidate back.
+    """
     requests = select_requests(candidate.needed_for, lexicon, rules.forgotten, rules.key)
     candidate = replace(add_end(candidate, rules.zone), needed_for=requests)
     clean = redact(candidate.content, key=rules.key)
     if clean.found:
         return CandidateVerdict(candidate=replace(candidate, content=clean.text), verdict=Refused(reason="secret"))
-    if not candidate.doubt and is_retracted(candidate, events):  # stored, so that a model's confirmation can revive the candidate
+    # A retracted candidate is stored, so that a model's confirmation can revive it.
+    if not candidate.doubt and is_retracted(candidate, (*events, *later)):
         candidate = replace(candidate, doubt=WITHDRAWN)
     if is_known_statement(candidate.content, rules.forgotten, rules.key):
         return CandidateVerdict(candidate=strip_words(candidate), verdict=Refused(reason="forgotten"))
