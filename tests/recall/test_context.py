@@ -244,6 +244,15 @@ def test_what_was_said_comes_back_with_what_was_said_later_about_the_same(worksp
     assert lines == [f'2026-02-17, you: "{passage}"; 2026-02-17, you: "{then}"']
 
 
+def test_what_was_said_later_takes_the_place_of_a_turn_that_is_left_out_and_stands_once(workspace):
+    passage, then = "Please hang the lanterns on the quay side.", "lanterns go to the pier now"
+    key, thread = said_before(workspace, passage, "They hang on the quay side now.", then)
+    later = [each for each in workspace.store.archive.events(thread.id, 0, thread.events) if each.kind is EventKind.PROMPT][1].key
+    assert lines_said(workspace, key, thread, said=lambda _: {f"gone {later}": 0.6}) == [f'2026-02-17, you: "{then}"']
+    lines = lines_said(workspace, key, thread, said=lambda _: {f"{key} {later}": 0.6, f"{later} {key}": 0.5})
+    assert (str(lines).count(passage), str(lines).count(then)) == (1, 1)
+
+
 def test_what_was_said_stays_away_where_a_memory_answers_or_in_its_own_session(workspace):
     key, thread = said_before(workspace, "Please hang the lanterns on the quay side.")
     assert lines_said(workspace, key, thread, session=thread.session) == []

@@ -30,14 +30,21 @@ _HANDED_OVER = re.compile(r'(?m)^[*_`> \t]*kept: ".*$')  # lines of a reply that
 
 
 def turn_pieces(look: ContextLookup, near: Mapping[str, float]) -> list[ContextPiece]:
-    """The lines for turns, as a :data:`kept.recall.context.TurnLookup` found them. A later turn stands behind the first one.
+    """The lines for turns, as a :data:`kept.recall.context.TurnLookup` found them. A later turn stands behind the first one, or in
+    its place if that is left out, and is not shown again.
 
     Erased, withdrawn and very short turns are left out.
     """
-    pieces = []
+    pieces: list[ContextPiece] = []
+    shown: set[str] = set()
     for place, (keys, close) in enumerate(near.items()):
         key, _, later = keys.partition(" ")
-        if text := _said_line(look, key, _said_line(look, later) if later else "", least=_LEAST_WORDS):
+        since = _said_line(look, later) if later else ""
+        text = "" if key in shown else _said_line(look, key, since, least=_LEAST_WORDS)
+        if not text and since and later not in shown:
+            key, text = later, _said_line(look, later, least=_LEAST_WORDS)
+        shown |= {key, later}
+        if text:
             pieces.append(
                 ContextPiece(SAID, PREFIX + key, text, "", close, -place, "you said it in an earlier session of this project")
             )
