@@ -98,6 +98,8 @@ def test_what_the_settings_trust_agents_with_is_told_as_remembered(capsys, home,
     monkeypatch.setenv("CLAUDECODE", "1")
     assert kept(capsys, "add", RULE, "--type", "constraint")[1].startswith("Remembered:")
     assert RULE in memory_file(home).read_text()
+    words = "The harbor token is " + "ghp_" + "Zk3Qm8Rt5Wx2Yb7Nc4Vd9Lf6Hj1Gs0PaEuTi"
+    assert kept(capsys, "add", words, "--type", "preference")[1].startswith("A secret was taken out, so it is held")
 
 
 def test_a_changed_line_of_the_memory_file_waits_where_an_agent_runs_kept(capsys, home, monkeypatch):

@@ -269,6 +269,14 @@ def test_the_headings_of_lists_are_understood_as_names(capsys, rule):
     assert kept(capsys, "list", "--project", "nowhere")[0] == 2
 
 
+def test_a_project_with_user_in_its_name_is_found_by_that_part(capsys, home):
+    say(home, "a", RULE, cwd=str(home / "code/user-service"))
+    assert kept(capsys, "run")[0] == 0
+    kept(capsys, "add", OTHER, "--type", "preference")
+    for project, words in (("user", RULE), ("everywhere", OTHER)):
+        assert [each["content"] for each in told(capsys, "list", "--project", project)] == [words]
+
+
 def test_a_list_can_be_narrowed_to_who_brought_a_memory(capsys, rule):
     own = told(capsys, "add", OTHER, "--type", "constraint")["id"]
     assert [[each["id"] for each in told(capsys, "list", "--by", who)] for who in BY] == [[], [], [own], [rule]]

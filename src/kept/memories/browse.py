@@ -177,10 +177,10 @@ def find_directory(workspace: Workspace, project: str) -> str:
 def matching_scopes(names: Mapping[str, str], project: str) -> frozenset[str]:
     """The scopes with the id or name ``project``. If there are none, the scopes whose names contain it.
 
-    The user's scope is called "everywhere", as lists call it.
+    The user's scope is called "everywhere", as lists call it; its id is no name, since it may be part of a project's.
     """
     part = project.casefold()
-    exact = {scope for scope, name in (*names.items(), (USER_SCOPE, "everywhere")) if project in (scope, name)}
+    exact = {USER_SCOPE} if project == "everywhere" else {scope for scope, name in names.items() if project in (scope, name)}
     return frozenset(exact or {scope for scope, name in names.items() if part in name.casefold()})
 
 

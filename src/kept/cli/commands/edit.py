@@ -34,8 +34,9 @@ def add(call: GlobalOptions, text: str, *, kind: str = "", project: str = "", un
         likely = None if kind else category_of(text, "", workspace.profile_for("", folder))
         return [person.create_memory(workspace, text, likely.id if likely else kind, project=folder, until=ends, agent=agent)]
 
-    waits = f"{f'An agent ran this ({sign} is set)' if sign else 'A secret was taken out'}, so it is held for `kept review`:"
-    return _apply_change(call, "Remembered:", apply, held_title=waits, as_json=as_json)
+    held, waits = "A secret was taken out", "so it is held for `kept review`:"
+    by_agent = f"An agent ran this ({sign} is set), {waits}"
+    return _apply_change(call, "Remembered:", apply, held_title=f"{held}, {waits}", agent_title=by_agent, as_json=as_json)
 
 
 def suggest(
@@ -161,13 +162,18 @@ def _apply_change(
     act: Callable[[Workspace], list[Memory]],
     *,
     held_title: str = "",
+    agent_title: str = "",
     after: Callable[[Workspace, Sequence[Memory]], Iterator[Line]] = lambda *_: iter(()),
     as_json: bool,
 ) -> int:
-    """Make a change and print the result. ``title`` is the headline, ``held_title`` that for held ones. ``after`` adds lines."""
+    """Make a change and print the result. ``after`` adds lines.
+
+    ``title`` is the headline, ``held_title`` that for held memories, ``agent_title`` that for what an agent holds by its call.
+    """
     with command_workspace(call) as workspace:
         agents = bool(agent_variable(os.environ)) and not workspace.settings.trust_agents
         memories, written = apply_person_change(workspace, lambda: act(workspace), with_files=not agents)
+        held_title = (agents and agent_title) or held_title
         title = held_title if held_title and all(memory.status is Status.HELD for memory in memories) else title
         if as_json:
             bodies = [to_export(workspace, memory) for memory in memories]
