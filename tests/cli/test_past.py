@@ -27,7 +27,7 @@ def test_undo_takes_back_the_last_run_and_redo_brings_it_back(capsys, ran):
 def test_a_bare_undo_after_a_change_that_it_cannot_take_back_leaves_the_older_change_alone(capsys, ran, command, tmp_path):
     kept(capsys, "add", "Answer in short sentences.", "--type", "preference")
     if command == "journal":
-        assert kept(capsys, "journal", "write", "--date", "2026-01-05")[1].startswith("2026-01-05  written")
+        assert "  written" in kept(capsys, "journal", "write", "--date", "2026-01-05", "--template", "weekly")[1]
     else:
         kept(capsys, "backup", tmp_path / "k.db")
         assert kept(capsys, "restore", tmp_path / "k.db")[0] == 0
@@ -37,7 +37,35 @@ def test_a_bare_undo_after_a_change_that_it_cannot_take_back_leaves_the_older_ch
     assert f"the last change was `kept {command}`, which undo does not take back → {last} takes back the change before it" in err
     assert told(capsys, "list") == before
     assert kept(capsys, *last.split()[1:])[0] == 0
+    code, _, err = kept(capsys, "undo")
+    assert (code, f"the last change was `kept {command}`" in err, "kept undo r1 takes back the change before it" in err) == (
+        2,
+        True,
+        True,
+    )
+
+
+def test_a_bare_undo_after_a_journal_entry_takes_back_what_was_learnt_from_it_and_nothing_before_it(capsys, ran):
+    kept(capsys, "add", "Answer in short sentences.", "--type", "preference")
+    before = told(capsys, "list")
+    (entry,) = told(capsys, "journal", "write", "--date", "2026-01-05")["entries"]
+    assert entry["new_memories"] == len(told(capsys, "list")) - len(before) > 0
     assert kept(capsys, "undo")[0] == 0
+    assert told(capsys, "list") == before
+    code, _, err = kept(capsys, "undo")
+    assert (code, "the last change was `kept journal`" in err) == (2, True)
+    assert told(capsys, "list") == before
+
+
+def test_a_bare_undo_does_not_reach_behind_a_restore_after_another_undo(capsys, ran, tmp_path):
+    kept(capsys, "backup", tmp_path / "k.db")
+    kept(capsys, "restore", tmp_path / "k.db")
+    before = told(capsys, "list")
+    kept(capsys, "add", "Answer in short sentences.", "--type", "preference")
+    assert kept(capsys, "undo")[0] == 0
+    code, _, err = kept(capsys, "undo")
+    assert (code, "the last change was `kept restore`" in err) == (2, True)
+    assert told(capsys, "list") == before
 
 
 def test_a_bare_redo_does_not_reach_behind_later_changes_and_history_tells_of_both(capsys, ran):

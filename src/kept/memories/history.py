@@ -223,17 +223,23 @@ def last_undoable_run(workspace: Workspace) -> str:
     return f"r{last}" if last is not None else ""
 
 
-def record_lasting_change(workspace: Workspace, command: str) -> None:
-    """Record that a command (one of ``_LASTING``) changed something, so that the next undo does not take back an older change."""
-    workspace.store.log.end_run(workspace.store.log.start_run(command, workspace.clock()), workspace.clock(), {})
+def record_lasting_change(workspace: Workspace, command: str, runs: Sequence[int] = ()) -> None:
+    """Record that a command (one of ``_LASTING``) changed something, so that the next undo does not take back an older change.
+
+    ``runs`` are the runs that the command itself began. An undo takes these back.
+    """
+    log = workspace.store.log
+    log.end_run(log.start_run(command, workspace.clock()), workspace.clock(), {"runs": list(runs)} if runs else {})
 
 
 def refuse_late_undo(workspace: Workspace) -> None:
-    """Raise UsageError if the last change is one of a command that no undo takes back."""
-    log, last = workspace.store.log, last_undoable_run(workspace)
+    """Raise UsageError if the last change in effect is one of a command that no undo takes back."""
+    log = workspace.store.log
+    heads = tuple(log.pass_heads())
+    last = _last_effective_run(heads, find_undone_passes(heads)) or 0
     newest = max((run for command in _LASTING for run in log.runs(1, command=command)), key=lambda run: run.id, default=None)
-    if newest is not None and newest.id > max((head.run for head in log.pass_heads()), default=0):
-        hint = f"kept undo {last} takes back the change before it" if last else "see `kept log`"
+    if newest is not None and newest.id > last and last not in newest.report.get("runs", ()):
+        hint = f"kept undo r{last} takes back the change before it" if last else "see `kept log`"
         raise UsageError(f"the last change was `kept {newest.command}`, which undo does not take back", hint=hint)
 
 

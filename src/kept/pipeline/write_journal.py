@@ -67,6 +67,8 @@ class EntryState(StrEnum):
 class EntryOutcome:
     """The result for the entry about some days. ``reason`` says why it failed. ``refused`` counts a model's unsupported paragraphs.
 
+    ``run`` is the run that extracted memories from the entry, 0 if there was nothing new.
+
     ``asked`` is the key of the question to a model. ``asked_again`` means that the question asked ahead for this day was a
     different one and of no use.
     """
@@ -79,6 +81,7 @@ class EntryOutcome:
     reason: str = ""
     refused: int = 0
     memories: int = 0
+    run: int = 0
     problems: tuple[str, ...] = ()
     asked: str = ""
     asked_again: bool = False
@@ -269,7 +272,8 @@ def _write_span(workspace: Workspace, work: EntryOptions, first: date, last: dat
     if _count_failed_asks(workspace) > failed:
         reasons = [item for entry in report.asked.reasons.values() for item in entry]
         problems.append(f"some of the entry could not be read: {'; '.join(reasons[-2:])}")
-    return replace(outcome, memories=len(workspace.store.log.memory_ids() - before), problems=tuple(problems))
+    found = len(workspace.store.log.memory_ids() - before)
+    return replace(outcome, memories=found, run=report.run, problems=tuple(problems))
 
 
 def _count_failed_asks(workspace: Workspace) -> int:

@@ -159,7 +159,7 @@ def _plan_body(plan: BackfillPlan) -> dict[str, Any]:
 
 def _print_outcomes(workspace: Workspace, outcomes: Sequence[EntryOutcome], *, as_json: bool, days: int = 1) -> int:
     if any(outcome.state is EntryState.WRITTEN for outcome in outcomes):
-        record_lasting_change(workspace, "journal")
+        record_lasting_change(workspace, "journal", [outcome.run for outcome in outcomes if outcome.run])
     if as_json:
         write_json({"days": days, "entries": [_outcome_body(outcome) for outcome in outcomes]})
     else:
