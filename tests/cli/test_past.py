@@ -31,7 +31,14 @@ def test_a_bare_undo_after_a_change_that_it_cannot_take_back_leaves_the_older_ch
     else:
         kept(capsys, "backup", tmp_path / "k.db")
         assert kept(capsys, "restore", tmp_path / "k.db")[0] == 0
-    last, before = f"kept undo r{told(capsys, 'log')[0]['run']}", told(capsys, "list")
+    record, changed = told(capsys, "log")[:2]
+    assert (record["command"], record["passes"], changed["command"]) == (command, [], "add")
+    first, second = kept(capsys, "log")[1].splitlines()[:2]
+    assert first.startswith(f"r{record['run']}  ")
+    assert first.endswith(f"  You: {command}  not taken back by undo")
+    assert second.startswith(f"r{changed['run']}  ")
+    assert kept(capsys, "log", f"r{record['run']}")[:2] == (0, f"{first}\n")
+    last, before = f"kept undo r{changed['run']}", told(capsys, "list")
     code, _, err = kept(capsys, "undo")
     assert code == 2
     assert f"the last change was `kept {command}`, which undo does not take back → {last} takes back the change before it" in err

@@ -117,6 +117,11 @@ def is_nightly_job(run: Run) -> bool:
     return run.command == NIGHT
 
 
+def is_lasting_change(run: Run) -> bool:
+    """True for the record of a command that no undo takes back, which has no passes of its own."""
+    return run.command in _LASTING
+
+
 def run_history(
     workspace: Workspace, limit: int | None, *, before: int = 0, also: Callable[[Run], bool] = lambda _: False
 ) -> tuple[HistoryEntry, ...]:
@@ -131,14 +136,14 @@ def run_history(
 
 
 def find_run(workspace: Workspace, name: str) -> HistoryEntry:
-    """The run that a person names (``r3``, ``3``). It must have changed something or be a nightly job.
+    """The run that a person names (``r3``, ``3``). It must have changed something, if only files, or be a nightly job.
 
     Raises MissingError if there is no such run.
     """
     heads, number = tuple(workspace.store.log.pass_heads()), name.strip().lower().removeprefix("run").strip().removeprefix("r")
     every = workspace.store.log.runs()
     entry = next(iter(_history_entries(workspace, [run for run in every if str(run.id) == number], heads, every)), None)
-    if entry is None or not (entry.passes or entry.account):
+    if entry is None or not (entry.passes or entry.account or is_lasting_change(entry.run)):
         raise MissingError(f"there is no run {name!r} that changed anything", hint="see `kept log`")
     return entry
 

@@ -31,6 +31,7 @@ from kept.memories.history import (
     describe_counts,
     diff_moments,
     find_run,
+    is_lasting_change,
     is_nightly_job,
     last_undoable_run,
     refuse_late_undo,
@@ -61,7 +62,11 @@ def log(
         if which:
             history_entries: Iterable[HistoryEntry] = (find_run(workspace, which),)
         else:
-            history_entries = run_history(workspace, None if scopes else limit, also=lambda run: not scopes and is_nightly_job(run))
+            history_entries = run_history(
+                workspace,
+                None if scopes else limit,
+                also=lambda run: not scopes and (is_nightly_job(run) or is_lasting_change(run)),
+            )
         if scopes:
             history_entries = islice((entry for entry in history_entries if _entry_changes(workspace, entry, scopes)), limit)
         if cost:
@@ -100,11 +105,13 @@ def _entry_lines(workspace: Workspace, entry: HistoryEntry, most: int | None, sc
     run = entry.run
     all_off = bool(entry.passes) and all(off for _, off in entry.passes)
     state = (("  undone", "yellow"),) if all_off else (("  cut short", "yellow"),) if run.ended_at is None else ()
+    state = (("  not taken back by undo", "dim"),) if is_lasting_change(run) else state
     who = describe_command(NIGHT if entry.night else run.command)
     did = f"{who}: {run.command}" if who == PERSON or (entry.night and not entry.account) else who
     yield line((f"r{run.id}", "bold"), f"  {format_minute(run.started_at, workspace.zone)}  {did}", *state)
     if entry.account:
         yield from _account_lines(entry, most)
+    if not entry.passes:
         return
     yield from changes_lines(_entry_changes(workspace, entry, scopes), most, f"kept log r{run.id}")
     partly = [pass_.id for pass_, off in entry.passes if off and not all_off]
