@@ -432,7 +432,18 @@ def test_prompts_in_a_temporary_folder_are_not_called_those_of_claude_p(capsys, 
     assert "claude -p" not in out
 
 
-def test_a_period_that_ends_before_it_begins_is_refused(capsys, projects):
+@pytest.mark.parametrize(
+    ("command", "first", "last"),
+    [
+        (("run", "--no-llm"), "--since", "--until"),
+        (("forget", "--dry-run"), "--since", "--until"),
+        (("search", "dates"), "--since", "--until"),
+        (("journal", "write"), "--from", "--to"),
+        (("journal", "backfill"), "--from", "--to"),
+    ],
+)
+def test_a_period_that_ends_before_it_begins_is_refused_before_anything_is_read(capsys, projects, command, first, last):
     transcript(projects / "a.jsonl", RULE)
-    code, _, err = kept(capsys, "run", "--no-llm", "--since", "2026-12-01", "--until", "2026-01-01")
-    assert (code, "2026-12-01 is after 2026-01-01" in err) == (2, True)
+    code, out, err = kept(capsys, *command, first, "2026-12-01", last, "2026-01-01")
+    assert (code, out, err) == (2, "", f"kept: 2026-12-01 is after 2026-01-01 → give the earlier day with {first}\n")
+    assert told(capsys, "log") == []

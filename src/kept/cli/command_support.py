@@ -8,6 +8,7 @@ import tty
 from codecs import getincrementaldecoder
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import date, datetime
 from pathlib import Path
 
 from kept.cli.console import Line, Span, to_safe_line, write_line, write_lines, write_text
@@ -41,6 +42,21 @@ def command_workspace(call: GlobalOptions, also: Sequence[str] = (), *, dry: boo
 def command_home(call: GlobalOptions) -> Paths:
     """The paths of the home that the global options name. Raises ConfigError."""
     return find_paths(call.home, os.environ)
+
+
+def parse_days(workspace: Workspace, first: str, last: str, option: str = "--since") -> tuple[date | None, date | None]:
+    """Parse the first and last day of a period, None for an empty text. ``option`` names the first day. Raises UsageError."""
+    start = workspace.day(first) if first else None
+    end = workspace.day(last, last=True) if last else None
+    if start and end and start > end:
+        raise UsageError(f"{start} is after {end}", hint=f"give the earlier day with {option}")
+    return start, end
+
+
+def parse_period(workspace: Workspace, since: str, until: str) -> tuple[datetime | None, datetime | None]:
+    """Parse the days of --since and --until: the first instant, and the one after the last. Raises UsageError."""
+    start, end = parse_days(workspace, since, until)
+    return workspace.day_bounds(start)[0] if start else None, workspace.day_bounds(end)[1] if end else None
 
 
 def is_interactive() -> bool:

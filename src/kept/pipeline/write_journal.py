@@ -164,9 +164,7 @@ def write_journal_entry(workspace: Workspace, work: EntryOptions, first: date, l
 
 
 def plan_backfill(workspace: Workspace, work: EntryOptions, first: date, last: date) -> BackfillPlan:
-    """Plan a backfill of these days. Writes nothing and asks nothing. Raises UsageError, StoreError."""
-    if first > last:
-        raise UsageError(f"{first} is after {last}", hint="give the earlier day with --from")
+    """Plan a backfill of these days. Writes nothing and asks nothing. Raises StoreError."""
     days = worked_days(workspace, first, last)
     if not work.model or workspace.llm is None:
         return BackfillPlan(days=days)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from kept.cli.command_support import command_workspace, confirm, is_interactive, progress_if_shown
+from kept.cli.command_support import command_workspace, confirm, is_interactive, parse_period, progress_if_shown
 from kept.cli.console import Line, format_count, format_path, hanging_line, line, write_json, write_line, write_lines
 from kept.cli.lists import memory_line
 from kept.cli.registry import GlobalOptions
@@ -94,14 +94,15 @@ def _make_request(
         raise UsageError("say what to forget", hint=hint)
     if aged:
         return make_retention_request(workspace)
+    first, last = parse_period(workspace, since, until)
     return make_erasure_request(
         workspace,
         [person.find_memory(workspace, memory_id) for memory_id in ids],
         said=words,
         source=named,
         project=workspace.find_scope(project) if project else "",
-        since=workspace.day_bounds(workspace.day(since))[0] if since else None,
-        until=workspace.day_bounds(workspace.day(until, last=True))[1] if until else None,
+        since=first,
+        until=last,
     )
 
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from time import monotonic
 from typing import Any
 
-from kept.cli.command_support import command_workspace
+from kept.cli.command_support import command_workspace, parse_days
 from kept.cli.commands.show import route_lines
 from kept.cli.console import Line, format_count, format_path, hanging_line, line, write_json, write_line, write_lines
 from kept.cli.lists import grouped_lines, memory_line, scope_name
@@ -74,22 +74,20 @@ def journal(
                 return 0
             case _:
                 work = write_journal.make_entry_options(workspace, template, model=not no_llm)
+                spans = _parse_day_span(workspace, work, day, first, last)
                 if not estimate:
                     _read_new_inputs(workspace, model=work.model)
                 if action == "backfill":
-                    plan = write_journal.plan_backfill(workspace, work, workspace.day(first), workspace.day(last, last=True))
+                    plan = write_journal.plan_backfill(workspace, work, *spans)
                     return _run_backfill(call, workspace, work, plan, concurrency, estimate=estimate, as_json=as_json)
-                spans = _parse_day_span(workspace, work, day, first, last)
                 done = write_journal.write_journal_entry(workspace, work, *spans)
                 return _print_outcomes(workspace, [done], as_json=as_json)
 
 
 def _parse_day_span(workspace: Workspace, work: EntryOptions, day: str, first: str, last: str) -> tuple[date, date]:
-    if first or last:
-        chosen = workspace.day(first or last), workspace.day(last or first, last=True)
-        if chosen[0] > chosen[1]:
-            raise UsageError(f"{chosen[0]} is after {chosen[1]}", hint="give the earlier day with --from")
-        return chosen
+    start, end = parse_days(workspace, first or last, last or first, "--from")
+    if start and end:
+        return start, end
     which = workspace.day(day)
     return week_bounds(which) if work.template.span == "week" else (which, which)
 

@@ -11,14 +11,22 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from kept.cli.command_support import check_choice, command_home, command_workspace, confirm, is_interactive, progress_if_shown
+from kept.cli.command_support import (
+    check_choice,
+    command_home,
+    command_workspace,
+    confirm,
+    is_interactive,
+    parse_days,
+    progress_if_shown,
+)
 from kept.cli.commands.sources import follow_root
 from kept.cli.console import Line, format_count, format_path, hanging_line, line, write_json, write_line, write_lines
 from kept.cli.model_use import offer_model, searchable_line, unknown_language_line, without_model_line
 from kept.cli.registry import GlobalOptions
 from kept.cli.report import idle_line, is_idle, outdated_lines, pending_lines, problem_lines, report_lines
 from kept.core.codec import json_fields
-from kept.core.errors import BusyError, KeptError, UsageError
+from kept.core.errors import BusyError, KeptError
 from kept.core.memory import Memory, Status
 from kept.install.setup import record_program_path
 from kept.local.agents_shell import agent_variable
@@ -68,10 +76,7 @@ def run(
     try:
         if since or until:
             with command_workspace(call) as workspace:
-                first = workspace.day(since) if since else None
-                last = workspace.day(until, last=True) if until else None
-            if first and last and first > last:
-                raise UsageError(f"{first} is after {last}", hint="give the earlier day with --since")
+                first, last = parse_days(workspace, since, until)
             options = replace(options, since=first, until=last)
         return run_and_report(call, options, paths or [], follow=follow, as_json=as_json)
     except BusyError as busy:

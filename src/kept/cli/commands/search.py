@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from kept.cli.command_support import check_choice, command_home, command_workspace
+from kept.cli.command_support import check_choice, command_home, command_workspace, parse_period
 from kept.cli.console import Line, format_count, format_id, hanging_line, line, write_json, write_line, write_lines
 from kept.cli.lists import EVERYWHERE, memory_line, scope_name, turn_line
 from kept.cli.registry import GlobalOptions
@@ -51,11 +51,12 @@ def search(
         _search_server(call, store, words, limit, as_json=as_json)
         return
     with command_workspace(call) as workspace:
+        first, last = parse_period(workspace, since, until)
         filters = Filters(
             scopes=tuple(sorted(find_scopes(workspace, project))),
             category=category,
-            since=workspace.day_bounds(workspace.day(since))[0] if since else None,
-            until=workspace.day_bounds(workspace.day(until, last=True))[1] if until else None,
+            since=first,
+            until=last,
         )
         asked = correct_spelling(workspace, words)
         if sessions:
