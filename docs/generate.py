@@ -189,8 +189,10 @@ def exit_codes() -> Lines:
         ("0", "done"),
         (
             "1",
-            "partly done: some input was not read, or some work is left for the next run; or `kept doctor` or `kept audit` found "
-            "something",
+            (
+                "partly done: some input was not read, or some work is left for the next run; "
+                "or `kept doctor` or `kept audit` found something"
+            ),
         ),
         ("2", "nothing was done, or `kept check` found damage"),
         ("130", "stopped by Ctrl-C"),

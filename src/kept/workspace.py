@@ -42,7 +42,7 @@ from kept.local.git import Checkout, find_checkout
 from kept.local.settings import Settings
 from kept.local.settings.tables import expand_home, find_root_above, is_vault
 from kept.paths import Paths, refuse_state_elsewhere
-from kept.profiles.profile import Category, Outputs, Profile, ProfileRule, choose_profile, parse_kind
+from kept.profiles.profile import Category, Outputs, Profile, ProfileRule, choose_profile, find_kind, parse_kind
 from kept.profiles.prompts import Prompt, load_prompt, with_declared_categories
 from kept.sources.base import ENTRY
 from kept.sources.entries import find_entries
@@ -143,16 +143,10 @@ class Workspace:
 
         The default profile is tried first. Raises UsageError if no active profile has the category.
         """
-        wanted, category = parse_kind(name)
-        title = category.casefold().removesuffix("s")  # lists print titles, such as "Facts" of project_fact
-        asked = [profile for profile in self.profiles if wanted in ("", profile.id)]
-        for profile in asked:
-            if match := profile.category(category):
+        wanted, category = find_kind(self.profiles, name)
+        for profile in self.profiles:
+            if wanted in ("", profile.id) and (match := profile.category(category)):
                 return profile, match
-        for profile in asked:
-            for match in profile.categories:
-                if match.title.casefold().removesuffix("s") == title:
-                    return profile, match
         known = [category.id for category in self.profile.categories]
         known += [f"{profile.id}.{category.id}" for profile in self.profiles[1:] for category in profile.categories]
         raise UsageError(

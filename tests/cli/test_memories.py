@@ -267,6 +267,14 @@ def test_the_headings_of_lists_are_understood_as_names(capsys, rule):
     assert made == {"The API answers slowly on Mondays.": "project_fact", "Boats are counted twice.": "convention"}
     assert "API answers" in kept(capsys, "search", "slowly", "--project", "everywhere")[1]
     assert kept(capsys, "list", "--project", "nowhere")[0] == 2
+    (asked,) = told(capsys, "list", "--category", "Facts")
+    assert asked["content"] in kept(capsys, "search", "slowly", "--category", "Facts")[1]
+    assert kept(capsys, "list", "--category", "Fakts")[0] == 2
+    told(capsys, "edit", asked["id"], "--type", "Open questions")
+    answer = told(capsys, "resolve", asked["id"], "It does not, since May.", "--as", "Decisions")
+    (other,) = told(capsys, "list", "--category", "coding.Conventions", "--project", "everywhere")
+    assert told(capsys, "merge", answer["id"], other["id"], "--type", "Constraints")["category"] == "constraint"
+    assert told(capsys, "add", OTHER, "--type", "Decisions", "--project", "everywhere")["scope"] == "user"
 
 
 def test_a_project_with_user_in_its_name_is_found_by_that_part(capsys, home):

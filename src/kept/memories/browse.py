@@ -16,7 +16,7 @@ from kept.core.operation import Add, Anticipate, Merge, Operation, Pass, Resolve
 from kept.core.text import jaccard_similarity, tokenize
 from kept.core.times import format_instant, format_optional_instant
 from kept.core.value import dataclass, replace
-from kept.profiles.profile import parse_kind
+from kept.profiles.profile import find_kind
 from kept.profiles.prompts import Prompt
 from kept.store.sqlite import SqliteStore
 from kept.store.values import Outline, Run, Thread
@@ -93,7 +93,7 @@ Listed = TypeVar("Listed", bound=Memory | Outline)
 def compile_filter(workspace: Workspace, which: MemoryFilter, moment: datetime) -> Callable[[Memory | Outline], bool]:
     """A function that tells whether a memory or outline passes a filter. The condition on words does not apply to outlines."""
     since, before = (format_optional_instant(bound) or "" for bound in (which.since, which.before))
-    profile, category = parse_kind(which.category)
+    profile, category = find_kind(workspace.profiles, which.category)
     words, scopes = which.words.casefold().split(), matching_scopes(workspace.scope_names(), which.project) if which.project else ()
 
     def fits(memory: Memory | Outline) -> bool:

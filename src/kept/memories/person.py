@@ -36,6 +36,7 @@ from kept.memories.browse import find_scopes, matching_scopes, memory_revision
 from kept.memories.new_memory import answer_question, make_memory
 from kept.memories.waiting import accepted_memory_id, find_refused, record_judgement, to_held_memory
 from kept.memories.wording import clean_memory_text, find_new_end
+from kept.profiles.profile import find_kind
 from kept.workspace import RunNumber, Workspace
 
 _SHARED_RUN: ContextVar[RunNumber | None] = ContextVar("shared_run", default=None)
@@ -122,7 +123,8 @@ def create_memory(
 
 def _own_category(workspace: Workspace, memory: Memory, category: str) -> str:
     """The id of a category in the profile of ``memory``. Raises UsageError if the profile does not have it."""
-    profile, wanted = workspace.profile_of(memory) or workspace.profile, category.removeprefix(f"{memory.profile}.")
+    profile = workspace.profile_of(memory) or workspace.profile
+    wanted = find_kind((profile,), category.removeprefix(f"{memory.profile}."))[1]
     if profile.category(wanted) is None:
         known = ", ".join(category.id for category in profile.categories)
         raise UsageError(f"no category {category!r} in profile {profile.id!r}", hint=f"categories: {known}")

@@ -227,6 +227,18 @@ def parse_kind(kind: str) -> tuple[str, str]:
     return profile, category
 
 
+def find_kind(profiles: Sequence["Profile"], name: str) -> tuple[str, str]:
+    """The profile (empty if none is named) and the category's id, of a category that a person names by its id or its title.
+
+    Lists print titles, such as "Facts" of project_fact. The name of no category is split and otherwise unchanged.
+    """
+    wanted, category = parse_kind(name)
+    known = [each for profile in profiles if wanted in ("", profile.id) for each in profile.categories]
+    title = category.casefold().removesuffix("s")
+    titled = (each.id for each in known if each.title.casefold().removesuffix("s") == title)
+    return wanted, category if any(each.id == category for each in known) else next(titled, category)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProfileRule:
     """A rule of the user: ``profile`` applies to sessions from one of ``sources`` and one of ``projects``.

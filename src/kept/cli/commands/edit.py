@@ -30,13 +30,18 @@ def add(call: GlobalOptions, text: str, *, kind: str = "", project: str = "", un
         if ends and ends <= workspace.clock():
             raise UsageError("this would be over already", where=f"--until {until}", hint="name a later day, or none")
         agent = bool(sign) and not workspace.settings.trust_agents
-        folder = browse.find_directory(workspace, project) if project else ""
+        folder = _find_folder(workspace, project)
         likely = None if kind else category_of(text, "", workspace.profile_for("", folder))
         return [person.create_memory(workspace, text, likely.id if likely else kind, project=folder, until=ends, agent=agent)]
 
     held, waits = "A secret was taken out", "so it is held for `kept review`:"
     by_agent = f"An agent ran this ({sign} is set), {waits}"
     return _apply_change(call, "Remembered:", apply, held_title=f"{held}, {waits}", agent_title=by_agent, as_json=as_json)
+
+
+def _find_folder(workspace: Workspace, project: str) -> str:
+    """A folder of a project; empty for "everywhere" and where no project is named. Raises UsageError."""
+    return browse.find_directory(workspace, project) if project not in ("", "everywhere") else ""
 
 
 def suggest(
@@ -58,7 +63,7 @@ def suggest(
     del replaces, lasts, alone  # agents give these for the reader of the transcript, which identifies the session
 
     def apply(workspace: Workspace) -> list[Memory]:
-        return [tools.add_suggestion(workspace, text, kind, browse.find_directory(workspace, project or "."))]
+        return [tools.add_suggestion(workspace, text, kind, _find_folder(workspace, project or "."))]
 
     if as_json or not is_interactive():
         return _apply_change(call, "Held until the session is read, or for `kept review`:", apply, as_json=as_json)

@@ -15,7 +15,7 @@ from kept.core.memory import CandidateVerdict, Memory, Status
 from kept.memories.browse import MemoryFilter, filter_memories, find_project, find_scopes, list_active, to_export
 from kept.memories.history import memories_at
 from kept.memories.waiting import REFUSALS, list_pending_proposals, list_refused
-from kept.profiles.profile import format_kind, parse_kind
+from kept.profiles.profile import find_kind
 from kept.workspace import Workspace
 
 
@@ -80,12 +80,13 @@ def _past_line(workspace: Workspace, moment: datetime, *, recorded: bool) -> lis
 def _check_category(workspace: Workspace, category: str) -> None:
     kinds = {(profile.id, category.id) for profile in workspace.profiles for category in profile.categories}
     kinds |= {(profile, kind) for _, profile, kind in workspace.store.log.count_memories(workspace.clock())}
-    if category not in {format_kind(*kind) for kind in kinds}:
-        check_choice(category, tuple(sorted({name for _, name in kinds})), "--category")
+    profile, name = find_kind(workspace.profiles, category)
+    if name not in {known for whose, known in kinds if profile in ("", whose)}:
+        check_choice(category, tuple(sorted({known for _, known in kinds})), "--category")
 
 
 def _print_refused(workspace: Workspace, category: str, scopes: Collection[str] | None, *, as_json: bool) -> None:
-    profile, kind = parse_kind(category)
+    profile, kind = find_kind(workspace.profiles, category)
     candidate_verdicts = [
         judged
         for judged in sorted(list_refused(workspace), key=lambda judged: (_refusal_reason(judged), judged.candidate.content))

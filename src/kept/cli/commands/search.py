@@ -14,6 +14,7 @@ from kept.core.memory import USER_SCOPE, Status
 from kept.core.times import format_day
 from kept.local.settings import load_settings
 from kept.memories.browse import find_scopes
+from kept.profiles.profile import find_kind
 from kept.recall.index import UnitKind
 from kept.recall.question import telling_words
 from kept.recall.search import Filters, Hit, leave_out_far, search_sessions
@@ -54,7 +55,7 @@ def search(
         first, last = parse_period(workspace, since, until)
         filters = Filters(
             scopes=tuple(sorted(find_scopes(workspace, project))),
-            category=category,
+            category=find_kind(workspace.profiles, category)[1],
             since=first,
             until=last,
         )
