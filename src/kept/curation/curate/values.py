@@ -26,7 +26,7 @@ Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None]
 """Returns the semantic similarity of each pair of texts: at most 1, None if unknown. Returns None if it cannot compute any."""
 
 _TEXT_CHARS = 600  # read at most this many characters of a text
-MOST_VALUE_WORDS = _VALUE = 3  # a value has at most this many words
+MOST_VALUE_WORDS = 3  # a value has at most this many words
 SHORT = 9  # a statement with at most this many content words says only one thing
 _TOKEN = compile_late(r"[$€£]?[^\W_]+(?:[.,:'’/_@-]+[^\W_]+)*%?", re.UNICODE)
 _NUMBER = compile_late(r"^[$€£]?\d+(?:[.,:]\d+)*(?:%|[a-zA-Z]{1,3})?$")
@@ -124,7 +124,7 @@ class ValueStatement:
     @cached_property
     def opening_keys(self) -> frozenset[str]:
         """The keys of which a single one is enough to find the statement."""
-        alone = len(self.words) <= _VALUE or self.once or self.home
+        alone = len(self.words) <= MOST_VALUE_WORDS or self.once or self.home
         return frozenset(self.filed_keys if alone else self.starts.intersection(self.filed_keys))
 
     @cached_property
@@ -194,7 +194,7 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
         is_attribute=_ATTRIBUTE.search(clause) is not None
         or (bool(verb) and tokens[verb] in COPULAS and not ATTRIBUTES.isdisjoint(tokens[:verb])),
         is_placed=not _words("narrow").isdisjoint(binding),
-        sole=not _words("sole").isdisjoint(tokens[:_VALUE]),
+        sole=not _words("sole").isdisjoint(tokens[:MOST_VALUE_WORDS]),
         named=bool(opening) and opening[:1].isupper() and opening.casefold() not in _dull_words(),
         home=home,
         moved=moved,
@@ -254,7 +254,7 @@ def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word],
 def _is_measure(behind: Sequence[str]) -> bool:
     """True if a number counts the words ``behind`` it ("3 replicas") and does not name one of several things ("part 3")."""
     unit = behind[0] if behind else ""
-    return bool(unit) and unit not in _words("states") | COPULAS and (unit not in _dull_words() or len(behind) <= _VALUE - 1)
+    return bool(unit) and unit not in _words("states") | COPULAS and (unit not in _dull_words() or len(behind) < MOST_VALUE_WORDS)
 
 
 def _value_kind(raw: str, place: int) -> str:
