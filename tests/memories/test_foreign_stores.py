@@ -9,6 +9,7 @@ from string import ascii_letters, digits
 
 import pytest
 
+from cli_world import kept, told
 from kept.core.errors import UsageError
 from kept.core.memory import Status
 from kept.memories.foreign_stores import read_stored_notes
@@ -195,15 +196,51 @@ def test_what_kept_itself_wrote_into_a_file_is_no_note_of_another_tool(desk_at, 
 
 @pytest.mark.parametrize("talk", [{"title": "Tides", "mapping": {}}, {"uuid": "1", "chat_messages": []}])
 def test_an_export_of_conversations_is_refused_with_the_command_that_reads_it(tmp_path, talk):
-    path = written(tmp_path / "conversations.json", [talk])
+    path = written(tmp_path / "my conversations.json", [talk])
     with pytest.raises(UsageError, match="conversations, not memories") as refused:
         read_stored_notes(path)
-    assert refused.value.hint == f"kept run {path}"
+    assert refused.value.hint == f"kept run '{path}'"
 
 
-def test_lines_of_a_file_that_is_no_text_of_notes_are_not_imported(tmp_path):
-    with pytest.raises(UsageError, match="no note of another tool"):
-        read_stored_notes(written(tmp_path / "passwd", "root:x:0:0:root:/root:/bin/bash\n"))
+def test_lines_of_a_file_that_is_no_text_of_notes_are_not_imported(capsys, home):
+    for name, text in (
+        ("passwd", "root:x:0:0:root:/root:/bin/bash\n"),
+        ("deploy", "#!/bin/sh\n# Copies the build.\nrsync build/ host:\n"),
+    ):
+        for command in ("import", "audit"):
+            code, _, err = kept(capsys, command, written(home / name, text))
+            assert (code, "no note of another tool" in err) == (2, True), (command, name)
+
+
+@pytest.mark.parametrize("name", ["rules.markdown", "notes", ".myrules"])
+def test_a_named_file_of_markdown_is_imported_whatever_its_name(capsys, home, name):
+    path = written(home / name, "# Rules\n\n- Use pnpm.\n2. Use tabs.\n10) Never commit to the main branch.\n")
+    assert "3 lines" in kept(capsys, "audit", path)[1]
+    assert kept(capsys, "import", path)[0] == 0
+    assert {each["content"] for each in told(capsys, "list", "--held")} == {
+        "Use pnpm.",
+        "Use tabs.",
+        "Never commit to the main branch.",
+    }
+
+
+def test_lines_after_a_section_of_kept_that_somebody_left_without_its_end_are_read(capsys, home):
+    path = written(home / "AGENTS.md", "- Use pnpm.\n<!-- kept:begin -->\n- Use tabs.\n- Use Go.\n")
+    kept(capsys, "import", path)
+    assert {each["content"] for each in told(capsys, "list", "--held")} == {"Use pnpm.", "Use tabs.", "Use Go."}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "where"),
+    [
+        ("a.json", '{\n  "results": [,]\n}', "line 2 column 15"),
+        ("a.jsonl", '{"memory": "Use tabs."}\n{"memory": }\n', "line 2 column 12"),
+        ("a.json", "[" * 200_000, "nested too deeply"),
+    ],
+)
+def test_an_export_that_cannot_be_parsed_is_refused_with_the_place_of_its_fault(capsys, home, name, text, where):
+    code, _, err = kept(capsys, "import", written(home / name, text))
+    assert (code, where in err) == (2, True), err
 
 
 @pytest.mark.parametrize(

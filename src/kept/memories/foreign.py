@@ -25,6 +25,7 @@ _FILES = 500  # maximum number of files read for a tool
 _NOTES = 1_000  # maximum number of notes read for a tool
 _LEAST_NOTE_CHARS = 15  # a shorter line of a paragraph is skipped, because it says nothing by itself
 _LEAST_ITEM = Pattern(r"\pL\S*\s+\S|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]{4}|\S{15}")  # two words: "Use pnpm."
+_ITEM = Pattern(r"^(?:[-*]|\d{1,3}[.)])\s+")
 _DATES = ("updated", "updated_at", "modified", "date", "created", "created_at")  # fields of front matter, the latest first
 _UTC = ZoneInfo("UTC")
 _ADDED = "## gemini added memories"
@@ -163,8 +164,7 @@ def _split_front_matter(lines: Sequence[str]) -> tuple[dict[str, str], Sequence[
 
 
 def _bullet_text(line: str) -> str:
-    text = line.strip()
-    item = text[2:].strip() if text.startswith(("- ", "* ")) else ""
+    item = _ITEM.sub("", line.strip(), 1) if _ITEM.match(line.strip()) else ""
     return item if _LEAST_ITEM.search(item) else ""
 
 
@@ -180,10 +180,13 @@ def _read_lines(path: Path) -> list[str]:
 
 
 def _lines_of_others(lines: Sequence[str]) -> Iterator[str]:
+    """The lines outside kept's section. A section without an end has no lines: somebody deleted its last line."""
     own = False
-    for line in lines:
-        own = own or line.startswith(_OWN_BEGIN)
-        if not own:
+    end = max((number for number, line in enumerate(lines) if line.startswith(_OWN_END)), default=-1)
+    for number, line in enumerate(lines):
+        begins = line.startswith(_OWN_BEGIN)
+        own = own or (begins and number < end)
+        if not own and not begins:
             yield line
         own = own and not line.startswith(_OWN_END)
 

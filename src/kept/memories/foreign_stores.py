@@ -5,6 +5,7 @@ and Copilot, and instruction files of agents.
 """
 
 import json
+import shlex
 import sqlite3
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.errors import KeptError, UsageError
+from kept.core.pattern import Pattern
 from kept.core.times import parse_instant
 from kept.core.value import dataclass
 from kept.local.files.walking import find_files
@@ -24,7 +26,9 @@ _FILES = 2_000  # maximum number of files read in a folder
 _NOTES = 50_000  # maximum number of notes
 _BYTES = 64 * 2**20  # maximum size of a JSON file
 _LINE = 2**20  # maximum bytes read of the first line
-_TEXTS = (".md", ".mdc", ".txt", ".mdx")
+_TEXTS = (".md", ".mdc", ".txt", ".mdx", ".markdown")
+_HEAD = 2**16  # bytes read of a file's beginning
+_MARKED = Pattern(r"(?m)^\s*(?:#{1,6}|[-*]|\d{1,3}[.)])\s+\S")  # a heading or an item of a list
 _RULES = (".cursorrules", ".windsurfrules", ".clinerules")
 _LISTS = ("results", "memories", "items")  # keys of the list of memories in an export
 _WORDS = ("memory", "content", "text", "fact")  # keys of a memory's text
@@ -90,12 +94,12 @@ def _notes_in(path: Path, *, named: bool = True) -> tuple[ForeignNote, ...]:
     """Read the notes in a file. ``named`` means that a person named this file itself, not its folder. Raises KeptError."""
     try:
         with path.open("rb") as file:
-            head = file.read(len(MAGIC))
-        if head == MAGIC:
+            head = file.read(_HEAD)
+        if head.startswith(MAGIC):
             notes = _database_notes(path)
         elif path.suffix.lower() in (".json", ".jsonl"):
             notes = _export_notes(path, named=named)
-        elif path.suffix.lower() in _TEXTS or path.name in _RULES:
+        elif path.suffix.lower() in _TEXTS or path.name in _RULES or (named and not path.suffix and _is_markdown(head)):
             notes = markdown_notes(_tool_of(path), path)
         else:
             notes = iter(())
@@ -104,8 +108,14 @@ def _notes_in(path: Path, *, named: bool = True) -> tuple[ForeignNote, ...]:
         raise UsageError(
             f"the file cannot be read: {error.strerror}", where=str(path), hint="look at the path and its permissions"
         ) from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError("it is not valid JSON", where=str(path), hint="export it again") from error
+    except RecursionError as error:
+        raise UsageError("its values are nested too deeply for an export", where=str(path), hint="export it again") from error
+    except ValueError as error:
+        raise UsageError(f"it is not valid JSON: {error}", where=str(path), hint="export it again") from error
+
+
+def _is_markdown(head: bytes) -> bool:
+    return not head.startswith(b"#!") and bool(_MARKED.search(head.decode(errors="replace")))
 
 
 def _tool_of(path: Path) -> str:
@@ -125,16 +135,26 @@ def _export_notes(path: Path, *, named: bool) -> Iterator[ForeignNote]:
     if path.stat().st_size > _BYTES:
         raise UsageError("the file is too large for an export of memories", where=str(path))
     by_rows = path.suffix.lower() == ".jsonl"
-    body = list(map(json.loads, path.read_bytes().splitlines())) if by_rows else json.loads(path.read_bytes())
+    body = _parse_rows(path.read_bytes()) if by_rows else json.loads(path.read_bytes())
     rows = next((body[name] for name in _LISTS if isinstance(body.get(name), list)), []) if isinstance(body, dict) else body
     if named and isinstance(rows, list) and any(isinstance(row, dict) and not row.keys().isdisjoint(_TALKS) for row in rows):
-        raise UsageError("it contains conversations, not memories", where=str(path), hint=f"kept run {path}")
+        raise UsageError("it contains conversations, not memories", where=str(path), hint=f"kept run {shlex.quote(str(path))}")
     tool = "mem0" if isinstance(rows, list) and any(isinstance(row, dict) and "memory" in row for row in rows) else "chatgpt"
     for row in rows if isinstance(rows, list) else ():
         fields = row if isinstance(row, dict) else {"text": row} if named and isinstance(row, str) else {}
         text = str(_first_value(fields, _WORDS))
         if text.strip():
             yield _stored_note(tool, path, text, _first_value(fields, _TIMES))
+
+
+def _parse_rows(data: bytes) -> list[Any]:
+    rows = []
+    for number, row in enumerate(data.splitlines(), 1):
+        try:
+            rows.append(json.loads(row))
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{error.msg}: line {number} column {error.colno}") from error
+    return rows
 
 
 def _first_value(row: Mapping[str, Any], names: tuple[str, ...]) -> str | float:
