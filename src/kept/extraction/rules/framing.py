@@ -76,6 +76,7 @@ _ELICITS = Pattern(
 # The salutation of a letter to somebody else, up to its comma. Everything below it is the letter.
 _SALUTES = compile_pattern(
     rf"(?i)^{NO_LETTER}*(?:{join_alternatives('assertion', 'salutes', spaced=True)})(?: ([^\s,:!]+)[^,:!\n]{{0,40}})?[,:!]"
+    rf"|^{NO_LETTER}*(?:{join_alternatives('assertion', 'dears', spaced=True)}) ([^\s,:!]+)[^,:!\n]{{0,40}}[,:!][ \t]*(?:\n|$)"
     rf"|(?:{join_alternatives('assertion', 'salutes', spaced=False)})"
 )
 _ASSISTANTS = word_list("assertion", "assistants")
@@ -250,7 +251,7 @@ def _is_asked_about(before: str) -> bool:
 def _salutes(words: str) -> bool:
     """True if a sentence begins as a letter does, unless it is addressed to the assistant."""
     found = _SALUTES.search(words)
-    return found is not None and (found[1] or "").casefold() not in _ASSISTANTS
+    return found is not None and (found[1] or found[2] or "").casefold() not in _ASSISTANTS
 
 
 def _presents(words: str) -> bool:
