@@ -33,8 +33,8 @@ from kept.core.memory import (
 )
 from kept.core.operation import (
     MAY_CONTRADICT,
+    REREAD,
     TAKEN_BACK,
-    WITHDRAWN,
     Add,
     Approve,
     Merge,
@@ -180,7 +180,7 @@ def test_a_memory_whose_evidence_is_no_longer_proposed_is_retired():
     before = after([proposal(BUN)])
     (operation,) = curate([], tuple(before.values()))
     assert isinstance(operation, Retire)
-    assert operation.reason == WITHDRAWN
+    assert operation.reason == REREAD
 
 
 def test_evidence_that_comes_back_brings_the_memory_back():

@@ -13,7 +13,7 @@ from kept.core.operation import (
     FADED,
     GAVE_WAY,
     MAY_CONTRADICT,
-    WITHDRAWN,
+    REREAD,
     Add,
     Approve,
     Facts,
@@ -128,7 +128,7 @@ def test_half_of_what_stood_at_any_time_of_thirty_days_may_go_and_one_more_stops
 
 
 def test_a_memory_that_was_only_proposed_anew_does_not_spend_the_budget():
-    everything = [replace(each, status=Status.RETIRED, reason=WITHDRAWN, ended_at=AT) for each in memories(10)]
+    everything = [replace(each, status=Status.RETIRED, reason=REREAD, ended_at=AT) for each in memories(10)]
     everything += [replace(each, id=f"new{i}") for i, each in enumerate(memories(6))]
     assert find_overreach(everything, [Retire(memory="new0", at=AT, reason="x")]) == ()
 
@@ -330,7 +330,7 @@ def test_a_category_of_which_fewer_than_four_ever_stood_in_thirty_days_does_not_
         {"status": Status.RETIRED, "ended_at": AT, "reason": "x", "owned": True},
         {"status": Status.REJECTED, "ended_at": AT, "reason": "x"},
         {"status": Status.SUPERSEDED, "ended_at": AT, "reason": CONDENSED},
-        {"status": Status.RETIRED, "ended_at": AT, "reason": WITHDRAWN},
+        {"status": Status.RETIRED, "ended_at": AT, "reason": REREAD},
     ],
 )
 def test_what_waits_was_rejected_or_condensed_or_ended_by_its_owner_spends_nothing_of_the_thirty_days(never_lost):

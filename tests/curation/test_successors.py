@@ -8,7 +8,7 @@ import pytest
 from cases import each_case
 from kept.core.event import CHOICE, Author, EventKind, Origin
 from kept.core.memory import CHOSEN, REMEMBER, Status
-from kept.core.operation import Retire
+from kept.core.operation import Retire, Supersede
 from kept.curation.advice import NewSentence, SaidPrompt
 from kept.curation.successors import add_successors, build_successor
 from kept.memories.history import undo
@@ -374,3 +374,18 @@ def test_a_later_memory_changes_a_part_of_another_only_if_the_new_sentence_passe
     taken = now == "1000"
     assert set(found[Status.ACTIVE]) == {*states, *([sentence] if taken else [])}
     assert found[Status.SUPERSEDED if taken else Status.HELD] == [LIMIT if taken else sentence]
+
+
+def test_a_memory_of_which_another_changed_a_part_ends_unless_its_new_sentence_is_held(changed):
+    workspace, _ = changed
+    old, new = find(workspace, RATES), find(workspace, SHORTER)
+    prompt = SaidPrompt(text=SHORTER, reply="", event=new.evidence[0].event, session="two", at=new.first_seen)
+    held, known = (
+        NewSentence(memory=old, prompt=prompt, text=RATES.replace("15", "9"), of_memory=True),
+        [replace(old, id="x", status=Status.ACTIVE)],
+    )
+    for ended in (Supersede(memory=old.id, at=None, reason="", by=new.id), Retire(memory=old.id, at=None, reason="")):
+        assert ended not in add_successors(workspace, workspace.profile, [ended], [held], [])
+        assert ended in add_successors(workspace, workspace.profile, [ended], [replace(held, text=RATES)], known)
+        told = replace(held, memory=replace(old, trigger=REMEMBER))
+        assert add_successors(workspace, workspace.profile, [ended], [told], []) == (ended,)

@@ -7,7 +7,7 @@ import pytest
 
 from kept.changes import apply_person_change
 from kept.core.memory import Actor, Status
-from kept.core.operation import WITHDRAWN, Retire
+from kept.core.operation import REREAD, Retire
 from kept.memories.history import undo
 from kept.memories.person import approve, create_memory, retire
 from kept.pipeline.run import RunOptions, run_pipeline
@@ -154,7 +154,7 @@ def test_a_line_that_was_retired_waits_when_any_program_writes_it_again(workspac
 def withdraw(workspace, number):
     now = workspace.clock()
     run_number = workspace.store.log.start_run("run", now)
-    gone = Retire(memory=number, at=now, reason=WITHDRAWN)
+    gone = Retire(memory=number, at=now, reason=REREAD)
     draft = Draft(run=run_number, stage="curate", subject="x", actor=Actor.MACHINE, recorded_at=now, operations=(gone,))
     workspace.store.log.commit(draft)
     workspace.store.log.end_run(run_number, now, {})

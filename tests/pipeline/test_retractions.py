@@ -18,3 +18,13 @@ def test_the_next_prompt_takes_a_telling_back_even_if_the_telling_ends_an_episod
         run_pipeline(workspace, [], RunOptions())
         found = {memory.content: memory.status for memory in workspace.store.log.memories()}
     assert found[TOLD] is Status.HELD
+
+
+def test_a_telling_that_a_later_prompt_takes_back_is_held_although_it_was_active_before(desk_at, home):
+    told = (("user", TOLD), ("agent", "Yes."))
+    with desk_at(home) as workspace:
+        for more in ((), (("user", "Scrap that."), ("agent", "Fine."))):
+            converse(home, "one", *told, *more)
+            run_pipeline(workspace, [], RunOptions())
+        found = {memory.content: memory.status for memory in workspace.store.log.memories()}
+    assert found[TOLD] is Status.HELD

@@ -18,7 +18,7 @@ from kept.core.summary import Passage
 from kept.core.value import dataclass, fields
 
 # Retired, because extracting the same events again no longer proposes it. This does not say whether it is true.
-WITHDRAWN = "the words it rests on are read differently now"
+REREAD = "the words it rests on are read differently now"
 # Start of the reason to retire a memory whose names no longer occur in its project. It comes back if it is said again.
 FADED = "none of its names occurred any more in"
 

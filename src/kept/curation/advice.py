@@ -139,11 +139,12 @@ class MemoryTable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewSentence:
-    """A memory's sentence with what a prompt, or the prompt of a later memory, changed in it, as a model wrote it."""
+    """A memory's sentence with what a prompt changed in it, in a model's words. ``of_memory``: a memory rests on the prompt."""
 
     memory: Memory
     prompt: SaidPrompt
     text: str
+    of_memory: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -333,7 +334,7 @@ def read_curation_reply(body: Mapping[str, Any], table: MemoryTable) -> LlmCurat
             and (text := one_line(change.now))
             and not _find_age_fault(memory, said.at)
         ):
-            sentences.append(NewSentence(memory=memory, prompt=said, text=text))
+            sentences.append(NewSentence(memory=memory, prompt=said, text=text, of_memory=isinstance(other, Memory)))
         if fault or not isinstance(memory, Memory):
             refused[fault] += 1
         elif change.op == "merge" and isinstance(other, Memory):

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from kept.core.event import Origin
 from kept.core.memory import Actor, Memory, Status
-from kept.core.operation import CONDENSED, FADED, GAVE_WAY, MAY_CONTRADICT, WITHDRAWN, Operation, apply_operation
+from kept.core.operation import CONDENSED, FADED, GAVE_WAY, MAY_CONTRADICT, REREAD, Operation, apply_operation
 from kept.core.statement import parse_statement
 from kept.core.value import dataclass
 
@@ -178,7 +178,7 @@ def _count_recent_losses(before: Mapping[str, Memory], corrected: frozenset[str]
         if memory.status in _ONCE_ACTIVE
         and memory.id not in corrected
         and not memory.owned
-        and memory.reason not in (WITHDRAWN, CONDENSED)
+        and memory.reason not in (REREAD, CONDENSED)
         and (until is None or memory.ended_at is None or until - WINDOW < memory.ended_at <= until)
         and not _has_active_successor(memory, before)
     )

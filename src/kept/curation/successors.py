@@ -53,18 +53,18 @@ def add_successors(
 ) -> tuple[Operation, ...]:
     """The operations, with those that add a memory for each sentence. An active one supersedes the memory that it replaces.
 
-    ``operations`` retire the memories that prompts end, except what was told, which stays, and supersede those of which another
-    memory changed a part. These stay, too, if the sentence is only held, because the rest of them still holds. ``memories`` are
-    those of the group. Left out is a sentence that a memory states already, that was forgotten, or that the gate refuses. Raises
-    StoreError.
+    ``operations`` retire the memories that prompts end, except what was told, which stays, and end those of which another memory
+    changed a part. These stay, too, if the sentence is only held, because the rest of them still holds. ``memories`` are those of
+    the group. Left out is a sentence that a memory states already, that was forgotten, or that the gate refuses. Raises StoreError.
     """
     forgotten, key = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
     changed = {each.memory for each in operations}
     ended = {each.memory for each in operations if isinstance(each, Retire | Supersede)}
-    partly = {sentence.memory.id for sentence in sentences} & {each.memory for each in operations if isinstance(each, Supersede)}
+    active = {normal_form(memory.content) for memory in memories if memory.status is Status.ACTIVE}
     forms = {normal_form(memory.content): "" for memory in memories if memory.status in (Status.ACTIVE, Status.HELD)}
     added: list[Operation] = []
     by: dict[str, str] = {}
+    left: set[str] = set()
     for sentence in sentences:
         old, form = sentence.memory, normal_form(sentence.text)
         is_told = old.trigger in TOLD
@@ -79,10 +79,12 @@ def add_successors(
             added.append(Add(memory=value.id, at=value.first_seen, reason=value.reason, value=value))
         if forms[form]:
             by[old.id] = forms[form]
+        elif sentence.of_memory and form not in active:
+            left.add(old.id)
     superseded = (
         Supersede(memory=each.memory, at=each.at, reason=each.reason, by=by[each.memory]) if each.memory in by else each
         for each in operations
-        if each.memory in by or each.memory not in partly
+        if each.memory not in left
     )
     return (*added, *superseded)
 

@@ -14,6 +14,7 @@ from kept.core.memory import (
     DOUBTED,
     SAID_ONCE,
     WITHDRAWAL,
+    WITHDRAWN,
     Candidate,
     CandidateVerdict,
     Held,
@@ -29,8 +30,8 @@ from kept.core.operation import (
     GAVE_WAY,
     MAY_CONTRADICT,
     NEWER_VALUE,
+    REREAD,
     TAKEN_BACK,
-    WITHDRAWN,
     Add,
     Approve,
     Merge,
@@ -162,7 +163,7 @@ def curate(
         operations.append(Resolve(memory=asked.number, at=later.last, reason=ANSWERED, by=later.number))
     kept = {memory.id for plan in plans for memory in plan.found}
     operations += [
-        Retire(memory=item.id, at=item.last_seen, reason=WITHDRAWN)
+        Retire(memory=item.id, at=item.last_seen, reason=REREAD)
         for item in memories
         if item.id not in kept and item.status in (Status.ACTIVE, Status.HELD) and item.candidates and not is_person_owned(item)
     ]
@@ -278,8 +279,11 @@ def _plan_operations(plan: Plan, *, replaced: bool, doubtful: bool, beside: str,
 
 
 def _is_doubted(plan: Plan) -> bool:
-    """True if kept made the plan's memory active, but a model doubts all its candidates. Such a memory is held."""
-    doubts = all(isinstance(member.verdict, Held) and member.verdict.reason == DOUBTED for member in plan.members)
+    """True if kept made the plan's memory active, but a model doubts all its candidates, or the person took them back since. Such a
+    memory is held.
+    """
+    reasons = (DOUBTED, WITHDRAWN)
+    doubts = all(isinstance(member.verdict, Held) and member.verdict.reason in reasons for member in plan.members)
     return bool(plan.members) and doubts and plan.is_made_active
 
 

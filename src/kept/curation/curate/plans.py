@@ -30,8 +30,8 @@ from kept.core.operation import (
     FADED,
     GAVE_WAY,
     NEWER_VALUE,
+    REREAD,
     TAKEN_BACK,
-    WITHDRAWN,
     Facts,
     sort_evidence,
     with_facts,
@@ -359,7 +359,7 @@ def _is_returning(memory: Memory, facts: Facts | None, gone: frozenset[str]) -> 
     """
     again = facts is not None and facts.last_seen is not None and memory.ended_at is not None and facts.last_seen > memory.ended_at
     lost = memory.reason == ANSWERED and memory.resolved_by in gone
-    undecided = memory.reason == WITHDRAWN or memory.reason.startswith(TAKEN_BACK)
+    undecided = memory.reason == REREAD or memory.reason.startswith(TAKEN_BACK)
     return undecided or lost or (memory.reason.startswith((FADED, ADVISED, ANSWERED)) and again)
 
 
