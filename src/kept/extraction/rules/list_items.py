@@ -77,7 +77,7 @@ def propose_heading_items(events: Sequence[Event], start: int, stop: int, *, pro
     return tuple(found.values())
 
 
-_QUOTATION = Pattern(r"(?s)^>|^[\"“„«»「『][^\"“”„«»]{8,}[\"”“»«」』][.,]?(?:\s*[(\[—–-].{1,80})?$")
+_QUOTATION = Pattern(r"(?s)^>\s*[^\s\d=.]|^[\"“„«»「『][^\"“”„«»]{8,}[\"”“»«」』][.,]?(?:\s*[(\[—–-].{1,80})?$")
 _ASKING = Pattern(r"[?？](?:\s|$)")
 
 
