@@ -588,6 +588,12 @@ def test_data_inside_of_a_sentence_is_typed_with_it(text):
     assert typed(text) == text
 
 
+@pytest.mark.parametrize("end", ["", "."])
+def test_what_is_left_of_a_secret_behind_a_colon_is_typed_with_its_sentence(end):
+    text = f"Remember: pin of the alarm: [redacted:door-code:0123abcd]{end}"
+    assert typed(text) == text
+
+
 def test_the_persons_sentence_before_dumped_data_is_theirs():
     lead = "The tide line is still not drawn, but the rows have arrived:"
     assert typed(f'{lead} Received rows: {{"a": [1, 2], "b": {{"c": [3]}}, "d": [[4], [5], [6]]}}').startswith(lead)

@@ -243,7 +243,7 @@ def _find_attachment_start(line: str) -> int:
             return int(match.end())
         if (
             is_output_line(rest)
-            and rest[0] != "`"
+            and not rest.startswith(("`", "[redacted:"))  # what is left of a secret is the person's
             and not _EXAMPLE.search(line[: match.end()])
             and not _is_example(line, match.end())
             and len(rest) >= 15
