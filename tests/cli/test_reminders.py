@@ -211,6 +211,15 @@ def test_what_an_active_memory_quotes_is_not_open_at_a_compaction(remembering, c
     assert OPEN not in start("compact")
 
 
+def test_a_long_prompt_that_an_active_memory_quotes_is_not_open_at_a_compaction(remembering, capsys):
+    long = f"{RULE} of two people, {'and of the keepers of the tide tables ' * 8}who know the harbor"
+    path = transcript(remembering / "open" / "s9.jsonl", long, "look at the parser")
+    assert kept(capsys, "run", path, "--no-llm")[0] == 0
+    assert [len(each["content"]) > 300 for each in told(capsys, "list")] == [True]
+    assert hook("pre-compact", payload("PreCompact", trigger="auto", transcript_path=str(path))) == (0, "", "")
+    assert OPEN not in start("compact")
+
+
 def test_the_status_tells_what_it_cost(remembering, capsys):
     start()
     injected("user-prompt", prompt(remembering, RULE))

@@ -80,8 +80,9 @@ def find_open_prompts(workspace: Workspace, path: str) -> tuple[str, ...]:
         return ()
     keys = {event.key for event in events}
     active = (memory for memory in workspace.store.log.memories() if memory.status_at(workspace.clock()) is Status.ACTIVE)
-    quotes = {one_line(item.quote) for memory in active for item in memory.evidence if item.event in keys}
-    return tuple(line for line in found if not any(quote in line for quote in quotes))[-_MOST_PROMPTS:]
+    quotes = {one_line(item.quote) for memory in active for item in memory.evidence if item.event in keys} - {""}
+    lines = [line for line in found if not any(quote in line for quote in quotes)]
+    return tuple(dict.fromkeys(line[:_PROMPT_CHARS] for line in lines))[-_MOST_PROMPTS:]
 
 
 def _find_open_lines(events: Sequence[Event]) -> tuple[str, ...]:
@@ -91,7 +92,7 @@ def _find_open_lines(events: Sequence[Event]) -> tuple[str, ...]:
     for start, stop in zip(starts, [*starts[1:], len(events)], strict=True):
         if next(find_suggestions(events, start, stop), None) is None:
             lines = [one_line(line) for line in typed_text(events[start]).splitlines()]
-            found += [line[:_PROMPT_CHARS] for line in lines if has_trigger(line)]
+            found += filter(has_trigger, lines)
         if any(event.kind is EventKind.PROMPT and event.author is Author.COMPACTION for event in events[start:stop]):
             found.clear()
-    return tuple(dict.fromkeys(found))
+    return tuple(found)
