@@ -55,6 +55,18 @@ def test_a_backup_is_named_by_its_bytes_and_an_interrupted_one_is_no_backup(stor
     assert not is_intact(folder / "gone.db")
 
 
+@pytest.mark.parametrize("version", [0, 3, 99])
+def test_a_database_of_another_program_is_no_backup_and_leaves_nothing_behind(folder, tmp_path, version):
+    other = tmp_path / "other.db"
+    with closing(sqlite3.connect(other)) as made:
+        made.execute("CREATE TABLE tides (height)")
+        made.execute(f"PRAGMA user_version = {version}")
+        made.commit()
+    with pytest.raises(UsageError, match="it is no backup of kept; nothing was changed") as error:
+        restore_backup(other, folder / "kept.db", tmp_path / "aside")
+    assert (error.value.where, names(folder)) == (str(other), [])
+
+
 def test_a_backup_that_cannot_be_made_says_what_is_in_the_way(store, tmp_path):
     (tmp_path / "a file").touch()
     with pytest.raises(StoreError) as error:

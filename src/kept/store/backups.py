@@ -86,15 +86,18 @@ def restore_backup(backup: Path, place: Path, aside: Path, prepare: Callable[[Sq
     """
     if not os.path.isfile(backup):  # noqa: PTH113 - Path raises where a folder is closed to us
         raise UsageError("there is no such file", where=str(backup), hint="look at the path and its permissions")
+    hint = "give a file that `kept backup` wrote; `kept import` reads exports"
+    foreign = UsageError("it is no backup of kept; nothing was changed", where=str(backup), hint=hint)
     with explain_os_errors(backup, "the backup cannot be read"):
         if not is_database(backup):
-            hint = "give a file that `kept backup` wrote; `kept import` reads exports"
-            raise UsageError("it is no backup of kept; nothing was changed", where=str(backup), hint=hint)
+            raise foreign
     staged = place.with_name(f"{place.name}.restoring")
     delete_database(staged)
     with create_file(staged), explain_os_errors(backup, "the backup cannot be copied"):
         shutil.copyfile(backup, staged)
     try:
+        if not _has_candidates(staged):
+            raise foreign
         with SqliteStore(staged) as store:
             if found := store.find_damage():
                 raise DamagedError(
@@ -105,6 +108,13 @@ def restore_backup(backup: Path, place: Path, aside: Path, prepare: Callable[[Sq
         return _swap_in(staged, place, aside)
     finally:
         delete_database(staged)
+
+
+def _has_candidates(path: Path) -> bool:
+    """True if a database has the table of candidates, as every store of kept has, or cannot be read: opening it says why."""
+    with closing(sqlite3.connect(path)) as connection, suppress(sqlite3.DatabaseError):
+        return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'candidates'").fetchone() is not None
+    return True
 
 
 def _swap_in(staged: Path, place: Path, aside: Path) -> Path | None:
