@@ -33,6 +33,15 @@ def test_the_longer_of_two_quotes_of_an_event_goes_first():
     assert words.quotes == {"k": ("the code of the vault", "the code"), "m": ("x",)}
 
 
+def test_an_echo_is_part_of_a_line_however_its_words_are_wrapped_and_an_empty_quote_is_none():
+    words = ErasureWords(sentences=(), cited=(("k", "- the code\n  of the vault"),), echoes=frozenset({"k"}))
+    assert [words.is_echo("k", quote) for quote in ("code\n  of the", "code of", "", " \n", "code of a")] == [
+        True,
+        True,
+        *[False] * 3,
+    ]
+
+
 def test_an_excerpt_shows_the_words_with_what_stands_around_them_and_no_more():
     around = WORDS.excerpt(f"{'y ' * 5_000}{SAID} {'z ' * 5_000}")
     assert SAID in around

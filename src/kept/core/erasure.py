@@ -145,7 +145,8 @@ class ErasureWords:
 
     def is_echo(self, event: str, quote: str) -> bool:
         """True if a quote from an event is part of a line of a journal entry that repeats a forgotten conversation."""
-        return event in self.echoes and any(quote in one_line(line) for line in self.quotes[event])
+        words = one_line(quote)
+        return bool(words) and event in self.echoes and any(words in one_line(line) for line in self.quotes[event])
 
     @cached_property
     def _answers(self) -> dict[str, bool]:
