@@ -259,6 +259,13 @@ def test_what_a_telling_points_at_stands_beside_its_unchanged_words():
     ]
 
 
+@pytest.mark.parametrize("gap", [" ", "\n"])
+def test_a_telling_whose_secret_was_taken_out_behind_a_colon_waits(gap):
+    (made,) = found(user(f"Remember: pin of the alarm:{gap}[redacted:door-code:0123abcd]."))
+    assert made.content.startswith("pin of the alarm:")
+    assert isinstance(judge(made, PROFILE, lexicon=load_lexicon(("en",))), Held)
+
+
 def test_a_telling_that_points_at_nothing_waits():
     candidates = found(user("Never do that again."))
     assert [judge(each, PROFILE, lexicon=load_lexicon(("en",))).reason for each in candidates] == [

@@ -386,7 +386,8 @@ def _check_telling(text: str, telling: Telling, patterns: TellingPatterns) -> Te
     """Strip white space from a telling, and set the first reason to hold it."""
     passage = text[telling.start : telling.end].lstrip()
     start = telling.end - len(passage)
-    words = passage.rstrip().rstrip(" ,;:–—-" if telling.trigger == REMEMBER else "")
+    hidden = text[telling.end :].lstrip().startswith("[redacted:")  # the colon before a secret says that something is missing
+    words = passage.rstrip().rstrip(" ,;:–—-" if telling.trigger == REMEMBER and not hidden else "")
     end = start + len(words)
     doubts = (
         (SHORT if _says_little(words, telling, patterns) else ""),
