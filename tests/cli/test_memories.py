@@ -283,6 +283,8 @@ def test_a_project_with_user_in_its_name_is_found_by_that_part(capsys, home):
     kept(capsys, "add", OTHER, "--type", "preference")
     for project, words in (("user", RULE), ("everywhere", OTHER)):
         assert [each["content"] for each in told(capsys, "list", "--project", project)] == [words]
+    (wide,) = told(capsys, "list", "--project", "everywhere")
+    assert told(capsys, "edit", wide["id"], "--project", "user")["scope"].startswith("project:user-service")
 
 
 def test_a_list_can_be_narrowed_to_who_brought_a_memory(capsys, rule):

@@ -32,7 +32,7 @@ from kept.core.text import normal_form
 from kept.core.value import replace
 from kept.extraction.sensitive import is_redacted
 from kept.intake.projects import record_directory
-from kept.memories.browse import find_scopes, matching_scopes, memory_revision
+from kept.memories.browse import find_scopes, memory_revision
 from kept.memories.new_memory import answer_question, make_memory
 from kept.memories.waiting import accepted_memory_id, find_refused, record_judgement, to_held_memory
 from kept.memories.wording import clean_memory_text, find_new_end
@@ -182,8 +182,7 @@ def move(workspace: Workspace, memory_id: str, project: str, *, if_match: str = 
     """
     with _locked_memory(workspace, memory_id, if_match, *_STANDING) as memory:
         names = workspace.scope_names() | {USER_SCOPE: "everywhere"}
-        is_id = project == USER_SCOPE  # the page's forms send ids
-        scopes = [*(matching_scopes(names, project) if is_id else find_scopes(workspace, project))]
+        scopes = [*find_scopes(workspace, project)]
         if len(scopes) != 1:
             known = ", ".join(names[scope] for scope in sorted(scopes)[:_LISTED])
             raise UsageError(

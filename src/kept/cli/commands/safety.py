@@ -223,7 +223,7 @@ def import_(call: GlobalOptions, file: Path | None = None, *, source: str = "", 
 
     An archive needs an empty home, and brings all its history. Memories (jsonl) can be imported into any home; `kept undo` takes
     them back. They are held for `kept review`, except those whose quotes are in conversations that this home has read. Known
-    memories and forgotten sentences are skipped.
+    memories, those that the file calls retired, and forgotten sentences are skipped.
 
     Other tools: memories of mem0 and ChatGPT, claude-mem's database, notes of Basic Memory, rules of Cursor and Copilot, AGENTS.md
     and other instructions; with `--from`, the tool's own memory. Everything from them is held for `kept review`. Their files do

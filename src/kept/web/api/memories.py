@@ -13,7 +13,7 @@ from starlette.responses import Response
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.core.event import Origin
-from kept.core.memory import Memory, Status
+from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.memories import decisions, person
 from kept.memories.browse import MemoryFilter, filter_memories, to_export
 from kept.memories.wording import MEMORY_CHARS
@@ -147,7 +147,8 @@ def _edit(workspace: Workspace, number: str, body: EditBody, if_match: str) -> M
     with person.one_run(workspace, "edit"):
         if not body.scope or (words, category) != (memory.content, memory.category):
             memory, if_match = person.edit(workspace, number, words, category=category, if_match=if_match), ""
-        return person.move(workspace, memory.id, body.scope, if_match=if_match) if body.scope else memory
+        project = "everywhere" if body.scope == USER_SCOPE else body.scope  # "user" may be part of a project's name
+        return person.move(workspace, memory.id, project, if_match=if_match) if project else memory
 
 
 @router.post("/memories/{number}/pin", response_model=ChangeResponse)
