@@ -337,6 +337,20 @@ def test_a_fact_that_has_to_do_with_nothing_reads_no_other(both, wholes, monkeyp
     assert (len(wholes), set(read)) == (before, {last.candidate.id})
 
 
+def test_a_group_is_read_whole_again_after_a_table_of_words_changed(both, wholes, tmp_path, monkeypatch):
+    table = tmp_path / "core" / "words.toml"
+    table.parent.mkdir()
+    monkeypatch.setattr(passes, "_PACKAGE", tmp_path)
+    monkeypatch.setattr(passes, "_program_version", passes._program_version.__wrapped__)
+    desk, _ = both()
+    reads = []
+    for number, words in enumerate(("light/dark", "light/dark", "light/dark on/off", "light/dark on/off")):
+        table.write_text(f'[en]\nopposed = "{words}"\n')
+        desk.hear([told(f"The {name} page shows a map of harbor {number}.", number) for name in NAMES])
+        reads.append(len(wholes))
+    assert reads == [1, 1, 2, 2]
+
+
 def test_a_guard_counts_the_whole_category_where_a_part_is_curated(both):
     desks = both()
     for desk in desks:

@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache, partial
+from pathlib import Path
 
 from kept.core.codec import to_canonical_json
+from kept.core.digest import digest
 from kept.core.memory import GROUP_SEPARATOR, USER_SCOPE, Candidate, Memory
 from kept.core.operation import TAKEN_BACK, Operation, Retire, operation_kind
 from kept.core.spans import typed_text
@@ -27,6 +29,8 @@ from kept.workspace import RunNumber, Workspace
 
 _BEFORE = 40  # at most this many events before a prompt are searched for the previous prompt
 _ENOUGH = 3  # the previous prompt is not read if a prompt has this many content words besides the wish
+_PACKAGE = Path(__file__).parents[1]
+_DECIDING = ("core/*.py", "core/*.toml", "curation/**/*.py", "profiles/lexicon/**/*.toml")  # files of the package
 
 
 @dataclass(kw_only=True, slots=True)
@@ -202,7 +206,8 @@ def _find_corrected(part: Part) -> frozenset[str]:
 def _describe_rules(workspace: Workspace, profile: str, scope: str, meaning: Meaning | None) -> str:
     """A description of everything on which the curation of a group depends, other than its content, as JSON.
 
-    It has kept's version, the rules, the groups of other profiles, and whether an embedding model is available.
+    It has the version and a hash of the program, the rules, the groups of other profiles, and whether an embedding model is
+    available.
     """
     rules = _rules_for(workspace, profile)
     kinds = (rules.lasting, rules.gathered, rules.themes, rules.questions)
@@ -213,10 +218,12 @@ def _describe_rules(workspace: Workspace, profile: str, scope: str, meaning: Mea
 
 
 @cache
-def _program_version() -> str:
+def _program_version() -> tuple[str, str]:
+    """The version of kept, and a hash of the code and the tables of words that decide what texts have to do with each other."""
     from importlib.metadata import version  # noqa: PLC0415 - slow to import, and few runs need it
 
-    return version("kept")
+    paths = sorted(path for names in _DECIDING for path in _PACKAGE.glob(names))
+    return version("kept"), digest(*(path.read_text(encoding="utf-8") for path in paths))
 
 
 def _words_around(workspace: Workspace, candidate: Candidate) -> frozenset[str]:
