@@ -326,7 +326,7 @@ def read_curation_reply(body: Mapping[str, Any], table: MemoryTable) -> LlmCurat
         memory, other = known.get(change.id), known.get(change.into)
         fault = "more than one change to a memory" if counts[change.id] > 1 else _find_change_fault(change, memory, other, table)
         fault = fault or ("what it points at ends itself" if change.into in ending else "")
-        said = other if isinstance(other, SaidPrompt) else _find_typed(other)
+        said = _find_typed(other) if isinstance(other, Memory) else other
         if (
             fault in ("", _LESS_TRUSTED)
             and isinstance(memory, Memory)
@@ -346,13 +346,12 @@ def read_curation_reply(body: Mapping[str, Any], table: MemoryTable) -> LlmCurat
     return LlmCurationResult(operations=tuple(found), sentences=tuple(sentences), refused=dict(+refused))
 
 
-def _find_typed(memory: Memory | None) -> SaidPrompt | None:
+def _find_typed(memory: Memory) -> SaidPrompt | None:
     """A memory as the prompt in which the person typed its words; None if they did not."""
-    typed = (item for item in reversed(memory.evidence if memory else ()) if item.origin is Origin.USER and item.at is not None)
-    said = next(typed, None)
-    if memory is None or said is None or said.at is None:
-        return None
-    return SaidPrompt(text=memory.content, reply="", event=said.event, session=said.session, at=said.at)
+    for item in reversed(memory.evidence):
+        if item.origin is Origin.USER and item.at is not None:
+            return SaidPrompt(text=memory.content, reply="", event=item.event, session=item.session, at=item.at)
+    return None
 
 
 def _find_change_fault(

@@ -19,8 +19,6 @@ from kept.workspace import Workspace
 
 # No session has been shown anything here, so a SHOWN memory can only be in this file.
 _IN_FILE = "in the memory file that the agent reads"
-# The events are repeated here, because help must not import the module that answers hooks.
-_EVENTS = "session-start, user-prompt, stop, pre-compact, session-end, allow-suggest, subagent-start, tool-failure."
 
 
 def context(

@@ -73,11 +73,13 @@ _ELICITS = Pattern(
     rf"(?i)(?:^|[,;:] )(?:{join_alternatives('assertion', 'elicits', spaced=True)}){EDGE}"
     rf"|(?:{join_alternatives('assertion', 'elicits', spaced=False)})"
 )
-# The salutation of a letter to somebody else, up to its comma. Everything below it is the letter.
-_SALUTES = compile_pattern(
-    rf"(?i)^{NO_LETTER}*(?:{join_alternatives('assertion', 'salutes', spaced=True)})(?: ([^\s,:!]+)[^,:!\n]{{0,40}})?[,:!]"
-    rf"|^{NO_LETTER}*(?:{join_alternatives('assertion', 'dears', spaced=True)}) ([^\s,:!]+)[^,:!\n]{{0,40}}[,:!][ \t]*(?:\n|$)"
-    rf"|(?:{join_alternatives('assertion', 'salutes', spaced=False)})"
+# The salutation of a letter to somebody else, up to its comma; everything below it is the letter. An adjective that means something
+# else in other sentences ("lieber", "caro") is one only at the end of its line.
+_SALUTATION = compile_pattern(
+    rf"(?i)^{NO_LETTER}*(?:{join_alternatives('assertion', 'salutations', spaced=True)})(?: ([^\s,:!]+)[^,:!\n]{{0,40}})?[,:!]"
+    rf"|^{NO_LETTER}*(?:{join_alternatives('assertion', 'salutation_adjectives', spaced=True)})"
+    rf" ([^\s,:!]+)[^,:!\n]{{0,40}}[,:!][ \t]*(?:\n|$)"
+    rf"|(?:{join_alternatives('assertion', 'salutations', spaced=False)})"
 )
 _ASSISTANTS = word_list("assertion", "assistants")
 _DEFINITE = word_list("choice", "definite")
@@ -250,7 +252,7 @@ def _is_asked_about(before: str) -> bool:
 
 def _salutes(words: str) -> bool:
     """True if a sentence begins as a letter does, unless it is addressed to the assistant."""
-    found = _SALUTES.search(words)
+    found = _SALUTATION.search(words)
     return found is not None and (found[1] or found[2] or "").casefold() not in _ASSISTANTS
 
 
